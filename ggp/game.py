@@ -1,0 +1,104 @@
+"""Games and states as a person uses them: facts and moves given and read as text."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ggp.engines import make_machine
+from ggp.errors import IllegalMoveError, UnknownRoleError
+from ggp.legality import refusal
+from ggp.library import Metadata, find_rulesheet, read_metadata
+from ggp.machine import Facts, JointMove, StateMachine
+from ggp.reader import decode, read_term
+from ggp.rulesheet import Rulesheet, parse_rulesheet
+from ggp.terms import Term, to_text
+
+
+@dataclass(frozen=True)
+class Game:
+    """A rulesheet and the state machine that evaluates it."""
+
+    name: str
+    rulesheet: Rulesheet = field(repr=False)
+    machine: StateMachine = field(repr=False)
+    metadata: Metadata = field(repr=False, default_factory=Metadata)
+
+    @property
+    def engine(self) -> str:
+        return self.machine.engine
+
+    @property
+    def roles(self) -> tuple[str, ...]:
+        return self.machine.roles
+
+    @property
+    def initial_state(self) -> "State":
+        return State(self, self.machine.initial_state)
+
+    def read_move(self, state: Facts, role: str, text: str) -> Term:
+        """A legal move from its text; IllegalMoveError with the reason for any other."""
+        refused = refusal(self.rulesheet, self.machine, state, role, text)
+        if refused is not None:
+            raise IllegalMoveError(role, text, refused.reason)
+        return read_term(text)
+
+
+@dataclass(frozen=True)
+class State:
+    """One state of a match of a game; immutable."""
+
+    game: Game = field(repr=False)
+    terms: Facts
+
+    @property
+    def facts(self) -> tuple[str, ...]:
+        """The facts as text, sorted."""
+        return tuple(sorted(map(to_text, self.terms)))
+
+    @property
+    def is_terminal(self) -> bool:
+        return self.game.machine.is_terminal(self.terms)
+
+    @property
+    def goals(self) -> dict[str, int | None]:
+        """The goal value of each role; None where the rules give none or several."""
+        return {role: self.game.machine.goal(self.terms, role) for role in self.game.roles}
+
+    def legal_moves(self, role: str) -> tuple[str, ...]:
+        """As text, sorted."""
+        return tuple(map(to_text, self.game.machine.legal_moves(self.terms, role)))
+
+    def play(self, moves: Mapping[str, str | Term]) -> "State":
+        """The state after one step, given a move for every role that has more than one legal move.
+
+        IllegalMoveError with the reason for a move that is not legal, or that is missing where there is a choice.
+        """
+        for role in moves:
+            if role not in self.game.roles:
+                raise UnknownRoleError(f"no role is called {role!r}; the roles are {', '.join(self.game.roles)}")
+        joint_move: JointMove = tuple(self._move(role, moves.get(role)) for role in self.game.roles)
+        return State(self.game, self.game.machine.next_state(self.terms, joint_move))
+
+    def _move(self, role: str, move: str | Term | None) -> Term:
+        if move is not None:
+            return self.game.read_move(self.terms, role, to_text(move))
+        legal = self.game.machine.legal_moves(self.terms, role)
+        if len(legal) != 1:
+            raise IllegalMoveError(role, "no move", f"it has {len(legal)} legal moves to choose from")
+        return legal[0]
+
+
+def load(game: str | Path, engine: str | None = None) -> Game:
+    """A shipped game by its name, or any rulesheet by its path.
+
+    UnknownGameError when there is none; RulesheetError, with its place, for rules that have no meaning.
+    """
+    path = find_rulesheet(str(game))
+    rulesheet = parse_rulesheet(decode(path.read_bytes(), str(path)), str(path))
+    return Game(path.stem, rulesheet, make_machine(rulesheet, engine), read_metadata(path))
+
+
+def load_text(text: str, name: str = "rulesheet", engine: str | None = None) -> Game:
+    """A game from the text of its rulesheet."""
+    rulesheet = parse_rulesheet(text, name)
+    return Game(name, rulesheet, make_machine(rulesheet, engine))
