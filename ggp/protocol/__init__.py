@@ -1,1 +1,1 @@
-""""""
+"""The GGP protocol as values: messages, replies, scrambling, without input or output."""

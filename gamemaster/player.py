@@ -1,0 +1,74 @@
+"""A player as it is named on the command line, and as it sits in a match."""
+
+import re
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from ggp.errors import SettingsError
+from ggp.protocol.headers import DEFAULT_PORT
+from ggp.protocol.messages import Dialect
+
+_BOT = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
+_NAMED = re.compile(r"([^/:=]+)=(.+)")
+_HOST_AND_PORT = re.compile(r"(\[[^\]/]+\]|[^/:#]+):([^/#]*)(#.*)?")
+
+
+@dataclass(frozen=True, slots=True)
+class PlayerAddress:
+    """Where a player is to be found: a URL, or the name of a bot that the game master starts."""
+
+    name: str  # empty when only the player itself can say
+    place: str  # the URL or the name of the bot
+    is_bot: bool
+    dialect: Dialect = Dialect.GGP_BASE
+
+
+@dataclass(frozen=True, slots=True)
+class Player:
+    """Who takes a role of a match, reachable at a URL."""
+
+    role: str
+    name: str  # empty until the player has said it
+    url: str
+    bot: str | None = None  # the name of the bot, when the game master started it
+    bot_seed: int | None = None
+    dialect: Dialect = Dialect.GGP_BASE
+
+
+def parse_player(text: str) -> PlayerAddress:
+    """`URL`, `host:port` or the name of a bot, each also as `name=…`; a URL may end in the fragment `#dresden`.
+
+    SettingsError for anything else; whether a bot of this name exists shows when it is started.
+    """
+    named = _NAMED.fullmatch(text)
+    name, place = (named[1].strip(), named[2]) if named else ("", text)
+    if _BOT.fullmatch(place):
+        return PlayerAddress(name or place, place, is_bot=True)
+    url, _, fragment = _url(text, place).partition("#")
+    try:
+        dialect = Dialect(fragment) if fragment else Dialect.GGP_BASE
+    except ValueError:
+        raise _wrong(text, f"no dialect is called {fragment!r}; there are ggp-base and dresden") from None
+    return PlayerAddress(name, url, is_bot=False, dialect=dialect)
+
+
+def _url(text: str, place: str) -> str:
+    """The place as a URL with a port; the port of the protocol where a URL has none."""
+    if _HOST_AND_PORT.fullmatch(place):
+        place = f"http://{place}"
+    try:
+        parts = urlsplit(place)
+        port = parts.port
+    except ValueError as error:
+        raise _wrong(text, str(error)) from None
+    if parts.scheme != "http" or not parts.hostname or re.search(r"\s", place):
+        raise _wrong(text, "neither http://host:port nor host:port nor the name of a bot")
+    if port == 0:
+        raise _wrong(text, "no player listens on port 0")
+    if port is None:
+        parts = parts._replace(netloc=f"{parts.netloc.rstrip(':')}:{DEFAULT_PORT}")
+    return parts._replace(path=parts.path or "/").geturl()
+
+
+def _wrong(text: str, reason: str) -> SettingsError:
+    return SettingsError(f"player {text!r}: {reason}")

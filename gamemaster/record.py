@@ -1,0 +1,104 @@
+"""The record of a match: everything that is needed to replay and to judge it, as one value and as a JSON file."""
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated, Literal, TypeAlias
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from gamemaster.faults import Fault
+from gamemaster.referee import Ending, Goals
+from gamemaster.settings import MatchSettings
+from ggp.errors import RecordError
+from ggp.protocol.messages import Dialect
+
+FORMAT = 1  # raised by every change after which older readers would misread a record
+
+Seconds: TypeAlias = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+Status = Literal["running"] | Ending
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+
+class PlayerRecord(_Part):
+    """Who took a role, and how it was spoken to."""
+
+    name: str
+    url: str
+    bot: str | None = None  # the name of the bot, when the game master started it
+    bot_seed: int | None = None
+    dialect: Dialect = Dialect.GGP_BASE
+    scramble_seed: int | None = None  # None: it was told the rules as they are
+
+
+class StartRecord(_Part):
+    """What a player made of START."""
+
+    seconds: Seconds
+    answer: str | None = None  # None where there is a fault
+    fault: Fault | None = None
+
+
+class StepRecord(_Part):
+    """One joint move, and how it came about."""
+
+    moves: tuple[str, ...]  # as executed, in the order of the roles
+    seconds: dict[str, Seconds]  # role → from the request to the answer or fault; not of `random`
+    faults: dict[str, Fault] = {}  # only of the roles that have one; their move is a replacement
+    time: datetime  # when the joint move was executed, UTC
+
+
+class MatchRecord(_Part):
+    """One match; `steps` come last so that a file grows at its end."""
+
+    format: Literal[1] = FORMAT
+    ggp: str  # the version that wrote it
+    match: str
+    token: Annotated[str, Field(min_length=32, max_length=32)]
+    game: str
+    rulesheet: str
+    rulesheet_sha256: str
+    engine: str
+    roles: tuple[str, ...]
+    players: dict[str, PlayerRecord]  # role → player; not of `random`
+    settings: MatchSettings
+    started: datetime  # UTC
+    start: dict[str, StartRecord] = {}  # empty before START
+    status: Status = "running"
+    reason: str | None = None  # why it ended, where the rules did not end it
+    goals: Goals | None = None  # of the last state; None unless the match came to a terminal state or the step limit
+    finished: datetime | None = None  # UTC
+    steps: tuple[StepRecord, ...] = ()
+
+    @property
+    def faults(self) -> tuple[tuple[int | None, str, Fault], ...]:
+        """All faults as (step, role, fault); the step is None for START."""
+        of_start = [(None, role, start.fault) for role, start in self.start.items() if start.fault is not None]
+        of_steps = [
+            (number, role, fault) for number, step in enumerate(self.steps) for role, fault in step.faults.items()
+        ]
+        return (*of_start, *of_steps)
+
+
+Keep: TypeAlias = Callable[[MatchRecord], None]  # what is done with a record whenever it has grown
+
+
+def now() -> datetime:
+    return datetime.now(UTC)
+
+
+def read_record(path: Path) -> MatchRecord:
+    """The record in a file; RecordError with the file and the field for anything that is wrong."""
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise RecordError(f"{path}: {error.strerror or error}") from None
+    try:
+        return MatchRecord.model_validate_json(data)
+    except ValidationError as error:
+        first = error.errors()[0]
+        field = ".".join(map(str, first["loc"]))
+        raise RecordError(f"{path}: {field + ': ' if field else ''}{first['msg']}") from None

@@ -1,0 +1,251 @@
+"""The body of a clause → nested loops and tests in Python."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from ggp.interpreter.source import Source, expression, pack
+from ggp.program import DISTINCT, DOES, TRUE, Literal, Relation
+from ggp.terms import Term, variables
+
+MAX_LOOPS = 12  # in one function; Python allows 20 nested blocks
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """How generated code asks a relation when some of its arguments are bound."""
+
+    rows: Callable[[str], str]  # the expression for a key → that for the values of the free arguments
+    test: Callable[[str], str]  # the expression for a key of all arguments → that for whether it holds
+
+
+class Context(Protocol):
+    """What a body needs from the compiler around it."""
+
+    def access(self, relation: Relation, bound: tuple[int, ...]) -> Access: ...
+    def fact_rows(self, function: Relation, bound: tuple[int, ...], key: str) -> str: ...
+    def helper(self, parameters: Sequence[str], write: Callable[[Source], None]) -> str: ...
+    def suspends(self, literal: Literal) -> bool: ...
+    def suspend(self, source: Source, literal: Literal, names: "Names", rest: "Rest") -> None: ...
+
+
+class Names(dict[str, str]):
+    """The Python names of the variables that are bound."""
+
+    def fresh(self, variable: str) -> str:
+        name = self[variable] = f"v{len(self)}"
+        return name
+
+
+@dataclass(frozen=True, slots=True)
+class Rest:
+    """What is still to be evaluated of a clause, and what to do for every way in which it holds."""
+
+    literals: tuple[Literal, ...]
+    needs: tuple[str, ...]  # the variables that `emit` reads
+    emit: Callable[[Source, Names], None]
+    once: bool  # the first way is enough, and `emit` ends the function
+
+    def after_first(self) -> "Rest":
+        return Rest(self.literals[1:], self.needs, self.emit, self.once)
+
+    def live(self, names: Names) -> tuple[str, ...]:
+        """The variables bound so far that matter from here on."""
+        wanted = dict.fromkeys((*self.needs, *(v for literal in self.literals for v in variables(literal.atom))))
+        return tuple(name for name in wanted if name in names)
+
+
+class BodyWriter:
+    """Writes bodies into functions; makes helper functions where a body only has to hold once, or is too deep."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+        self._temporaries = 0
+
+    def write(self, source: Source, names: Names, rest: Rest) -> None:
+        for index, literal in enumerate(rest.literals):
+            here = Rest(rest.literals[index:], rest.needs, rest.emit, rest.once)
+            waits = any(map(self._context.suspends, here.literals))
+            if self._context.suspends(literal):
+                self._context.suspend(source, literal, names, here.after_first())
+                return
+            if self._is_loop(literal, names):
+                if not rest.once and not waits and all(name in names for name in rest.needs):
+                    source.test(self._holds(here.literals, names))
+                    break
+                if source.loops >= MAX_LOOPS:
+                    (self._go_on if waits else self._continue_in_generator)(source, names, here)
+                    return
+            self._literal(source, literal, names)
+        rest.emit(source, names)
+
+    def _holds(self, literals: tuple[Literal, ...], names: Names) -> str:
+        """The call of a helper that says whether the literals hold."""
+        live = Rest(literals, (), _return_true, once=True).live(names)
+        inner = Names({name: f"v{index}" for index, name in enumerate(live)})
+
+        def write(helper: Source) -> None:
+            mark = helper.mark()
+            self.write(helper, inner, Rest(literals, (), _return_true, once=True))
+            helper.close(mark)
+            helper.line("return False")
+
+        helper = self._context.helper(list(inner.values()), write)
+        return f"{helper}({', '.join(names[name] for name in live)})"
+
+    def _go_on(self, source: Source, names: Names, rest: Rest) -> None:
+        """Goes on in a helper function when one function cannot hold more loops; what waits does so there."""
+        live = rest.live(names)
+        inner = Names({name: f"v{index}" for index, name in enumerate(live)})
+        helper = self._context.helper(list(inner.values()), lambda helper: self.write(helper, inner, rest))
+        source.line(f"{helper}({', '.join(names[name] for name in live)})")
+
+    def _continue_in_generator(self, source: Source, names: Names, rest: Rest) -> None:
+        """Goes on in a generator when one function cannot hold more loops."""
+        live = rest.live(names)
+        inner = Names({name: f"v{index}" for index, name in enumerate(live)})
+
+        def give(helper: Source, bound: Names) -> None:
+            helper.line(f"yield ({''.join(f'{bound[name]}, ' for name in rest.needs)})")
+
+        def write(helper: Source) -> None:
+            self.write(helper, inner, Rest(rest.literals, rest.needs, give, once=False))
+
+        helper = self._context.helper(list(inner.values()), write)
+        call = f"{helper}({', '.join(names[name] for name in live)})"
+        targets = [f"h{index}" for index in range(len(rest.needs))]
+        source.loop(f"({''.join(f'{target}, ' for target in targets)})" if targets else "_", call)
+        rest.emit(source, Names({**names, **dict(zip(rest.needs, targets, strict=True))}))
+
+    def _is_loop(self, literal: Literal, names: Names) -> bool:
+        if literal.relation == DISTINCT or not literal.positive:
+            return False
+        if literal.relation == DOES and _all_bound(literal.arguments[0], names):
+            return False
+        return not _all_bound(literal.atom, names)
+
+    def _literal(self, source: Source, literal: Literal, names: Names) -> None:
+        relation = literal.relation
+        if relation == DISTINCT:
+            self._distinct(source, literal, names)
+        elif not literal.positive:
+            source.test(f"not {self._negated(literal, names)}")
+        elif relation == TRUE:
+            self._fact(source, literal.arguments[0], names)
+        elif relation == DOES:
+            self._done(source, literal, names)
+        else:
+            self._view(source, literal, names)
+
+    def _distinct(self, source: Source, literal: Literal, names: Names) -> None:
+        left, right = literal.arguments
+        if literal.positive:
+            source.test(f"{expression(left, names)} != {expression(right, names)}")
+        elif _all_bound(left, names):
+            self.unify(source, right, expression(left, names), names)
+        else:
+            self.unify(source, left, expression(right, names), names)
+
+    def _negated(self, literal: Literal, names: Names) -> str:
+        positive = Literal(literal.atom, positive=True)
+        if not _all_bound(literal.atom, names):
+            return self._holds((positive,), names)
+        if literal.relation == TRUE:
+            return f"({expression(literal.arguments[0], names)} in state)"
+        if literal.relation == DOES:
+            role, move = literal.arguments
+            return f"(joint.get({expression(role, names)}) == {expression(move, names)})"
+        return f"({self._test(literal, names)})"
+
+    def _test(self, literal: Literal, names: Names) -> str:
+        bound = tuple(range(literal.relation[1]))
+        return self._context.access(literal.relation, bound).test(_key(literal.arguments, bound, names))
+
+    def _fact(self, source: Source, pattern: Term, names: Names) -> None:
+        if _all_bound(pattern, names):
+            source.test(f"{expression(pattern, names)} in state")
+        elif isinstance(pattern, str):
+            source.loop(names.fresh(pattern), "state")
+        else:
+            arguments = pattern[1:]
+            bound = tuple(index for index, argument in enumerate(arguments) if _all_bound(argument, names))
+            free = [argument for index, argument in enumerate(arguments) if index not in bound]
+            function = (str(pattern[0]), len(arguments))
+            rows = self._context.fact_rows(function, bound, _key(arguments, bound, names))
+            self._loop(source, free, rows, names, prefix="_, " if not bound else "")
+
+    def _done(self, source: Source, literal: Literal, names: Names) -> None:
+        role, move = literal.arguments
+        if not _all_bound(role, names):
+            self._loop(source, [role, move], "joint.items()", names)
+            return
+        value = f"joint.get({expression(role, names)})"
+        if _all_bound(move, names):
+            source.test(f"{value} == {expression(move, names)}")
+            return
+        name = self._temporary()
+        source.line(f"{name} = {value}")
+        source.test(f"{name} is not None")
+        self.unify(source, move, name, names)
+
+    def _view(self, source: Source, literal: Literal, names: Names) -> None:
+        arguments = literal.arguments
+        bound = tuple(index for index, argument in enumerate(arguments) if _all_bound(argument, names))
+        if len(bound) == len(arguments):
+            source.test(self._test(literal, names))
+            return
+        free = [argument for index, argument in enumerate(arguments) if index not in bound]
+        key = _key(arguments, bound, names)
+        self._loop(source, free, self._context.access(literal.relation, bound).rows(key), names)
+
+    def _loop(self, source: Source, patterns: Sequence[Term], rows: str, names: Names, prefix: str = "") -> None:
+        targets: list[str] = []
+        later: list[tuple[Term, str]] = []
+        for pattern in patterns:
+            if isinstance(pattern, str) and pattern.startswith("?") and pattern not in names:
+                targets.append(names.fresh(pattern))
+            else:
+                targets.append(self._temporary())
+                later.append((pattern, targets[-1]))
+        source.loop(f"{prefix}{', '.join(targets)}", rows)
+        for pattern, name in later:
+            self.unify(source, pattern, name, names)
+
+    def unify(self, source: Source, pattern: Term, value: str, names: Names) -> None:
+        """Binds the free variables of a pattern to parts of a value, and tests that the rest is the same."""
+        if _all_bound(pattern, names):
+            source.test(f"{value} == {expression(pattern, names)}")
+            return
+        if isinstance(pattern, str):
+            source.line(f"{names.fresh(pattern)} = {value}")
+            return
+        source.test(f"type({value}) is tuple and len({value}) == {len(pattern)} and {value}[0] == {pattern[0]!r}")
+        later: list[tuple[Term, str]] = []
+        for index, part in enumerate(pattern[1:], 1):
+            if _all_bound(part, names):
+                source.test(f"{value}[{index}] == {expression(part, names)}")
+            else:
+                later.append((part, f"{value}[{index}]"))
+        for part, inner in later:
+            if isinstance(part, str):
+                self.unify(source, part, inner, names)
+            else:
+                name = self._temporary()
+                source.line(f"{name} = {inner}")
+                self.unify(source, part, name, names)
+
+    def _temporary(self) -> str:
+        self._temporaries += 1
+        return f"t{self._temporaries}"
+
+
+def _key(arguments: Sequence[Term], bound: Iterable[int], names: Names) -> str:
+    return pack(expression(arguments[index], names) for index in bound)
+
+
+def _all_bound(term: Term, names: Names) -> bool:
+    return all(name in names for name in variables(term))
+
+
+def _return_true(source: Source, _: Names) -> None:
+    source.line("return True")

@@ -1,0 +1,130 @@
+"""Clause → the order in which its literals are evaluated, given which variables are bound beforehand."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from math import prod
+
+from ggp.dependencies import Dependencies
+from ggp.domains import Domains
+from ggp.program import DISTINCT, DOES, TRUE, Clause, Literal, Program, Relation
+from ggp.terms import Term, variables
+
+_UNKNOWN_SIZE = 30.0  # guessed rows of a relation that nothing is known of
+_VIEW_EXPONENT = 0.6  # a view holds for fewer rows than its domains allow
+
+
+@dataclass(frozen=True)
+class Planner:
+    """What is known of sizes, and of the arguments that must be bound before a relation can be asked."""
+
+    program: Program
+    dependencies: Dependencies
+    domains: Domains
+    fact_counts: Mapping[Relation, int]  # facts of the initial state by their name and arity
+    required: dict[Relation, frozenset[int]]  # indexes of arguments
+
+    def order(self, clause: Clause, bound: Iterable[str]) -> tuple[Literal, ...] | None:
+        """The body, cheapest literal first at each point; None when some literal can never be evaluated."""
+        known = set(bound)
+        rest = list(clause.body)
+        ordered: list[Literal] = []
+        while rest:
+            ready = [literal for literal in rest if self._ready(literal, known, clause)]
+            if not ready:
+                return None
+            best = min(ready, key=lambda literal: self._cost(literal, known))
+            rest.remove(best)
+            ordered.append(best)
+            known.update(binds(best))
+        return tuple(ordered)
+
+    def unbound(self, clause: Clause, bound: Iterable[str]) -> tuple[str, ...]:
+        """The variables of the head, or of stuck literals, that nothing binds."""
+        known = set(bound)
+        rest = list(clause.body)
+        while ready := [literal for literal in rest if self._ready(literal, known, clause)]:
+            rest = [literal for literal in rest if literal not in ready]
+            known.update(name for literal in ready for name in binds(literal))
+        wanted = (clause.head, *(literal.atom for literal in rest))
+        return tuple(name for name in dict.fromkeys(v for term in wanted for v in variables(term)) if name not in known)
+
+    def _ready(self, literal: Literal, known: set[str], clause: Clause) -> bool:
+        if literal.relation == DISTINCT:
+            open_sides = [side for side in literal.arguments if not known.issuperset(variables(side))]
+            return len(open_sides) <= (0 if literal.positive else 1)
+        required = self.required.get(literal.relation, frozenset())
+        if not all(known.issuperset(variables(literal.arguments[index])) for index in required):
+            return False
+        return literal.positive or all(
+            name in known or is_local(name, literal, clause) for name in variables(literal.atom)
+        )
+
+    def _cost(self, literal: Literal, known: set[str]) -> float:
+        """About how many bindings the literal gives for each one that reaches it; tests cost less the quicker they are."""
+        relation = literal.relation
+        if relation == DISTINCT:
+            return 0.0
+        is_stored = relation in (TRUE, DOES) or relation in self.program.tables
+        if not literal.positive or known.issuperset(variables(literal.atom)):
+            return 0.1 if is_stored else 0.5
+        return max(0.2, self._fan_out(literal, known))
+
+    def _fan_out(self, literal: Literal, known: set[str]) -> float:
+        relation, arguments = literal.relation, literal.arguments
+        if relation == DOES:
+            return 1.0 if known.issuperset(variables(arguments[0])) else 2.0
+        if relation == TRUE:
+            return self._facts(arguments[0], known)
+        bound = [known.issuperset(variables(argument)) for argument in arguments]
+        sizes = [max(1, len(self.domains.of(relation, index))) for index in range(relation[1])]
+        if relation in self.program.tables:
+            rows = len(self.program.tables[relation])
+            return rows / prod(min(rows, size) for size, is_bound in zip(sizes, bound, strict=True) if is_bound)
+        return 1.2 * float(
+            prod(size**_VIEW_EXPONENT for size, is_bound in zip(sizes, bound, strict=True) if not is_bound)
+        )
+
+    def _facts(self, pattern: Term, known: set[str]) -> float:
+        if isinstance(pattern, str):
+            return _UNKNOWN_SIZE
+        function = (str(pattern[0]), len(pattern) - 1)
+        sizes = [max(1, len(values)) for values in self.domains.inside(TRUE, 0, function)]
+        rows = self.fact_counts.get(function) or min(_UNKNOWN_SIZE, prod(sizes))
+        bound = [known.issuperset(variables(argument)) for argument in pattern[1:]]
+        return rows / prod(min(rows, size) for size, is_bound in zip(sizes, bound, strict=True) if is_bound)
+
+
+def make_planner(
+    program: Program, dependencies: Dependencies, domains: Domains, fact_counts: Mapping[Relation, int]
+) -> Planner:
+    """The planner of a program; finds out which arguments must be bound, where a rule leaves that to its callers."""
+    planner = Planner(program, dependencies, domains, fact_counts, {})
+    changed = True
+    while changed:
+        changed = False
+        for relation, clauses in program.clauses.items():
+            needed = planner.required.get(relation, frozenset())
+            more = needed.union(*(_needed(planner, clause, needed) for clause in clauses))
+            if more != needed:
+                planner.required[relation] = more
+                changed = True
+    return planner
+
+
+def _needed(planner: Planner, clause: Clause, needed: frozenset[int]) -> set[int]:
+    """The indexes of the arguments that must be bound for the clause to be evaluated at all."""
+    bound = {name for index in needed for name in variables(clause.arguments[index])}
+    unbound = set(planner.unbound(clause, bound))
+    return {index for index, argument in enumerate(clause.arguments) if unbound.intersection(variables(argument))}
+
+
+def binds(literal: Literal) -> tuple[str, ...]:
+    """The variables that have a value once the literal is evaluated."""
+    gives = literal.positive != (literal.relation == DISTINCT)
+    return variables(literal.atom) if gives else ()
+
+
+def is_local(name: str, literal: Literal, clause: Clause) -> bool:
+    """Whether a variable stands in this literal only: then its negation says that there is no such thing at all."""
+    others = [clause.head, *(other.atom for other in clause.body if other is not literal)]
+    return not any(name in variables(term) for term in others)

@@ -1,0 +1,184 @@
+"""Relations that read themselves, as tables: each question is answered once, and who waits for answers is resumed.
+
+This is evaluation with tables and suspended goals (SLG resolution, Chen and Warren 1996), driven by a list of work
+instead of calls, so that no recursion of rules is a recursion of Python, and only what is asked for is computed. All
+relations that read each other share one list of work. For each of their functions `n` the scope holds:
+
+    a{n}  key → answers, a dictionary used as an ordered set
+    c{n}  key → who waits: pairs of a function and the values that it goes on with
+    w{n}  asks for a key on behalf of one who waits
+    g{n}  gives an answer for a key
+    d{n}  evaluates the clauses for a key that is asked for the first time
+    m{n}  key → the complete answers, for everyone else
+"""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from ggp.dependencies import Dependencies
+from ggp.interpreter.bodies import BodyWriter, Names, Rest
+from ggp.interpreter.source import Source, expression, pack, unpack_key
+from ggp.program import Clause, Literal, Program, Relation
+from ggp.terms import Term, is_variable, variables
+
+KEY = "? key"  # stands among the variables of a clause for the key that its answers belong to; no variable has a blank
+
+
+class Scope(Protocol):
+    """What tabling needs from the compiler around it."""
+
+    program: Program
+    dependencies: Dependencies
+
+    def number(self, relation: Relation, bound: tuple[int, ...]) -> int: ...
+    def emit(self, lines: Sequence[str]) -> None: ...
+    def ordered(self, clause: Clause, bound: tuple[int, ...]) -> tuple[Literal, ...]: ...
+    def open_head(self, source: Source, clause: Clause, bound: tuple[int, ...]) -> Names: ...
+
+
+class Tabling:
+    """Writes the functions of recursive relations."""
+
+    def __init__(self, scope: Scope, bodies: BodyWriter) -> None:
+        self._scope = scope
+        self._bodies = bodies
+        self._started: set[int] = set()  # components whose list of work is in its scope
+        self._component: int | None = None  # of the relation that is being compiled
+        self._continuations = 0
+
+    def suspends(self, literal: Literal) -> bool:
+        """Whether the literal waits for a table of the component that is being compiled."""
+        component = self._scope.dependencies.component.get(literal.relation)
+        return literal.positive and component is not None and component == self._component
+
+    def compile(self, relation: Relation, bound: tuple[int, ...], number: int) -> None:
+        """Writes all functions of a relation asked with these arguments bound."""
+        dependencies = self._scope.dependencies
+        self._component = component = dependencies.component[relation]
+        if component not in self._started:
+            self._started.add(component)
+            self._scope.emit(_work_lines(component))
+        self._scope.emit(_table_lines(number, component, is_test=len(bound) == relation[1]))
+        source = Source(f"def d{number}(k):")
+        source.line("pass")
+        unpack_key(source, len(bound))
+        for clause in self._scope.program.clauses[relation]:
+            mark = source.mark()
+            names = self._scope.open_head(source, clause, bound)
+            names[KEY] = "k"
+            self._bodies.write(source, names, self._rest(clause, bound, number))
+            source.close(mark)
+        self._scope.emit(source.lines)
+        self._component = None
+
+    def suspend(self, source: Source, literal: Literal, names: Names, rest: Rest) -> None:
+        """Asks the literal's table, to go on with the rest of the clause for each of its answers."""
+        arguments = literal.arguments
+        bound = tuple(i for i, argument in enumerate(arguments) if all(name in names for name in variables(argument)))
+        free = [argument for index, argument in enumerate(arguments) if index not in bound]
+        number = self._scope.number(literal.relation, bound)
+        wanted = dict.fromkeys((*rest.live(names), *(v for argument in free for v in variables(argument))))
+        live = [name for name in wanted if name in names]
+        label = f"s{number}_{self._continuations}"
+        self._continuations += 1
+        key = pack(_checked(arguments[index], names) for index in bound)
+        source.line(f"w{number}({key}, {label}, ({''.join(f'{names[name]}, ' for name in live)}))")
+        self._scope.emit(self._continuation(label, live, free, rest))
+
+    def _continuation(self, label: str, live: list[str], free: list[Term], rest: Rest) -> list[str]:
+        source = Source(f"def {label}(e, a):")
+        names = Names({name: f"e{index}" for index, name in enumerate(live)})
+        if live:
+            source.line(f"({''.join(f'{name}, ' for name in names.values())}) = e")
+        if not free:
+            source.test("a")
+        targets = [f"b{index}" for index in range(len(free))]
+        if free:
+            source.line(f"{', '.join(targets)} = a")
+        later: list[tuple[Term, str]] = []
+        for pattern, target in zip(free, targets, strict=True):
+            if isinstance(pattern, str) and is_variable(pattern) and pattern not in names:
+                names[pattern] = target
+            else:
+                later.append((pattern, target))
+        for pattern, target in later:
+            self._bodies.unify(source, pattern, target, names)
+        self._bodies.write(source, names, rest)
+        return source.lines
+
+    def _rest(self, clause: Clause, bound: tuple[int, ...], number: int) -> Rest:
+        values = [argument for index, argument in enumerate(clause.arguments) if index not in bound]
+        needs = tuple(dict.fromkeys((KEY, *(name for value in values for name in variables(value)))))
+
+        def emit(source: Source, names: Names) -> None:
+            answer = pack(_checked(value, names) for value in values) if values else "True"
+            source.line(f"g{number}({names[KEY]}, {answer})")
+
+        return Rest(self._scope.ordered(clause, bound), needs, emit, once=False)
+
+
+def _checked(term: Term, names: Names) -> str:
+    """The expression for a term; one that grows in a recursion is bounded."""
+    written = expression(term, names)
+    return f"bounded({written})" if isinstance(term, tuple) and variables(term) else written
+
+
+def _work_lines(component: int) -> list[str]:
+    """The list of work of a component, and the function that does it all."""
+    return f"""\
+work{component} = []
+new{component} = []
+def run{component}():
+    count = 0
+    try:
+        while work{component}:
+            item = work{component}.pop()
+            item[0](*item[1:])
+            count += 1
+            if count > MAX_WORK:
+                too_much()
+    except BaseException:
+        for memo, answers, waiting, key, is_test in new{component}:
+            del answers[key], waiting[key]
+        work{component}.clear()
+        new{component}.clear()
+        raise
+    for memo, answers, waiting, key, is_test in new{component}:
+        memo[key] = bool(answers[key]) if is_test else list(answers[key])
+        waiting[key] = None
+    new{component}.clear()""".splitlines()
+
+
+def _table_lines(number: int, component: int, *, is_test: bool) -> list[str]:
+    """The tables of one function, and how to ask and answer."""
+    return f"""\
+m{number} = {{}}
+a{number} = {{}}
+c{number} = {{}}
+def f{number}(k):
+    if k not in a{number}:
+        a{number}[k] = {{}}
+        c{number}[k] = []
+        new{component}.append((m{number}, a{number}, c{number}, k, {is_test}))
+        work{component}.append((d{number}, k))
+        run{component}()
+    return m{number}[k]
+def w{number}(k, then, e):
+    answers = a{number}.get(k)
+    if answers is None:
+        a{number}[k] = {{}}
+        c{number}[k] = [(then, e)]
+        new{component}.append((m{number}, a{number}, c{number}, k, {is_test}))
+        work{component}.append((d{number}, k))
+        return
+    waiting = c{number}[k]
+    if waiting is not None:
+        waiting.append((then, e))
+    for a in answers:
+        work{component}.append((then, e, a))
+def g{number}(k, a):
+    answers = a{number}[k]
+    if a not in answers:
+        answers[a] = None
+        for then, e in c{number}[k]:
+            work{component}.append((then, e, a))""".splitlines()

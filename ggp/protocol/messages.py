@@ -1,0 +1,307 @@
+"""Text ⇄ messages: what a game master says to a player, in both dialects."""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum
+from typing import TypeAlias, assert_never
+
+from ggp.errors import MessageError, ReadError
+from ggp.reader import Node, read_node
+from ggp.terms import Term, to_text
+
+NIL = "nil"  # stands where there is no move yet
+_WORD = re.compile(r"[^\s();]+")
+
+
+class Dialect(Enum):
+    """How messages are spelled.
+
+    GGP_BASE: blanks inside the outer parentheses, the words of the protocol in upper case, rules and moves in lower
+    case; sends all messages. DRESDEN: no blanks inside parentheses and everything in upper case but the name of the
+    match; its own game master sends only START, PLAY and STOP. What a message means is the same in both, so text is
+    parsed without knowing its dialect.
+    """
+
+    GGP_BASE = "ggp-base"
+    DRESDEN = "dresden"
+
+
+@dataclass(frozen=True, slots=True)
+class Info:
+    """Who are you, and are you free?"""
+
+
+@dataclass(frozen=True, slots=True)
+class Ping:
+    """Are you there? Known to newer Stanford players only."""
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """Rules to think about before any match; `rules` as in Start, the clock in seconds."""
+
+    rules: str
+    clock: int
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """A match begins; `rules` is KIF, one rule a line as `ggp.rulesheet.kif` prints them, clocks in seconds."""
+
+    match: str  # as it was spelled; compared without regard to case
+    role: str
+    rules: str
+    startclock: int
+    playclock: int
+
+
+@dataclass(frozen=True, slots=True)
+class Play:
+    """Choose a move, knowing the last joint move; `moves` is None before the first step.
+
+    In GDL-II's form of 2011 the list holds the player's own percepts. Only who knows the rulesheet can tell.
+    """
+
+    match: str
+    moves: tuple[Term, ...] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """The match has ended with this joint move; `moves` as in Play."""
+
+    match: str
+    moves: tuple[Term, ...] | None
+
+
+@dataclass(frozen=True, slots=True)
+class PlayPercepts:
+    """GDL-II: choose a move, knowing your own last move as executed and what you perceived since.
+
+    `turn` counts from 0, where there is no last move.
+    """
+
+    match: str
+    turn: int
+    last_move: Term | None
+    percepts: tuple[Term, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class StopPercepts:
+    """GDL-II: the match has ended; fields as in PlayPercepts."""
+
+    match: str
+    turn: int
+    last_move: Term | None
+    percepts: tuple[Term, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Abort:
+    """The match is given up."""
+
+    match: str
+
+
+Message: TypeAlias = Info | Ping | Preview | Start | Play | Stop | PlayPercepts | StopPercepts | Abort
+
+_WORDS: dict[type[Message], str] = {
+    Info: "INFO",
+    Ping: "PING",
+    Preview: "PREVIEW",
+    Start: "START",
+    Play: "PLAY",
+    Stop: "STOP",
+    PlayPercepts: "PLAY",
+    StopPercepts: "STOP",
+    Abort: "ABORT",
+}
+
+
+def parse_message(text: str) -> Message:
+    """The message that a text means in either dialect; MessageError when it means none."""
+    try:
+        node = read_node(text, "message")
+    except ReadError as error:
+        raise MessageError(str(error)) from None
+    first = node.items[0] if node.items else node
+    if first.text is None:
+        raise MessageError("a message starts with a word, such as START")
+    parser = _PARSERS.get(first.text.lower())
+    if parser is None:
+        raise MessageError(f"no message of the protocol is called {first.text[:40]!r}")
+    return parser(node.items[1:])
+
+
+def format_message(message: Message, dialect: Dialect = Dialect.GGP_BASE) -> str:
+    """The text of a message, on one line; MessageError when a name in it is not one word."""
+    match message:
+        case Info() | Ping():
+            parts = []
+        case Preview(rules, clock):
+            parts = [_one_line(rules), str(clock)]
+        case Start(_, role, rules, startclock, playclock):
+            parts = [_word(role), _one_line(rules), str(startclock), str(playclock)]
+        case Play(_, moves) | Stop(_, moves):
+            parts = [_move_list(moves)]
+        case PlayPercepts(_, turn, last_move, percepts) | StopPercepts(_, turn, last_move, percepts):
+            parts = [str(turn), *_percept_parts(last_move, percepts)]
+        case Abort():
+            parts = []
+        case _:
+            assert_never(message)
+    name = [] if isinstance(message, Info | Ping | Preview) else [_word(message.match)]
+    if dialect is Dialect.DRESDEN:
+        return f"({' '.join([_WORDS[type(message)], *name, *map(_upper, parts)])})"
+    end = "" if isinstance(message, Start) else " "
+    return f"( {' '.join([_WORDS[type(message)], *name, *parts])}{end})"
+
+
+def same_match(left: str, right: str) -> bool:
+    """Whether two spellings name the same match."""
+    return left.lower() == right.lower()
+
+
+def term_of(node: Node) -> Term:
+    """The term that a node means; MessageError when some list in it does not start with a name."""
+    stack = [node]
+    while stack:
+        part = stack.pop()
+        if part.is_list and (not part.items or (part.items[0].is_list and len(part.items) > 1)):
+            raise MessageError("a term starts with a name")
+        stack.extend(part.items)
+    return node.term
+
+
+def _info(_: tuple[Node, ...]) -> Info:
+    return Info()
+
+
+def _ping(_: tuple[Node, ...]) -> Ping:
+    return Ping()
+
+
+def _preview(arguments: tuple[Node, ...]) -> Preview:
+    _at_least(2, "PREVIEW", arguments)
+    return Preview(_rules(arguments[0]), _number(arguments[1], "the clock"))
+
+
+def _start(arguments: tuple[Node, ...]) -> Start:
+    _at_least(5, "START", arguments)
+    name, role, rules, startclock, playclock = arguments[:5]
+    clocks = _number(startclock, "the startclock"), _number(playclock, "the playclock")
+    return Start(_match(name), to_text(term_of(role)), _rules(rules), *clocks)
+
+
+def _play(arguments: tuple[Node, ...]) -> Play | PlayPercepts:
+    _step_form("PLAY", arguments)
+    if len(arguments) == 2:
+        return Play(_match(arguments[0]), _moves(arguments[1]))
+    return PlayPercepts(*_turn(arguments))
+
+
+def _stop(arguments: tuple[Node, ...]) -> Stop | StopPercepts:
+    _step_form("STOP", arguments)
+    if len(arguments) == 2:
+        return Stop(_match(arguments[0]), _moves(arguments[1]))
+    return StopPercepts(*_turn(arguments))
+
+
+def _abort(arguments: tuple[Node, ...]) -> Abort:
+    _at_least(1, "ABORT", arguments)
+    return Abort(_match(arguments[0]))
+
+
+_PARSERS: dict[str, Callable[[tuple[Node, ...]], Message]] = {
+    "info": _info,
+    "ping": _ping,
+    "preview": _preview,
+    "start": _start,
+    "play": _play,
+    "stop": _stop,
+    "abort": _abort,
+}
+
+
+def _step_form(word: str, arguments: tuple[Node, ...]) -> None:
+    if len(arguments) not in (2, 4):
+        raise MessageError(f"{word} has 2 arguments or, in GDL-II, 4, not {len(arguments)}")
+
+
+def _turn(arguments: tuple[Node, ...]) -> tuple[str, int, Term | None, tuple[Term, ...]]:
+    name, turn, last_move, percepts = arguments
+    return _match(name), _number(turn, "the turn"), _last_move(last_move), _terms(percepts)
+
+
+def _moves(node: Node) -> tuple[Term, ...] | None:
+    return _terms(node) if node.is_list else None
+
+
+def _at_least(count: int, word: str, arguments: tuple[Node, ...]) -> None:
+    if len(arguments) < count:
+        raise MessageError(f"{word} has {len(arguments)} arguments but needs {count}")
+
+
+def _match(node: Node) -> str:
+    if node.text is None:
+        raise MessageError("the name of a match is one word, not a list")
+    return node.text
+
+
+def _number(node: Node, what: str) -> int:
+    # 9 digits are 30 years; more would only feed `int` with an attack.
+    if node.text is None or not re.fullmatch(r"[0-9]{1,9}", node.text):
+        raise MessageError(f"{what} is a whole number, not {(node.text or 'a list')[:40]}")
+    return int(node.text)
+
+
+def _terms(node: Node) -> tuple[Term, ...]:
+    """The members of a list; an atom, such as NIL, has none."""
+    return tuple(term_of(item) for item in node.items)
+
+
+def _last_move(node: Node) -> Term | None:
+    if node.is_list and not node.items:
+        return None
+    term = term_of(node)
+    return None if term == NIL else term
+
+
+def _rules(node: Node) -> str:
+    if not node.is_list:
+        raise MessageError("the rules are a list")
+    return "\n".join(map(_node_text, node.items))
+
+
+def _node_text(node: Node) -> str:
+    """The node in lower case, its lists as they are: `(or)` is not the same as `or`."""
+    if node.text is not None:
+        return node.text.lower()
+    return f"({' '.join(map(_node_text, node.items))})"
+
+
+def _one_line(rules: str) -> str:
+    return f"({' '.join(rules.splitlines())})"
+
+
+def _move_list(moves: tuple[Term, ...] | None) -> str:
+    return "NIL" if moves is None else f"({' '.join(map(to_text, moves))})"
+
+
+def _percept_parts(last_move: Term | None, percepts: tuple[Term, ...]) -> tuple[str, str]:
+    if last_move is None and not percepts:
+        return "NIL", "NIL"
+    return "NIL" if last_move is None else to_text(last_move), _move_list(percepts)
+
+
+def _word(text: str) -> str:
+    if not _WORD.fullmatch(text):
+        raise MessageError(f"{text[:40]!r} is not one word")
+    return text
+
+
+def _upper(text: str) -> str:
+    """In upper case, but for the few letters that would not come back when read."""
+    return "".join(upper if (upper := letter.upper()).lower() == letter else letter for letter in text)

@@ -1,0 +1,1 @@
+"""The shipped games, each against the prose that describes it."""

@@ -1,0 +1,42 @@
+"""What the tests of all games need: matches and states from text."""
+
+from collections.abc import Iterator
+from itertools import count
+from random import Random
+
+from ggp import Game, State
+from ggp.reader import read
+
+
+def follow(state: State, *moves: str) -> State:
+    """The state after these moves, one a step, each made by the role that has it."""
+    for move in moves:
+        role = next((role for role in state.game.roles if move in state.legal_moves(role)), None)
+        assert role is not None, f"{move} is legal for no role in {state.facts}"
+        state = state.play({role: move})
+    return state
+
+
+def state_of(game: Game, facts: str) -> State:
+    """The state that holds these facts, reachable or not."""
+    return State(game, frozenset(node.term for node in read(facts)))
+
+
+def random_match(game: Game, seed: int) -> Iterator[tuple[State, dict[str, str]]]:
+    """Each state of a random match with the joint move that is played in it; the terminal state with none."""
+    random = Random(seed)
+    state = game.initial_state
+    for step in count():
+        assert step < 200, f"the match with seed {seed} does not end"
+        if state.is_terminal:
+            yield state, {}
+            return
+        moves = {role: random.choice(state.legal_moves(role)) for role in game.roles}
+        yield state, moves
+        state = state.play(moves)
+
+
+def play_out(game: Game, seed: int) -> State:
+    """The terminal state of a random match."""
+    *_, (state, _) = random_match(game, seed)
+    return state
