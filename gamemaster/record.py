@@ -13,8 +13,6 @@ from gamemaster.settings import MatchSettings
 from ggp.errors import RecordError
 from ggp.protocol.messages import Dialect
 
-FORMAT = 1  # raised by every change after which older readers would misread a record
-
 Seconds: TypeAlias = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 Status = Literal["running"] | Ending
 
@@ -54,7 +52,7 @@ class StepRecord(_Part):
 class MatchRecord(_Part):
     """One match; `steps` come last so that a file grows at its end."""
 
-    format: Literal[1] = FORMAT
+    format: Literal[1] = 1  # raised by every change after which older readers would misread a record
     ggp: str  # the version that wrote it
     match: str
     token: Annotated[str, Field(min_length=32, max_length=32)]

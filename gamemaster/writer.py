@@ -1,7 +1,6 @@
 """Record → file, whole at every moment: a new version replaces the old one in one stroke."""
 
 import os
-import re
 from contextlib import suppress
 from pathlib import Path
 
@@ -65,8 +64,8 @@ def record_json(record: MatchRecord, steps: list[str] | None = None) -> str:
     """JSON with a line for each step; `steps` are the steps as JSON where that is known."""
     head = record.model_dump_json(indent=2, exclude={"steps"})
     lines = list(map(_step_json, record.steps)) if steps is None else steps
-    body = ",\n".join(f"    {line}" for line in lines)
-    return f'{re.sub(r"\n}$", "", head)},\n  "steps": [{f"\n{body}\n  " if body else ""}]\n}}\n'
+    body = ",".join(f"\n    {line}" for line in lines)
+    return f'{head.removesuffix("}").rstrip()},\n  "steps": [{body}\n  ]\n}}\n'
 
 
 def _step_json(step: StepRecord) -> str:
