@@ -1,7 +1,7 @@
 """Asking a player over HTTP: a message in, its answer or a fault out, and the seconds that it took."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from types import SimpleNamespace
@@ -72,10 +72,17 @@ async def ask(session: Session, question: Question) -> Reply:
     except TimeoutError as error:
         answer = _too_late(question, progress) if limit.expired() else _unreachable(error)
     except aiohttp.ClientResponseError as error:
-        answer = make_fault("malformed", f"the answer is not HTTP: {error.message}")
+        answer = make_fault("malformed", f"the answer is not HTTP: {_first_line(error.message)}")
     except (OSError, aiohttp.ClientError) as error:
         answer = _unreachable(error)
     return Reply(answer, clock() - began)
+
+
+async def ask_all(session: Session, questions: Mapping[str, Question]) -> dict[str, Reply]:
+    """Role → reply, all asked at once; each has its own clock, and no answer or failure touches another's."""
+    async with asyncio.TaskGroup() as group:
+        tasks = {role: group.create_task(ask(session, question)) for role, question in questions.items()}
+    return {role: task.result() for role, task in tasks.items()}
 
 
 async def _exchange(session: Session, question: Question, progress: _Progress) -> str | Fault:
@@ -145,6 +152,10 @@ def _plain(error: Exception) -> str:
     if isinstance(error, OSError) and error.strerror:
         return error.strerror
     return str(error) or type(error).__name__
+
+
+def _first_line(text: str) -> str:
+    return text.partition("\n")[0].rstrip(" :")
 
 
 def _header_value(name: str) -> str:

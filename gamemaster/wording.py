@@ -28,7 +28,7 @@ class Told:
 
     joint_move: JointMove
     own_move: Term
-    percepts: tuple[Term, ...] | None  # None in plain GDL, where every role sees the joint move
+    percepts: tuple[Term, ...]  # used only where the rulesheet says what a role is told
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +59,10 @@ class Wording:
     def abort(self) -> str:
         return self._text(Abort(self.match))
 
-    def move(self, answer: str) -> Term | Fault:
+    def move(self, answer: str | Fault) -> Term | Fault:
         """The move that an answer to PLAY means; a word that the player was never told stays as it is."""
+        if isinstance(answer, Fault):
+            return answer
         try:
             move = parse_move(answer)
         except MessageError as error:
@@ -73,7 +75,7 @@ class Wording:
     def _perceived(self, last: Told | None) -> tuple[Term | None, tuple[Term, ...]]:
         if last is None:
             return None, ()
-        return self._hide(last.own_move), tuple(map(self._hide, last.percepts or ()))
+        return self._hide(last.own_move), tuple(map(self._hide, last.percepts))
 
     def _hide(self, term: Term) -> Term:
         return self.scrambler.hide(term) if self.scrambler else term

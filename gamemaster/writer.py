@@ -20,6 +20,7 @@ class RecordWriter:
         self.path = path.resolve()
         self._temporary = self.path.with_name(f".{self.path.name}.part")
         self._steps: list[str] = []
+        self.has_written = False
         self._check()
 
     def write(self, record: MatchRecord) -> None:
@@ -27,6 +28,7 @@ class RecordWriter:
         self._steps.extend(map(_step_json, record.steps[len(self._steps) :]))
         try:
             self._replace(record_json(record, self._steps).encode())
+            self.has_written = True
         except OSError as error:
             raise self._failure(error) from None
 
@@ -55,9 +57,16 @@ class RecordWriter:
         return RecordError(f"{self.path}: the record cannot be written: {error.strerror or error}")
 
 
-def record_path(wanted: Path, match: str) -> Path:
-    """The file for a record: the one wanted, or one named after the match in a folder that is wanted."""
-    return wanted / f"{match}.json" if wanted.is_dir() else wanted
+def record_path(wanted: str, match: str) -> Path:
+    """The file that is wanted for a record, or one named after the match in a folder, which is made when needed."""
+    path = Path(wanted)
+    if not wanted.endswith("/") and not path.is_dir():
+        return path
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise RecordError(f"{path}: {error.strerror or error}") from None
+    return path / f"{match}.json"
 
 
 def record_json(record: MatchRecord, steps: list[str] | None = None) -> str:

@@ -64,7 +64,7 @@ def _joined(members: list[str]) -> str:
 
 def _natural_order(fact: Term) -> list[tuple[int, str]]:
     """A sorting key that puts 9 before 10."""
-    return [(int(digits or 0), text) for digits, text in re.findall(r"(\d+)|(\D+)", to_text(fact))]
+    return [(int(digits or 0), text) for digits, text in re.findall(r"(\d+)|(\D+)", to_text(fact).strip("()"))]
 
 
 def _has(hints: object, form: Mapping[str, type]) -> bool:

@@ -1,12 +1,22 @@
 """Why is this move not legal? A move as text and a state → a reason in the words of the rulesheet."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal as OneOf
 
+from ggp.domains import find_domains
+from ggp.errors import ReadError
+from ggp.interpreter import ask
 from ggp.machine import Facts, StateMachine
+from ggp.program import DISTINCT, DOES, Clause, Literal, Program, Relation, make_program
+from ggp.reader import read_term
 from ggp.rulesheet import Rulesheet
+from ggp.terms import Term, is_ground, match, substitute, to_text, variables
 
-Kind = Literal["unreadable", "unknown", "over", "turn", "condition"]
+Kind = OneOf["unreadable", "unknown", "over", "turn", "condition"]
+
+_LEGAL: Relation = ("legal", 2)
+_INPUT: Relation = ("input", 2)
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,4 +30,102 @@ class Refusal:
 def refusal(rulesheet: Rulesheet, machine: StateMachine, state: Facts, role: str, text: str) -> Refusal | None:
     """None for a legal move; else the reason: unreadable, no move of this game, match over, not its turn, or the first
     condition that fails of the `legal` rule that comes closest."""
-    raise NotImplementedError
+    try:
+        move = read_term(text, "move")
+    except ReadError as error:
+        return Refusal("unreadable", error.message)
+    if not is_ground(move):
+        return Refusal("unreadable", "a move holds no variables")
+    is_over = machine.is_terminal(state)
+    legal = machine.legal_moves(state, role)
+    if not is_over and move in legal:
+        return None
+    program = make_program(rulesheet)
+    listed = _listed_moves(program, machine, state)
+    if not _exists(program, listed, move):
+        return Refusal("unknown", f"{to_text(move)} is no move of this game")
+    if is_over:
+        return Refusal("over", "the match is over")
+    if len(legal) == 1 and (not listed or ("input", role, move) in listed):
+        return Refusal("turn", f"it is not the turn of {role}, whose only move now is {to_text(legal[0])}")
+    return Refusal("condition", _failing_condition(program, state, role, move))
+
+
+def _listed_moves(program: Program, machine: StateMachine, state: Facts) -> frozenset[Term]:
+    """What `input` lists; nothing when a move that is legal now shows that the list is wrong."""
+    if _INPUT not in program.tables and _INPUT not in program.clauses:
+        return frozenset()
+    (listed,) = ask(program, [_INPUT])
+    legal = {("input", role, move) for role in machine.roles for move in machine.legal_moves(state, role)}
+    return listed if legal <= listed else frozenset()
+
+
+def _exists(program: Program, listed: frozenset[Term], move: Term) -> bool:
+    """Whether some role may have the move in some state."""
+    if listed:
+        return any(entry[2] == move for entry in listed if isinstance(entry, tuple))
+    return find_domains(program).admits(DOES, 1, move)
+
+
+def _failing_condition(program: Program, state: Facts, role: str, move: Term) -> str:
+    """The first condition that fails, of the rule with the most conditions that hold."""
+    candidates = [
+        conditions for clause in program.clauses.get(_LEGAL, ()) if (conditions := _conditions(clause, role, move))
+    ]
+    if not candidates:
+        return f"no rule ever gives {role} the move {to_text(move)}"
+    clauses = [clause for number, conditions in enumerate(candidates) for clause in _prefixes(number, conditions)]
+    relations = [clause.relation for clause in clauses]
+    extended = Program(
+        {**program.clauses, **{clause.relation: (clause,) for clause in clauses}}, program.tables, program.rulesheet
+    )
+    rows = dict(zip(relations, ask(extended, relations, state), strict=True))
+    best = ""
+    furthest = -1
+    for number, conditions in enumerate(candidates):
+        held, reason = _first_failure([rows[clause.relation] for clause in _prefixes(number, conditions)], conditions)
+        if held > furthest:
+            best, furthest = reason, held
+    return best
+
+
+def _conditions(clause: Clause, role: str, move: Term) -> tuple[Literal, ...]:
+    """The body of a `legal` clause for this role and move, each literal once its variables can have values."""
+    bindings = match(clause.head, ("legal", role, move), {})
+    if bindings is None:
+        return ()
+    rest = [Literal(substitute(literal.atom, bindings), literal.positive) for literal in clause.body]
+    bound: set[str] = set()
+    ordered: list[Literal] = []
+    while rest:
+        literal = next((lit for lit in rest if _binds(lit) or bound.issuperset(variables(lit.atom))), rest[0])
+        rest.remove(literal)
+        ordered.append(literal)
+        bound.update(variables(literal.atom))
+    return tuple(ordered)
+
+
+def _binds(literal: Literal) -> bool:
+    return literal.positive and literal.relation != DISTINCT
+
+
+def _prefixes(number: int, conditions: tuple[Literal, ...]) -> Iterator[Clause]:
+    """A relation for each condition: it holds, for the variables so far, where all up to there hold."""
+    for index in range(len(conditions)):
+        body = conditions[: index + 1]
+        names = dict.fromkeys(name for literal in body if _binds(literal) for name in variables(literal.atom))
+        label = f"WHY{number}.{index}"  # no symbol of a rulesheet can name these: the reader folds case
+        yield Clause((label, *names) if names else label, body, 0)
+
+
+def _first_failure(rows: list[frozenset[Term]], conditions: tuple[Literal, ...]) -> tuple[int, str]:
+    """How many conditions hold, and the next one as text."""
+    held = next((index for index, found in enumerate(rows) if not found), len(conditions) - 1)
+    literal = conditions[held]
+    bindings: dict[str, Term] = {}
+    if held and len(rows[held - 1]) == 1:
+        (row,) = rows[held - 1]
+        names = dict.fromkeys(v for lit in conditions[:held] if _binds(lit) for v in variables(lit.atom))
+        bindings = dict(zip(names, row[1:] if isinstance(row, tuple) else (), strict=True))
+    verdict = "does not hold" if literal.positive else "holds"
+    return held, f"{to_text(substitute(literal.atom, bindings))} {verdict}"

@@ -18,6 +18,7 @@ Relation: TypeAlias = tuple[str, int]  # name and arity
 DISTINCT: Relation = ("distinct", 2)  # negated: the two terms are equal
 TRUE: Relation = ("true", 1)
 DOES: Relation = ("does", 2)
+NEXT: Relation = ("next", 1)
 MAX_CLAUSES = 64  # that one rule may become before helper relations are used
 FACTS_SUFFIX = "/facts"  # no symbol of a rulesheet can name these: the reader folds case
 OR_PREFIX = "OR"

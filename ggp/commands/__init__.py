@@ -5,10 +5,10 @@ from importlib.metadata import entry_points
 
 import typer
 
+from ggp.commands.arguments import EXIT_MISTAKE
 from ggp.errors import GgpError
 
 GROUP = "ggp.commands"
-EXIT_MISTAKE = 2
 
 
 def make_app() -> typer.Typer:

@@ -1,5 +1,5 @@
 """The interpreter: rules evaluated as they stand, the oracle of every faster engine."""
 
-from ggp.interpreter.machine import Interpreter
+from ggp.interpreter.machine import Interpreter, ask
 
-__all__ = ["Interpreter"]
+__all__ = ["Interpreter", "ask"]

@@ -17,8 +17,8 @@ from ggp.interpreter.plan import Planner
 from ggp.interpreter.source import Source, expression, pack, unpack_key
 from ggp.interpreter.tabling import Tabling
 from ggp.interpreter.wellfounded import WellFounded
-from ggp.program import Clause, Literal, Program, Relation
-from ggp.terms import Term, variables
+from ggp.program import NEXT, Clause, Literal, Program, Relation
+from ggp.terms import Term, depth, is_ground, variables
 
 MAX_CALLS = 40  # levels of relations that call each other before one is evaluated as a whole beforehand
 
@@ -60,6 +60,7 @@ class Compiler:
         self._bodies = BodyWriter(self)
         self._tabling = Tabling(self, self._bodies)
         self._well_founded = WellFounded(self, self._bodies)
+        self._grows = any(_builds_terms(clause) for found in self.program.clauses.values() for clause in found)
         self._whole = _wholes(self.program, self.dependencies, self.planner)
 
     def compile(self, queries: Sequence[Query]) -> Compiled:
@@ -193,10 +194,12 @@ class Compiler:
         body = self.ordered(clause, bound)
         values = [clause.arguments[index] for index in free]
         needs = tuple(dict.fromkeys(name for value in values for name in variables(value)))
+        is_bounded = self._grows and clause.relation == NEXT
 
         def emit(source: Source, names: Names) -> None:
             if free:
-                source.line(f"out[{pack(expression(value, names) for value in values)}] = None")
+                value = pack(expression(value, names) for value in values)
+                source.line(f"out[{f'bounded({value})' if is_bounded else value}] = None")
             else:
                 source.line(f"m{number}[k] = True")
                 source.line("return True")
@@ -295,6 +298,12 @@ def _index_lines(index: str, rows: str, arity: int, bound: tuple[int, ...]) -> l
         f"            {index}[k] = [{value}]",
         f"    return {index}",
     ]
+
+
+def _builds_terms(clause: Clause) -> bool:
+    """Whether a rule puts a variable into a function term: facts and moves are such terms, but not grown by that."""
+    allowed = 1 if clause.relation[0] in ("next", "init", "base", "legal", "input") else 0
+    return any(depth(argument) > allowed and not is_ground(argument) for argument in clause.arguments)
 
 
 def _wholes(program: Program, dependencies: Dependencies, planner: Planner) -> frozenset[Relation]:

@@ -36,11 +36,9 @@ class Interpreter:
 
     def __init__(self, rulesheet: Rulesheet) -> None:
         self._program = program = make_program(rulesheet)
-        self._dependencies = find_dependencies(program)
-        self._domains = find_domains(program)
         self._lock = RLock()
         self._texts = _Texts()
-        start = self._compile(_START, {})
+        start = _load(_compile(program, _START, {}))
         roles, initial = start(frozenset())[1]
         named = [role for (role,) in program.tables.get(("role", 1), ())]
         self.roles: tuple[str, ...] = tuple(map(to_text, named or sorted(roles(_NO_KEY), key=to_text)))
@@ -50,7 +48,7 @@ class Interpreter:
         counts: dict[Relation, int] = {}
         for fact in self.initial_state:
             counts[name_and_arity(fact)] = counts.get(name_and_arity(fact), 0) + 1
-        self._at = self._compile(_PLAY, counts)
+        self._at = _load(_compile(program, _PLAY, counts))
         self._state: Facts | None = None
         self._answers: Any = None
 
@@ -61,7 +59,7 @@ class Interpreter:
 
     def next_state(self, state: Facts, joint_move: JointMove) -> Facts:
         with self._lock:
-            return frozenset(self._ask_after(state, joint_move, _NEXT, _NO_KEY))
+            return frozenset(self._ask(state, _NEXT, _NO_KEY, joint_move))
 
     def is_terminal(self, state: Facts) -> bool:
         with self._lock:
@@ -80,49 +78,47 @@ class Interpreter:
         if ("sees", 2) not in self._program.clauses and ("sees", 2) not in self._program.tables:
             return joint_move
         with self._lock:
-            found = self._ask_after(state, joint_move, _SEES, self._known(role))
+            found = self._ask(state, _SEES, self._known(role), joint_move)
             return tuple(sorted(found, key=self._texts.__getitem__))
-
-    def rows(self, relation: Relation, state: Facts = frozenset()) -> frozenset[Term]:
-        """All that a relation holds for in a state, each as one term: the arguments behind the relation's name.
-
-        Compiles anew at each call: for checks and explanations, not for play.
-        """
-        with self._lock:
-            found = self._compile((Query(relation, ()),), {})(state)
-            queries = found[1] if found[1][0] is not None else found[0]({})
-            answers = queries[0](_NO_KEY)
-        name, arity = relation
-        if arity == 0:
-            return frozenset((name,)) if answers else frozenset()
-        return frozenset((name, answer) if arity == 1 else (name, *answer) for answer in answers)
 
     def _known(self, role: str) -> str:
         if role not in self.roles:
             raise UnknownRoleError(f"no role is called {role!r}; the roles are {', '.join(self.roles)}")
         return role
 
-    def _ask(self, state: Facts, query: int, key: Any) -> Any:  # noqa: ANN401 - a list of terms, or a truth value
+    def _ask(self, state: Facts, query: int, key: Any, joint_move: JointMove | None = None) -> Any:  # noqa: ANN401
+        """The answer of a compiled query: a list of terms, or a truth value."""
         if state is not self._state:
             self._answers = self._at(state)
             self._state = state
         step, queries = self._answers
-        if queries[query] is None:  # a rule that reads `does` where GDL forbids it: nothing was done yet
-            queries = step({})
+        if queries[query] is None:  # it depends on the moves; when GDL forbids it to, it is asked before there are any
+            queries = step({} if joint_move is None else dict(zip(self.roles, joint_move, strict=True)))
         return queries[query](key)
 
-    def _ask_after(self, state: Facts, joint_move: JointMove, query: int, key: Any) -> Any:  # noqa: ANN401
-        if state is not self._state:
-            self._answers = self._at(state)
-            self._state = state
-        step, queries = self._answers
-        if queries[query] is None:
-            queries = step(dict(zip(self.roles, joint_move, strict=True)))
-        return queries[query](key)
 
-    def _compile(self, queries: tuple[Query, ...], counts: dict[Relation, int]) -> Callable[[Facts], Any]:
-        planner = make_planner(self._program, self._dependencies, self._domains, counts)
-        return _load(Compiler(self._program, self._dependencies, planner).compile(queries))
+def ask(program: Program, relations: Sequence[Relation], state: Facts = frozenset()) -> tuple[frozenset[Term], ...]:
+    """All that some relations hold for in a state, each as terms: the arguments behind the relation's name.
+
+    Compiles anew at each call: for checks and explanations, not for play.
+    """
+    queries = tuple(Query(relation, ()) for relation in relations)
+    step, at_once = _load(_compile(program, queries, {}))(state)
+    later = step({})
+    found: list[frozenset[Term]] = []
+    for (name, arity), early, late in zip(relations, at_once, later, strict=True):
+        answers = (early or late)(_NO_KEY)
+        if arity == 0:
+            found.append(frozenset((name,)) if answers else frozenset())
+        else:
+            found.append(frozenset((name, answer) if arity == 1 else (name, *answer) for answer in answers))
+    return tuple(found)
+
+
+def _compile(program: Program, queries: tuple[Query, ...], counts: dict[Relation, int]) -> Compiled:
+    dependencies = find_dependencies(program)
+    planner = make_planner(program, dependencies, find_domains(program), counts)
+    return Compiler(program, dependencies, planner).compile(queries)
 
 
 class _Texts(dict[Term, str]):

@@ -1,1 +1,1 @@
-""""""
+"""Search: a state machine and a state → which move to choose."""

@@ -5,6 +5,7 @@ from itertools import count
 from random import Random
 
 from ggp import Game, State
+from ggp.legality import refusal
 from ggp.reader import read
 
 
@@ -20,6 +21,12 @@ def follow(state: State, *moves: str) -> State:
 def state_of(game: Game, facts: str) -> State:
     """The state that holds these facts, reachable or not."""
     return State(game, frozenset(node.term for node in read(facts)))
+
+
+def refused_as(state: State, role: str, move: str) -> str | None:
+    """The kind of reason for which a move is refused; None for a legal one."""
+    refused = refusal(state.game.rulesheet, state.game.machine, state.terms, role, move)
+    return None if refused is None else refused.kind
 
 
 def random_match(game: Game, seed: int) -> Iterator[tuple[State, dict[str, str]]]:

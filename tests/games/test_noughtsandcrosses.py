@@ -1,14 +1,13 @@
 """Game: noughts and crosses between player 1 and player 2, sentence by sentence of the prose that describes it."""
 
-from itertools import combinations
+from itertools import combinations, pairwise
 
 import pytest
 
 import ggp
 from ggp.errors import IllegalMoveError
-from ggp.legality import refusal
 from ggp.machine import Facts
-from tests.games.helpers import follow, play_out, random_match, state_of
+from tests.games.helpers import follow, play_out, random_match, refused_as, state_of
 
 Cell = tuple[int, int]
 
@@ -45,11 +44,6 @@ def position(game: ggp.Game, x: list[Cell], o: list[Cell], control: str = "playe
     symbols = dict.fromkeys(x, "x") | dict.fromkeys(o, "o")
     cells = " ".join(f"(cell {row} {column} {symbols.get((row, column), 'b')})" for row, column in CELLS)
     return state_of(game, f"{cells} (control {control})")
-
-
-def refused_as(state: ggp.State, role: str, move: str) -> str | None:
-    refused = refusal(state.game.rulesheet, state.game.machine, state.terms, role, move)
-    return refused and refused.kind
 
 
 def win_patterns(game: ggp.Game) -> list[list[Cell]]:
@@ -99,7 +93,7 @@ def test_first_with_three_wins(game: ggp.Game) -> None:
 @pytest.mark.parametrize("pattern", PATTERNS)
 def test_win_patterns(game: ggp.Game, pattern: str) -> None:
     """
-    "A player wins by achieving three marks in a row in any of the following patterns": the parameters.
+    "A player wins by achieving three marks in a row in any of the following patterns:" the parameters.
     """
     spaces = PATTERNS[pattern]
     assert position(game, spaces, []).is_terminal
@@ -143,7 +137,7 @@ def test_turn_order(game: ggp.Game) -> None:
     """
     for seed in range(3):
         states = [state for state, _ in random_match(game, seed)]
-        for step, (state, after) in enumerate(zip(states, states[1:], strict=False)):
+        for step, (state, after) in enumerate(pairwise(states)):
             on_turn, waiting = game.roles if step % 2 == 0 else reversed(game.roles)
             symbol = "x" if step % 2 == 0 else "o"
             assert state.legal_moves(waiting) == ("noop",)

@@ -1,14 +1,13 @@
 """Game: tic-tac-toe between xplayer and oplayer, sentence by sentence of the prose that describes it."""
 
-from itertools import combinations, permutations
+from itertools import combinations, pairwise, permutations
 
 import pytest
 
 import ggp
 from ggp.errors import IllegalMoveError
-from ggp.legality import refusal
 from ggp.reader import read_term
-from tests.games.helpers import follow, random_match, state_of
+from tests.games.helpers import follow, random_match, refused_as, state_of
 
 CELLS = [(row, column) for row in (1, 2, 3) for column in (1, 2, 3)]
 ROWS = [[(row, column) for column in (1, 2, 3)] for row in (1, 2, 3)]
@@ -32,11 +31,6 @@ def position(game: ggp.Game, x: list[tuple[int, int]], o: list[tuple[int, int]],
     signs = dict.fromkeys(x, "x") | dict.fromkeys(o, "o")
     cells = " ".join(f"(cell {row} {column} {signs.get((row, column), 'b')})" for row, column in CELLS)
     return state_of(game, f"{cells} (control {control})")
-
-
-def refused_as(state: ggp.State, role: str, move: str) -> str | None:
-    refused = refusal(state.game.rulesheet, state.game.machine, state.terms, role, move)
-    return refused and refused.kind
 
 
 def test_grid(game: ggp.Game) -> None:
@@ -210,3 +204,18 @@ def test_a_line_made_by_the_last_mark_wins(game: ggp.Game) -> None:
     state = position(game, x, [cell for cell in CELLS if cell not in x], control="oplayer")
     assert state.is_terminal
     assert state.goals == {"xplayer": 100, "oplayer": 0}
+
+
+def test_objective(game: ggp.Game) -> None:
+    """
+    "Thus, the game's objective is for each player to strategically place their marks to create a line of three while
+    preventing the opponent from doing so, with turns alternating between players and moves constrained to empty cells
+    within the 3x3 board."
+    """
+    for seed in range(10):
+        states = [state for state, _ in random_match(game, seed)]
+        for state, after in pairwise(states):
+            lost = set(state.facts) - set(after.facts)
+            assert sum(fact.endswith(" b)") for fact in lost) == 1
+            assert not any(fact.endswith((" x)", " o)")) for fact in lost)
+        assert set(states[-1].goals.values()) in ({0, 100}, {50})

@@ -63,7 +63,7 @@ def test_message_reads_back(message: Message, dialect: Dialect) -> None:
 @given(TERMS)
 def test_move_reads_back(move: Term) -> None:
     assert parse_move(to_text(move)) == move
-    assert parse_move(f"({to_text(move)} (taunt so there))") == move
+    assert parse_move(f"{to_text(move)} (taunt so there)") == move
 
 
 @given(st.text(max_size=60) | st.text("() ;aplystor1\n", max_size=60))

@@ -1,0 +1,179 @@
+"""What the commands do: matches and records between files, terminal and network."""
+
+import asyncio
+import json
+import signal
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+import ggp
+from gamemaster.bots import players_at
+from gamemaster.display import Display
+from gamemaster.export import exported
+from gamemaster.match import new_match_name, run_match
+from gamemaster.player import PlayerAddress, parse_player
+from gamemaster.record import MatchRecord, read_record
+from gamemaster.replay import Replayed, replay
+from gamemaster.settings import MatchSettings, make_settings
+from gamemaster.writer import RecordWriter, record_path
+from ggp.errors import GgpError, RecordError, SettingsError, UnknownGameError
+from ggp.game import Game
+from ggp.library import game_names
+from ggp.reader import decode
+from ggp.rulesheet import NATURE
+from ggp.terms import to_text
+
+STANDARD = "-"  # stands for standard input or output
+KILLED = 128  # plus the number of a signal is the exit code after it
+
+
+def run(game_name: str, players: Sequence[str], settings: Mapping[str, Any], wanted: str, *, as_json: bool) -> int:
+    """Runs and shows a match as `ggp match` describes; the exit code."""
+    checked = make_settings(**settings)
+    addresses = [parse_player(text) for text in players]
+    game = load_game(game_name)
+    takers = _takers(game, addresses)
+    name = new_match_name(game.name)
+    writer = RecordWriter(record_path(wanted, name))
+    display = Display(_console(quiet=as_json), game.metadata.drawing)
+    try:
+        code = asyncio.run(_supervised(game, takers, checked, name, writer, display))
+    finally:
+        display.close()
+        if writer.has_written:
+            display.record_at(writer.path)
+    if as_json and writer.has_written:
+        _print_json(_summary(read_record(writer.path), writer.path))
+    return code
+
+
+def show(path: Path, export: Path | None, *, as_json: bool) -> None:
+    """Shows and verifies a record as `ggp replay` describes."""
+    record = read_record(path)
+    to_stdout = export == Path(STANDARD)
+    display = Display(_console(quiet=as_json or to_stdout), _drawing(record))
+    display.head(record)
+    states: list[Replayed] = []
+    for replayed in replay(record):
+        if replayed.step is not None:
+            display.step(record, len(states) - 1)
+        display.state(replayed.state)
+        if replayed.step is None:
+            display.start(record)
+        states.append(replayed)
+    display.end(record)
+    display.say(f"the record holds: {len(record.steps)} steps replayed with the {record.engine}")
+    if to_stdout:
+        _print_json(exported(record, states))
+        return
+    if export is not None:
+        _write(export, json.dumps(exported(record, states), indent=2) + "\n")
+        display.say(f"exported to {export}")
+    if as_json:
+        _print_json(_summary(record, path) | {"states": [_facts(replayed) for replayed in states]})
+
+
+async def _supervised(
+    game: Game,
+    takers: Mapping[str, PlayerAddress],
+    settings: MatchSettings,
+    name: str,
+    writer: RecordWriter,
+    display: Display,
+) -> int:
+    """Runs the match; a signal gives it up in order, and a second one does not wait for the players' answers."""
+    loop = asyncio.get_running_loop()
+    task = asyncio.current_task()
+    assert task is not None
+    received: list[int] = []
+
+    def give_up(number: int) -> None:
+        received.append(number)
+        task.cancel()
+
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        loop.add_signal_handler(number, give_up, number)
+    try:
+        display.waiting("for the players to start")
+        async with players_at(takers, settings.seed) as players:
+            await run_match(game, players, settings, name, writer.write, display.watch)
+    except asyncio.CancelledError:
+        if not received:
+            raise
+        return KILLED + received[0]
+    return 0
+
+
+def load_game(name: str) -> Game:
+    """A shipped game, the rulesheet in a file, or the one on standard input."""
+    if name == STANDARD:
+        return ggp.load_text(decode(sys.stdin.buffer.read(), "<stdin>"), "stdin")
+    try:
+        return ggp.load(name)
+    except OSError as error:
+        raise UnknownGameError(f"{name}: {error.strerror or error}") from None
+
+
+def _takers(game: Game, addresses: Sequence[PlayerAddress]) -> dict[str, PlayerAddress]:
+    """Role → who takes it."""
+    roles = [role for role in game.roles if role != NATURE]
+    if len(addresses) != len(roles):
+        wanted = f"{len(roles)} players" if len(roles) != 1 else "1 player"
+        raise SettingsError(f"{game.name} takes {wanted} ({', '.join(roles)}), not {len(addresses)}")
+    urls = [address.place for address in addresses if not address.is_bot]
+    twice = [url for url in urls if urls.count(url) > 1]
+    if twice:
+        raise SettingsError(f"the player at {twice[0]} cannot take two roles of one match")
+    return dict(zip(roles, addresses, strict=True))
+
+
+def _drawing(record: MatchRecord) -> Mapping[str, Any]:
+    """How to draw the states, when the record is of a shipped game."""
+    if record.game not in game_names():
+        return {}
+    try:
+        game = ggp.load(record.game)
+    except GgpError:
+        return {}
+    return game.metadata.drawing if game.rulesheet.sha256 == record.rulesheet_sha256 else {}
+
+
+def _summary(record: MatchRecord, path: Path) -> dict[str, Any]:
+    fields = {"match", "game", "status", "reason", "goals"}
+    faults = [
+        {"step": number, "role": role, "kind": fault.kind, "detail": fault.detail, "answer": fault.answer}
+        for number, role, fault in record.faults
+    ]
+    players = {role: player.name for role, player in record.players.items()}
+    moves = [list(step.moves) for step in record.steps]
+    own = record.model_dump(mode="json", include=fields)
+    return own | {
+        "roles": list(record.roles),
+        "players": players,
+        "moves": moves,
+        "faults": faults,
+        "record": str(path),
+    }
+
+
+def _facts(replayed: Replayed) -> list[str] | None:
+    return None if replayed.state is None else sorted(map(to_text, replayed.state))
+
+
+def _console(*, quiet: bool) -> Console:
+    return Console(markup=False, highlight=False, emoji=False, quiet=quiet)
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise RecordError(f"{path}: {error.strerror or error}") from None
+
+
+def _print_json(value: object) -> None:
+    sys.stdout.write(json.dumps(value, indent=2) + "\n")

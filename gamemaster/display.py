@@ -1,0 +1,157 @@
+"""A match as lines for a person: in colour on a terminal, plain elsewhere."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.status import Status
+from rich.text import Text
+
+from gamemaster.events import Began, Ended, Event, Started, Stepped
+from gamemaster.faults import Fault
+from gamemaster.record import MatchRecord, StepRecord
+from ggp.drawing import draw_state
+from ggp.machine import Facts
+from ggp.rulesheet import NATURE
+
+NOBODY = "game master"  # who plays the role `random`
+
+_DIM = "dim"
+_MOVE = "bold"
+_FAULT = "bold red"
+_HEADING = "bold cyan"
+_GOAL = "bold green"
+
+
+class Display:
+    """Shows one match on a console."""
+
+    def __init__(self, console: Console, drawing: Mapping[str, Any]) -> None:
+        self._console = console
+        self._drawing = drawing
+        self._status: Status | None = None
+
+    def watch(self, event: Event) -> None:
+        """Shows a match as it goes; on a terminal the last line says what is being waited for."""
+        self._wait_no_more()
+        match event:
+            case Began(record, state):
+                self.head(record)
+                self.state(state)
+                self.waiting(f"for START, up to {record.settings.startclock} s")
+            case Started(record):
+                self.start(record)
+                self.waiting(f"for step 0, up to {record.settings.playclock} s")
+            case Stepped(record, state):
+                self.step(record, len(record.steps) - 1)
+                self.state(state)
+                self.waiting(f"for step {len(record.steps)}, up to {record.settings.playclock} s")
+            case Ended(record):
+                self.end(record)
+
+    def head(self, record: MatchRecord) -> None:
+        """Game, clocks and players."""
+        settings = record.settings
+        clocks = f"startclock {settings.startclock} s, playclock {settings.playclock} s, grace {settings.grace:g} s"
+        scrambled = ", scrambled" if settings.scramble else ""
+        self._line((record.game, _HEADING), f"  match {record.match}")
+        self._line((f"{clocks}, seed {settings.seed}{scrambled}", _DIM))
+        for role in record.roles:
+            who = record.players.get(role)
+            place = "" if who is None else f"bot at {who.url}" if who.bot else who.url
+            self._line("  ", self._role(record, role), (f"  {place}", _DIM))
+
+    def start(self, record: MatchRecord) -> None:
+        """What the players made of START."""
+        if not record.start:
+            return
+        self._line("")
+        self._line(("START", _HEADING))
+        for role, start in record.start.items():
+            line = Text.assemble("  ", self._role(record, role), f"  {start.seconds:7.2f} s  ")
+            self._line(line, _fault(start.fault) if start.fault else Text(start.answer or ""))
+
+    def step(self, record: MatchRecord, number: int) -> None:
+        """Who moved what in how long, and why not."""
+        step = record.steps[number]
+        self._line("")
+        self._line((f"step {number}", _HEADING))
+        for role, move in zip(record.roles, step.moves, strict=True):
+            self._line("  ", self._role(record, role), *_timed(step, role), (f"  {move}", _MOVE))
+            if role in step.faults:
+                self._line("    ", _fault(step.faults[role]), (f"; {move} was executed instead", _DIM))
+
+    def state(self, state: Facts | None) -> None:
+        if state is None:
+            return
+        for line in draw_state(state, self._drawing).splitlines():
+            self._line(f"    {line}")
+
+    def end(self, record: MatchRecord) -> None:
+        """How the match ended, the goal values, and all faults once more."""
+        steps = _count(len(record.steps), "step")
+        self._line("")
+        self._line((f"end after {steps}: {_ending(record)}", _HEADING))
+        for role, goal in (record.goals or {}).items():
+            value = "no single goal value" if goal is None else str(goal)
+            self._line("  ", self._role(record, role), (f"  {value:>3}", _GOAL))
+        self._line((_count(len(record.faults), "fault"), _FAULT if record.faults else _DIM))
+        for number, role, fault in record.faults:
+            when = "START" if number is None else f"step {number}"
+            self._line(f"  {when:9}", self._role(record, role), "  ", _fault(fault))
+
+    def record_at(self, path: Path) -> None:
+        self._line((f"record: {path}", _DIM))
+
+    def say(self, text: str) -> None:
+        self._line(text)
+
+    def close(self) -> None:
+        """Leaves the terminal as it was, however the match ended."""
+        self._wait_no_more()
+
+    def _role(self, record: MatchRecord, role: str) -> Text:
+        names = {role: record.players[role].name if role in record.players else NOBODY for role in record.roles}
+        role_width = max(map(len, record.roles))
+        name_width = max(map(len, names.values()))
+        return Text(f"{role:{role_width}}  {names[role]:{name_width}}")
+
+    def waiting(self, what: str) -> None:
+        """Says on the last line of a terminal what is being waited for, until there is more to show."""
+        if self._console.is_terminal:
+            self._status = self._console.status(Text(f"waiting {what}", style=_DIM), refresh_per_second=4)
+            self._status.start()
+
+    def _wait_no_more(self) -> None:
+        if self._status is not None:
+            self._status.stop()
+            self._status = None
+
+    def _line(self, *parts: str | Text | tuple[str, str]) -> None:
+        self._console.print(Text.assemble(*parts), soft_wrap=True)
+
+
+def _timed(step: StepRecord, role: str) -> tuple[str | tuple[str, str], ...]:
+    if role == NATURE:
+        return ("         ",)
+    return ("  ", (f"{step.seconds.get(role, 0.0):7.2f} s", _DIM))
+
+
+def _fault(fault: Fault) -> Text:
+    answered = "" if fault.answer is None else f" {fault.answer}"
+    return Text.assemble((f"{fault.kind}{answered}", _FAULT), f": {fault.detail}")
+
+
+def _ending(record: MatchRecord) -> str:
+    match record.status:
+        case "terminal":
+            return "the state is terminal"
+        case "running":
+            return "the match was going on when this was recorded"
+        case status:
+            return f"{status}: {record.reason}"
+
+
+def _count(number: int, thing: str) -> str:
+    return f"{number or 'no'} {thing}{'' if number == 1 else 's'}"

@@ -1,0 +1,112 @@
+"""Record → the states of the match, each step checked against the rulesheet and the seed."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from gamemaster.faults import shown
+from gamemaster.record import MatchRecord, StepRecord
+from gamemaster.referee import Choice, Outcome, Referee, Situation, replacement
+from gamemaster.settings import Replacement
+from ggp.engines import make_machine
+from ggp.errors import ReadError, RecordError
+from ggp.legality import refusal
+from ggp.machine import Facts, JointMove
+from ggp.reader import read_term
+from ggp.rulesheet import NATURE, Rulesheet, parse_rulesheet
+from ggp.terms import Term, to_text
+
+
+@dataclass(frozen=True, slots=True)
+class Replayed:
+    """A state of the match; `step` is the one that led to it, None for the initial state."""
+
+    state: Facts | None  # None where the rules give none
+    step: StepRecord | None
+
+
+def replay(record: MatchRecord) -> Iterator[Replayed]:
+    """All states of a match, in order; RecordError, with the step, at the first thing that does not hold.
+
+    Checked: the hash of the rulesheet, roles and players, every move as legal at its step, every replacement and every
+    move of `random` as following from the seed, how the match ended, and the goal values.
+    """
+    rulesheet = _rulesheet(record)
+    referee = Referee(rulesheet, make_machine(rulesheet), record.settings)
+    _check_roles(record, referee.machine.roles)
+    situation = referee.begin()
+    yield Replayed(situation.state, None)
+    for number, step in enumerate(record.steps):
+        if isinstance(situation, Outcome):
+            raise _wrong(f"step {number} comes after the end: {_described(situation)}")
+        joint_move = _joint_move(record, step, situation, referee)
+        _, situation = referee.advance(situation, joint_move)
+        yield Replayed(situation.state, step)
+    _check_end(record, situation)
+
+
+def _rulesheet(record: MatchRecord) -> Rulesheet:
+    try:
+        rulesheet = parse_rulesheet(record.rulesheet, "rulesheet")
+    except ReadError as error:
+        raise _wrong(str(error)) from None
+    if rulesheet.sha256 != record.rulesheet_sha256:
+        raise _wrong(f"rulesheet_sha256 should be {rulesheet.sha256}, so the rulesheet is not the one of this match")
+    return rulesheet
+
+
+def _check_roles(record: MatchRecord, roles: tuple[str, ...]) -> None:
+    if record.roles != roles:
+        raise _wrong(f"roles should be {' '.join(roles)}, as in the rulesheet, not {' '.join(record.roles)}")
+    played = {role for role in roles if role != NATURE}
+    if record.players.keys() != played:
+        raise _wrong(f"players should be of {' '.join(sorted(played))}, not of {' '.join(sorted(record.players))}")
+    strangers = {role for _, role, _ in record.faults} - played
+    if strangers:
+        raise _wrong(f"faults of {' '.join(sorted(strangers))}, which no player took")
+
+
+def _joint_move(record: MatchRecord, step: StepRecord, choice: Choice, referee: Referee) -> JointMove:
+    if len(step.moves) != len(record.roles):
+        raise _wrong(f"step {choice.step}: {len(step.moves)} moves for {len(record.roles)} roles")
+    return tuple(_move(step, role, text, choice, referee) for role, text in zip(record.roles, step.moves, strict=True))
+
+
+def _move(step: StepRecord, role: str, text: str, choice: Choice, referee: Referee) -> Term:
+    refused = refusal(referee.rulesheet, referee.machine, choice.state, role, text)
+    if refused is not None:
+        raise _wrong(f"step {choice.step}: {shown(text)} is not legal for {role}: {refused.reason}")
+    move = read_term(text)
+    if role == NATURE or role in step.faults:
+        policy: Replacement = "random" if role == NATURE else referee.settings.replacement
+        due = replacement(policy, referee.settings.seed, choice.step, role, choice.legal[role])
+        if move != due:
+            raise _wrong(
+                f"step {choice.step}: the game master's move for {role} should be {to_text(due)}, not {shown(text)}"
+            )
+    return move
+
+
+def _check_end(record: MatchRecord, situation: Situation) -> None:
+    if record.status in ("running", "aborted"):  # at any moment
+        if record.goals is not None:
+            raise _wrong(f"goals in a match that is {record.status}")
+        return
+    steps = len(record.steps)
+    if isinstance(situation, Choice) or situation.ending != record.status:
+        raise _wrong(f"status should not be {record.status} after {steps} steps: {_described(situation)}")
+    if situation.goals != record.goals:
+        raise _wrong(f"goals should be {situation.goals}, not {record.goals}")
+
+
+def _described(situation: Situation) -> str:
+    match situation:
+        case Choice(step):
+            return f"the rules go on with step {step}"
+        case Outcome("terminal"):
+            return "the state is terminal"
+        case Outcome(_, reason):
+            return reason or ""
+
+
+def _wrong(message: str) -> RecordError:
+    return RecordError(f"the record does not replay: {message}")

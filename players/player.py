@@ -1,0 +1,215 @@
+"""A player without its HTTP: messages → replies, one match at a time, before each deadline."""
+
+import asyncio
+import logging
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from functools import partial
+
+from ggp.engines import make_machine
+from ggp.errors import GgpError
+from ggp.protocol.messages import (
+    Abort,
+    Info,
+    Message,
+    Ping,
+    Play,
+    PlayPercepts,
+    Preview,
+    Start,
+    Stop,
+    StopPercepts,
+    same_match,
+)
+from ggp.protocol.replies import ABORTED, AVAILABLE, BUSY, DONE, NO_MOVE, READY, InfoReply, format_info
+from ggp.terms import Term, to_text
+from players.clock import Clock
+from players.settings import PlayerSettings
+from players.thinker import MakeMachine, News, Thinker
+from players.thought import Thought
+from players.worker import Worker
+
+SPECIES = "alien"  # what the protocol calls a program
+
+log = logging.getLogger(__name__)
+
+
+class Reply:
+    """A reply that several requests may wait for; given once."""
+
+    def __init__(self) -> None:
+        self._text: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+
+    @property
+    def is_given(self) -> bool:
+        return self._text.done()
+
+    def give(self, text: str) -> None:
+        """Later ones are ignored."""
+        if not self._text.done():
+            self._text.set_result(text)
+
+    async def wait(self) -> str:
+        return await asyncio.shield(self._text)  # one request that is cancelled leaves the others theirs
+
+
+@dataclass(slots=True)
+class _Asked:
+    """A PLAY that is being answered."""
+
+    news: News
+    thought: Thought
+    reply: Reply = field(default_factory=Reply)
+
+
+@dataclass(slots=True)
+class _Match:
+    start: Start
+    worker: Worker
+    expected_by: float  # when the next message should have come
+    ready: Reply = field(default_factory=Reply)  # to START
+    thinker: Thinker | None = None  # written by the worker's thread
+    asked: _Asked | None = None
+    answered: Term | None = None  # the move that the last PLAY was answered with
+
+
+class Player:
+    """One player; all of it but the thinking runs in the event loop."""
+
+    def __init__(self, settings: PlayerSettings, clock: Clock, make: MakeMachine = make_machine) -> None:
+        self.settings = settings
+        self.clock = clock
+        self._make_machine = make
+        self._match: _Match | None = None
+        self._ended = ""  # the name of the last match that ended
+
+    async def answer(self, message: Message, received: float) -> str:
+        """The reply to a message that came at that moment of the clock, before its deadline."""
+        match message:
+            case Info():
+                return self._info()
+            case Ping() | Preview():
+                return BUSY if self._is_busy() else READY
+            case Start():
+                return await self._start(message, received)
+            case Play() | PlayPercepts():
+                return await self._play(message, received)
+            case Stop() | StopPercepts():
+                return self._end(message.match, DONE)
+            case Abort():
+                return self._end(message.match, ABORTED)
+
+    def close(self) -> None:
+        """Ends the match and its thinking; whoever waits for a reply gets one."""
+        match = self._match
+        if match is None:
+            return
+        self._match = None
+        self._ended = match.start.match
+        match.ready.give(BUSY)
+        if match.asked is not None:
+            self._give_move(match, match.asked)
+        match.worker.submit(partial(_forget, match), lambda: None)
+        match.worker.close()
+
+    def _info(self) -> str:
+        name = self.settings.name or self.settings.strategy
+        return format_info(InfoReply(name, BUSY if self._is_busy() else AVAILABLE, SPECIES))
+
+    def _is_busy(self) -> bool:
+        """A match that is silent for too long may be replaced; until then it goes on when it is heard of again."""
+        return self._match is not None and self.clock.now() <= self._match.expected_by
+
+    async def _start(self, start: Start, received: float) -> str:
+        if self._is_busy():
+            match = self._match
+            if match is None or not _is_same_start(match.start, start):
+                return BUSY
+            return await match.ready.wait()  # repeated, because the answer was lost or is not there yet
+        self.close()
+        expected_by = received + start.startclock + self.settings.abandon
+        match = _Match(start, Worker(start.match, asyncio.get_running_loop()), expected_by)
+        self._match = match
+        match.worker.submit(partial(self._prepare, match), partial(self._give_ready, match))
+        answer_at = received + start.startclock - self.settings.margin_of(start.startclock)
+        return await self._by(answer_at, match.ready, partial(match.ready.give, READY))
+
+    def _prepare(self, match: _Match) -> None:
+        """In the worker's thread; long rules may outlast the startclock."""
+        with _told_in_one_line(match.start.match):
+            match.thinker = Thinker(match.start, self.settings, self._make_machine)
+
+    def _give_ready(self, match: _Match) -> None:
+        if match.thinker is None and not match.ready.is_given and match is self._match:
+            self.close()  # rules that have no meaning: busy, and free for another match
+        match.ready.give(READY)
+
+    async def _play(self, news: News, received: float) -> str:
+        match = self._match
+        if match is None or not same_match(match.start.match, news.match):
+            return BUSY
+        news = replace(news, match=match.start.match)
+        if match.asked is not None:
+            if match.asked.news == news:  # repeated while the first one is still being thought about
+                return await match.asked.reply.wait()
+            self._give_move(match, match.asked)
+        clock = match.start.playclock
+        margin = self.settings.margin_of(clock)
+        answer_at = received + clock - margin
+        match.expected_by = received + clock + self.settings.abandon
+        asked = match.asked = _Asked(news, Thought(self.clock.now, answer_at - margin / 2))
+        give = partial(self._give_move, match, asked)
+        match.worker.submit(partial(self._think, match, asked, match.answered), give)
+        return await self._by(answer_at, asked.reply, give)
+
+    def _think(self, match: _Match, asked: _Asked, answered: Term | None) -> None:
+        """In the worker's thread."""
+        with _told_in_one_line(match.start.match):
+            if match.thinker is not None:
+                match.thinker.choose(asked.news, answered, asked.thought)
+
+    def _give_move(self, match: _Match, asked: _Asked) -> None:
+        """Answers with the best move so far, and stops the thinking."""
+        if asked.reply.is_given:
+            return
+        asked.thought.cancel()
+        move = match.answered = asked.thought.move
+        match.asked = None
+        asked.reply.give(NO_MOVE if move is None else to_text(move))
+        if asked.thought.note:
+            log.info("%s: %s", match.start.match, asked.thought.note)
+
+    async def _by(self, moment: float, reply: Reply, otherwise: Callable[[], None]) -> str:
+        """The reply, which `otherwise` gives when the moment comes first."""
+        cancel = self.clock.call_at(moment, otherwise)
+        try:
+            return await reply.wait()
+        finally:
+            cancel()
+
+    def _end(self, name: str, word: str) -> str:
+        if self._match is None or not same_match(self._match.start.match, name):
+            return word if same_match(self._ended, name) else BUSY
+        self.close()
+        return word
+
+
+def _forget(match: _Match) -> None:
+    if match.thinker is not None:
+        match.thinker.forget()
+
+
+def _is_same_start(left: Start, right: Start) -> bool:
+    return same_match(left.match, right.match) and (left.role, left.rules) == (right.role, right.rules)
+
+
+@contextmanager
+def _told_in_one_line(match: str) -> Iterator[None]:
+    """Rules that cannot be read or evaluated are no fault of the player: they are logged, and it goes on."""
+    try:
+        yield
+    except GgpError as error:
+        log.warning("%s: %s", match, error)
+    except (RecursionError, MemoryError) as error:
+        log.warning("%s: the rules need too much: %s", match, type(error).__name__)

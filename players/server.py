@@ -1,0 +1,70 @@
+"""Runs the service of a player until it is told to stop."""
+
+import asyncio
+import gc
+import json
+import logging
+import os
+import signal
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from threading import Thread
+
+from aiohttp import web
+
+from ggp.errors import SettingsError
+from players.service import make_app
+from players.settings import PlayerSettings
+from players.tolerant import tolerant
+
+_KEEPALIVE = 60.0  # seconds after which a connection that asks nothing is closed
+
+log = logging.getLogger(__name__)
+
+
+@asynccontextmanager
+async def listening(app: web.Application, host: str, port: int, max_bytes: int) -> AsyncIterator[int]:
+    """Serves the application, tolerantly; yields the port. SettingsError when the address cannot be had."""
+    runner = web.AppRunner(
+        app, access_log=None, keepalive_timeout=_KEEPALIVE, shutdown_timeout=1.0, max_line_size=max_bytes
+    )
+    await runner.setup()
+    make_protocol = runner.server
+    assert make_protocol is not None
+    try:
+        loop = asyncio.get_running_loop()
+        try:
+            server = await loop.create_server(lambda: tolerant(make_protocol(), max_bytes), host, port)
+        except OSError as error:
+            reason = error.strerror or str(error)
+            raise SettingsError(f"cannot listen on {host}, port {port}: {reason}") from None
+        try:
+            yield server.sockets[0].getsockname()[1]
+        finally:
+            server.close()
+    finally:
+        await runner.cleanup()
+
+
+async def serve(settings: PlayerSettings, host: str, port: int, *, announce: bool) -> None:
+    """Until SIGTERM or SIGINT or, with `announce`, until standard input ends."""
+    gc.set_threshold(700, 10, 1000)  # a full collection of a large tree holds every thread for tenths of a second
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stop.set)
+    async with listening(make_app(settings), host, port, settings.max_message_bytes) as actual_port:
+        log.info("%s listens on %s, port %d", settings.name or settings.strategy, host, actual_port)
+        if announce:
+            print(json.dumps({"port": actual_port}), flush=True)  # noqa: T201 - what the parent reads
+            Thread(target=_wait_for_end_of_input, args=(loop, stop), daemon=True).start()
+        await stop.wait()
+    log.info("stopped")
+
+
+def _wait_for_end_of_input(loop: asyncio.AbstractEventLoop, stop: asyncio.Event) -> None:
+    with suppress(OSError):
+        while os.read(0, 4096):  # not `sys.stdin.read`, whose lock would disturb the exit
+            pass
+    with suppress(RuntimeError):  # the loop is closed already
+        loop.call_soon_threadsafe(stop.set)

@@ -1,0 +1,132 @@
+"""What a player knows of one match: the news in PLAY → the state now → a move. Plain code without event loop."""
+
+import logging
+from collections.abc import Callable
+from random import Random
+from typing import TypeAlias
+
+from ggp.errors import UnknownRoleError
+from ggp.machine import JointMove, StateMachine
+from ggp.protocol.messages import Play, PlayPercepts, Start
+from ggp.rulesheet import Rulesheet, name_and_arity, parse_rulesheet
+from ggp.terms import Term, to_text
+from players.settings import PlayerSettings
+from players.strategies import STRATEGIES
+from players.thought import Thought
+
+News: TypeAlias = Play | PlayPercepts
+MakeMachine: TypeAlias = Callable[[Rulesheet], StateMachine]
+
+_TRIES = 100  # joint moves to try, when only percepts are known
+
+log = logging.getLogger(__name__)
+
+
+class Thinker:
+    """The state of one match as one role knows it; used by one thread.
+
+    In GDL-II the state is a guess: one that agrees with the percepts, as far as a few tries find it.
+    """
+
+    def __init__(self, start: Start, settings: PlayerSettings, make_machine: MakeMachine) -> None:
+        """RulesheetError, EvaluationError or UnknownRoleError when this match cannot be played."""
+        rulesheet = parse_rulesheet(start.rules, start.match)
+        self._machine = machine = make_machine(rulesheet)
+        if start.role not in machine.roles:
+            raise UnknownRoleError(f"no role is called {start.role!r}; the roles are {', '.join(machine.roles)}")
+        self._role = start.role
+        self._match = start.match
+        self._sees = any(name_and_arity(rule.head)[0] == "sees" for rule in rulesheet.rules)
+        self._rng = Random(settings.seed)  # noqa: S311 - not for secrets
+        self._strategy = STRATEGIES[settings.strategy](machine, start.role, self._rng)
+        self.state = machine.initial_state
+        self._step = 0
+        self._told: tuple[Term, ...] | None = None
+
+    def choose(self, news: News, answered: Term | None, thought: Thought) -> None:
+        """Writes the move into the thought; `answered` is the move that the last PLAY was answered with.
+
+        Nothing is written when there is no legal move. EvaluationError when the rules have no meaning here.
+        """
+        if self._is_repeated(news):
+            if answered is not None:
+                thought.move = answered
+                return
+        else:
+            self._follow(news, answered)
+        legal = self._machine.legal_moves(self.state, self._role)
+        if legal:
+            thought.move = legal[0]
+            thought.move = self._strategy.choose(self.state, legal, thought)
+
+    def forget(self) -> None:
+        """Frees what takes long to free."""
+        self._strategy.forget()
+
+    def _is_repeated(self, news: News) -> bool:
+        """Whether the news is known already, the initial state included.
+
+        A turn is counted. Without it, the same joint move as last time is a repetition if it is not legal now; if it is
+        legal, it counts as made again. Percepts without a turn say nothing: each counts as a new step.
+        """
+        match news:
+            case PlayPercepts(_, turn):
+                return turn == self._step or 0 < turn < self._step
+            case Play(_, None):
+                return self._step == 0
+            case Play(_, told):
+                return self._step > 0 and told == self._told and not self._sees and not self._could_follow(told)
+
+    def _could_follow(self, told: tuple[Term, ...] | None) -> bool:
+        joint_move = joint_move_of(told or (), self._machine.roles)
+        if joint_move is None or self._machine.is_terminal(self.state):
+            return False
+        legal = (self._machine.legal_moves(self.state, role) for role in self._machine.roles)
+        return all(move in moves for move, moves in zip(joint_move, legal, strict=True))
+
+    def _follow(self, news: News, answered: Term | None) -> None:
+        match news:
+            case Play(_, None) | PlayPercepts(_, 0):
+                self.state = self._machine.initial_state
+                self._step = 0
+                self._told = None
+            case Play(_, told):
+                self._make_step(self._step + 1, told or (), answered)
+            case PlayPercepts(_, turn, last_move, percepts):
+                self._make_step(turn, percepts, answered if last_move is None else last_move)
+
+    def _make_step(self, step: int, told: tuple[Term, ...], own_move: Term | None) -> None:
+        """Makes one step by what was told, legal or not: the game master is right."""
+        if step > self._step + 1:
+            log.warning("%s: %d steps were never told", self._match, step - self._step - 1)
+        self._step = step
+        self._told = told
+        joint_move = self._guess(told, own_move) if self._sees else joint_move_of(told, self._machine.roles)
+        if joint_move is None:
+            log.warning("%s: step %d cannot be followed from %d moves", self._match, step, len(told))
+            return
+        self.state = self._machine.next_state(self.state, joint_move)
+        self._strategy.advance(joint_move)
+
+    def _guess(self, percepts: tuple[Term, ...], own_move: Term | None) -> JointMove | None:
+        """A joint move after which this role perceives just this; when none is found, any one."""
+        legal = [self._machine.legal_moves(self.state, role) for role in self._machine.roles]
+        if own_move is not None:
+            legal[self._machine.roles.index(self._role)] = (own_move,)
+        if not all(legal):
+            return None
+        wanted = sorted(map(to_text, percepts))
+        joint_move: JointMove = ()
+        for _ in range(_TRIES):
+            joint_move = tuple(map(self._rng.choice, legal))
+            if sorted(map(to_text, self._machine.percepts(self.state, joint_move, self._role))) == wanted:
+                break
+        return joint_move
+
+
+def joint_move_of(told: tuple[Term, ...], roles: tuple[str, ...]) -> JointMove | None:
+    """The joint move from a move for each role in their order, or from `(does ROLE MOVE)` in any order; else None."""
+    if len(told) != len(roles):
+        return None
+    done = {term[1]: term[2] for term in told if len(term) == 3 and term[0] == "does"}
+    return tuple(done[role] for role in roles) if done.keys() == set(roles) else told

@@ -1,0 +1,176 @@
+"""What game masters send as HTTP → requests that an HTTP library reads.
+
+The library refuses a POST whose Content-Length is missing, and cuts a body whose length was counted in characters.
+Here the end of a message is found first: by its length in bytes or characters, or by its parentheses, or because the
+sender falls silent. A connection carries one message; what follows is ignored.
+"""
+
+import asyncio
+import re
+from typing import cast
+from urllib.parse import quote
+
+_END_OF_HEAD = re.compile(rb"\r?\n\r?\n")
+_REQUEST = re.compile(r"\s*([A-Za-z]+)\s+(.*?)(?:\s+HTTP/(1\.[01])?\S*)?\s*", re.IGNORECASE)
+_ORIGIN = re.compile(r"[a-z]+://[^/]*", re.IGNORECASE)
+_PRINTABLE = "".join(map(chr, range(0x21, 0x7F)))
+_COMMENT = re.compile(rb";[^\n]*\n")
+_CONTINUATIONS = bytes(range(0x80, 0xC0))  # bytes of UTF-8 that begin no character
+_BODILESS = frozenset({"GET", "HEAD", "OPTIONS"})
+_LEFT_TO_LIBRARY = frozenset({"transfer-encoding", "content-encoding", "expect", "upgrade"})
+
+SILENCES = (1.0, 10.0)  # seconds to wait for more of a message that looks whole, and of one that does not
+
+
+class RequestReader:
+    """Collects bytes until they are one message; knows nothing of sockets."""
+
+    def __init__(self, max_bytes: int) -> None:
+        self._max_bytes = max_bytes
+        self._head: str | None = None  # None until it has been seen whole
+        self._body = bytearray()  # everything, as long as there is no head
+        self._length: int | None = None
+        self._depth = 0
+        self._has_lists = False
+        self._in_comment = False
+        self._characters = 0
+        self.is_for_library = False  # the request is sound but uses more of HTTP than is known here
+
+    @property
+    def looks_whole(self) -> bool:
+        return self._has_lists and self._depth <= 0
+
+    def feed(self, data: bytes) -> bytes | None:
+        """The whole request in sound HTTP, as soon as there is one."""
+        self._body += data
+        if self._head is None:
+            if not self._find_head(len(data)):
+                return self.rest() if len(self._body) > self._max_bytes else None
+            data = bytes(self._body)
+        if self.is_for_library or len(self._body) > self._max_bytes:
+            return self.rest()
+        self._scan(data)
+        return self.rest() if self._is_whole() else None
+
+    def rest(self) -> bytes | None:
+        """What there is as a request, when no more will come; None when there is nothing."""
+        if self._head is None and not self._body:
+            return None
+        if self.is_for_library:
+            return f"{self._head}\r\n\r\n".encode("latin-1") + bytes(self._body)
+        method, target, version = self._request()
+        lines = [f"{method} {target} HTTP/{version}", "Host: player", "Connection: close"]
+        body = b"" if method in _BODILESS else bytes(self._body)
+        if method not in _BODILESS:
+            lines.append(f"Content-Length: {len(body)}")
+        return "\r\n".join([*lines, "", ""]).encode("ascii") + body
+
+    def _find_head(self, new_bytes: int) -> bool:
+        if self._body.lstrip()[:1] == b"(":  # no HTTP at all: a bare message
+            self._head = ""
+            return True
+        end = _END_OF_HEAD.search(self._body, max(0, len(self._body) - new_bytes - 3))
+        if end is None:
+            return False
+        self._head = self._body[: end.start()].decode("latin-1")
+        del self._body[: end.end()]
+        for line in self._head.splitlines()[1:]:
+            name, _, value = line.partition(":")
+            name = name.strip().lower()
+            if name == "content-length" and re.fullmatch(r"\s*[0-9]{1,15}\s*", value):
+                self._length = int(value)
+            self.is_for_library |= name in _LEFT_TO_LIBRARY
+        return True
+
+    def _request(self) -> tuple[str, str, str]:
+        lines = (self._head or "").splitlines()
+        found = _REQUEST.fullmatch(lines[0]) if lines else None
+        method = found[1].upper() if found else "POST"
+        if not found or method not in _BODILESS:
+            return "POST", "/", (found and found[3]) or "1.0"
+        path = _ORIGIN.sub("", found[2]).lstrip("/")
+        return method, "/" + quote(path.encode("latin-1"), safe=_PRINTABLE), found[3] or "1.0"
+
+    def _scan(self, data: bytes) -> None:
+        self._characters += len(data.translate(None, _CONTINUATIONS))
+        if self._in_comment:
+            _, newline, data = data.partition(b"\n")
+            self._in_comment = not newline
+        if b";" in data:
+            data, semicolon, _ = _COMMENT.sub(b"\n", data).partition(b";")
+            self._in_comment = bool(semicolon)
+        opened = data.count(b"(")
+        self._has_lists |= bool(opened)
+        self._depth += opened - data.count(b")")
+
+    def _is_whole(self) -> bool:
+        method, _, _ = self._request()
+        if method in _BODILESS:
+            return True
+        if self._length is None:
+            return self.looks_whole
+        if len(self._body) < self._length:
+            return False
+        return self._depth <= 0 or self._characters >= self._length
+
+
+class TolerantProtocol(asyncio.Protocol):
+    """Stands between a connection and the HTTP library's own protocol."""
+
+    def __init__(self, inner: asyncio.Protocol, max_bytes: int, silences: tuple[float, float] = SILENCES) -> None:
+        self._inner = inner
+        self._reader = RequestReader(max_bytes)
+        self._silences = silences
+        self._silence: asyncio.TimerHandle | None = None
+        self._is_passed_on = False
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._inner.connection_made(transport)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._listen_on(None)
+        self._inner.connection_lost(exc)
+
+    def pause_writing(self) -> None:
+        self._inner.pause_writing()
+
+    def resume_writing(self) -> None:
+        self._inner.resume_writing()
+
+    def data_received(self, data: bytes) -> None:
+        if self._is_passed_on:
+            if self._reader.is_for_library:
+                self._inner.data_received(data)
+            return
+        request = self._reader.feed(data)
+        if request is not None:
+            self._pass_on(request)
+        else:
+            self._listen_on(self._silences[0] if self._reader.looks_whole else self._silences[1])
+
+    def eof_received(self) -> bool:
+        """Keeps the connection open for the reply, when there was a message."""
+        self._take_rest()
+        return self._is_passed_on
+
+    def _take_rest(self) -> None:
+        rest = None if self._is_passed_on else self._reader.rest()
+        if rest is not None:
+            self._pass_on(rest)
+
+    def _pass_on(self, request: bytes) -> None:
+        self._is_passed_on = True
+        self._listen_on(None)
+        self._inner.data_received(request)
+
+    def _listen_on(self, seconds: float | None) -> None:
+        if self._silence is not None:
+            self._silence.cancel()
+        self._silence = None
+        if seconds is not None:
+            self._silence = asyncio.get_running_loop().call_later(seconds, self._take_rest)
+
+
+def tolerant(inner: asyncio.BaseProtocol, max_bytes: int) -> TolerantProtocol:
+    """In front of a protocol that the HTTP library made for one connection."""
+    return TolerantProtocol(cast(asyncio.Protocol, inner), max_bytes)

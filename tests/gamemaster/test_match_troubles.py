@@ -1,0 +1,149 @@
+"""Match: each trouble that a player can make becomes the right fault, and touches nobody else."""
+
+from pathlib import Path
+
+import pytest
+
+import ggp
+from gamemaster.faults import FaultKind
+from ggp.protocol.messages import Play, Stop
+from ggp.terms import to_text
+from tests.gamemaster.matches import play_match
+from tests.gamemaster.scripted import (
+    ScriptedPlayer,
+    Trouble,
+    breaks_off,
+    dies,
+    drip,
+    flood,
+    hangs_up,
+    late,
+    raw,
+    response,
+    says,
+    silent,
+)
+
+GAME = ggp.load("tictactoe")
+STEP = 1  # in which oplayer has a choice
+OUT_OF_TIME = 6.0  # seconds: playclock and grace
+HUNDRED_MB = 100_000_000
+REDIRECT = b"HTTP/1.0 302 Found\r\nLocation: http://192.0.2.1/\r\nContent-Length: 0\r\n\r\n"
+
+TROUBLES: dict[str, tuple[Trouble, FaultKind, str, float]] = {
+    "late": (late(6.5), "timeout", "no complete answer within 6 s", OUT_OF_TIME),
+    "silent": (silent, "timeout", "no complete answer within 6 s", OUT_OF_TIME),
+    "drips too slowly": (drip(0.2), "timeout", "no complete answer within 6 s", OUT_OF_TIME),
+    "hangs up": (hangs_up, "unreachable", "the connection ended before an answer", 0.0),
+    "breaks off": (breaks_off, "unreachable", "the connection ended before the answer was complete", 0.0),
+    "floods": (flood(HUNDRED_MB), "malformed", "more than 65536 bytes", 0.0),
+    "floods as announced": (
+        flood(HUNDRED_MB, b"HTTP/1.0 200 OK\r\nContent-Length: 100000000\r\n\r\n"),
+        "malformed",
+        "more than 65536 bytes",
+        0.0,
+    ),
+    "floods the head": (flood(HUNDRED_MB, b"HTTP/1.0 200 OK\r\nX: "), "malformed", "is not HTTP", 0.0),
+    "not HTTP": (raw(b"\x00\x80 (mark 1 1)\r\n\r\n"), "malformed", "is not HTTP", 0.0),
+    "bad chunks": (
+        raw(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n(mark 1 1)"),
+        "malformed",
+        "is not HTTP",
+        0.0,
+    ),
+    "garbage": (says(")))) what? \x1b[2J"), "malformed", "unexpected ')'", 0.0),
+    "empty": (says(""), "malformed", "the answer is empty", 0.0),
+    "two moves": (says("(mark 1 1) (mark 1 2)"), "malformed", "more than one expression", 0.0),
+    "deep": (says("(" * 10_000), "malformed", "nested deeper", 0.0),
+    "bad UTF-8": (says(b"(mark 1 \xff)"), "malformed", "byte 8 of the answer, 0xff, is not UTF-8", 0.0),
+    "HTTP 500": (says("(mark 1 1)", "500 Oops"), "malformed", "HTTP status 500 Oops", 0.0),
+    "HTTP 204": (raw(b"HTTP/1.0 204 No Content\r\n\r\n"), "malformed", "HTTP status 204", 0.0),
+    "redirect": (raw(REDIRECT), "malformed", "HTTP status 302", 0.0),
+    "taken cell": (says("(mark 3 3)"), "illegal", "(true (cell 3 3 b)) does not hold", 0.0),
+    "not its turn": (says("noop"), "illegal", "", 0.0),
+    "unknown move": (says("(fly away)"), "illegal", "(fly away) is no move of this game", 0.0),
+    "another match": (says("busy"), "illegal", "busy is no move of this game", 0.0),
+    "cannot choose": (says("nil"), "illegal", "nil is no move of this game", 0.0),
+}
+
+
+@pytest.mark.parametrize("name", TROUBLES)
+def test_a_trouble_is_the_right_fault_of_the_right_role_and_step(name: str, tmp_path: Path) -> None:
+    trouble, kind, detail, seconds = TROUBLES[name]
+    xplayer, oplayer = ScriptedPlayer(), ScriptedPlayer({STEP: trouble})
+    record = play_match(GAME, {"xplayer": xplayer, "oplayer": oplayer}, tmp_path)
+    ((step, role, fault),) = record.faults
+    assert (step, role, fault.kind) == (STEP, "oplayer", kind)
+    assert detail in fault.detail
+    assert record.steps[STEP].seconds == {"xplayer": 0.0, "oplayer": pytest.approx(seconds, abs=0.001)}
+    assert record.status == "terminal"
+    assert record.goals is not None
+    assert sum(value or 0 for value in record.goals.values()) == 100
+    assert_undisturbed(xplayer, [list(step.moves) for step in record.steps])
+    assert oplayer.sent_bytes < 20_000_000  # what the operating system takes before it notices
+
+
+def assert_undisturbed(player: ScriptedPlayer, moves: list[list[str]]) -> None:
+    """The player was asked once for each step, and told each joint move that was executed."""
+    told = [message.moves for message in player.told(Play) if isinstance(message, Play)]
+    assert told[0] is None
+    last = [message.moves for message in player.told(Stop) if isinstance(message, Stop)]
+    assert [list(map(to_text, joint_move or ())) for joint_move in (*told[1:], *last)] == moves
+
+
+def test_the_reason_of_a_fault_is_safe_to_print(tmp_path: Path) -> None:
+    players = {"xplayer": ScriptedPlayer({0: says("\x1b[2J" + "x" * 1000)}), "oplayer": ScriptedPlayer()}
+    record = play_match(GAME, players, tmp_path)
+    ((_, _, fault),) = record.faults
+    assert fault.answer is not None
+    assert fault.answer.isprintable()
+    assert fault.answer.startswith("\\x1b[2jxxx")
+    assert len(fault.answer) < 250
+
+
+HARMLESS: dict[str, Trouble] = {
+    "within the grace": late(5.9),
+    "drips in time": drip(0.05),
+    "remarks": says("(mark 1 1) (explanation (won)) (taunt ha)"),
+    "upper case": says("  ( MARK 1 1 )\r\n"),
+    "bare line feeds": raw(b"HTTP/1.0 200 OK\nContent-type: text/acl\nContent-length: 10\n\n(mark 1 1)"),
+    "no length": raw(b"HTTP/1.0 200 OK\r\n\r\n(mark 1 1)"),
+    "chunked": raw(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\n(mar\r\n6\r\nk 1 1)\r\n0\r\n\r\n"),
+    "continue first": raw(b"HTTP/1.1 100 Continue\r\n\r\n" + response(b"(mark 1 1)")),
+    "a line end beyond its length": raw(response(b"(mark 1 1)\r\n", length=10)),
+}
+
+
+@pytest.mark.parametrize("name", HARMLESS)
+def test_what_is_odd_but_clear_is_no_fault(name: str, tmp_path: Path) -> None:
+    players = {"xplayer": ScriptedPlayer(), "oplayer": ScriptedPlayer({STEP: HARMLESS[name]}, {STEP: "(mark 1 1)"})}
+    record = play_match(GAME, players, tmp_path)
+    assert record.faults == ()
+    assert record.steps[STEP].moves == ("noop", "(mark 1 1)")
+
+
+def test_a_player_that_dies_is_unreachable_from_then_on(tmp_path: Path) -> None:
+    xplayer, oplayer = ScriptedPlayer(), ScriptedPlayer({3: dies})
+    record = play_match(GAME, {"xplayer": xplayer, "oplayer": oplayer}, tmp_path)
+    assert [(step, role, fault.kind) for step, role, fault in record.faults] == [
+        (step, "oplayer", "unreachable") for step in range(3, len(record.steps))
+    ]
+    assert "Connect" in record.faults[-1][2].detail
+    assert record.status == "terminal"
+    assert_undisturbed(xplayer, [list(step.moves) for step in record.steps])
+
+
+def test_both_players_can_fail_at_once(tmp_path: Path) -> None:
+    players = {"xplayer": ScriptedPlayer({0: silent}), "oplayer": ScriptedPlayer({0: hangs_up})}
+    record = play_match(GAME, players, tmp_path)
+    assert [(step, role, fault.kind) for step, role, fault in record.faults] == [
+        (0, "xplayer", "timeout"),
+        (0, "oplayer", "unreachable"),
+    ]
+    assert record.steps[0].moves[1] == "noop"
+
+
+def test_a_play_is_never_repeated(tmp_path: Path) -> None:
+    xplayer, oplayer = ScriptedPlayer({2: hangs_up}), ScriptedPlayer()
+    record = play_match(GAME, {"xplayer": xplayer, "oplayer": oplayer}, tmp_path)
+    assert len(xplayer.told(Play)) == len(record.steps)

@@ -1,0 +1,153 @@
+"""Record and its file: whole at every moment, and refused with file and field when it is not one."""
+
+import json
+import os
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+import ggp
+from gamemaster.faults import make_fault
+from gamemaster.record import MatchRecord, PlayerRecord, StartRecord, StepRecord, read_record
+from gamemaster.settings import make_settings
+from gamemaster.writer import RecordWriter, record_json, record_path
+from ggp.errors import RecordError
+from tests.gamemaster import games
+
+
+TIME = datetime(2026, 1, 31, 17, 45, tzinfo=UTC)
+
+
+def a_record(steps: int = 2) -> MatchRecord:
+    """A match of the game of one role, with a fault in START and in the last step."""
+    game = games.game(games.COUNTDOWN)
+    fault = make_fault("malformed", "no “move”", "\x00 ünreadable\n")
+    player = PlayerRecord(name="somebody", url="http://192.0.2.7:9147/", bot_seed=2**64 - 1, scramble_seed=5)
+    step = StepRecord(moves=("wait",), seconds={"lonely": 0.25}, time=TIME)
+    return MatchRecord(
+        ggp="0",
+        match="m",
+        token="t" * 32,
+        game=game.name,
+        rulesheet=game.rulesheet.text,
+        rulesheet_sha256=game.rulesheet.sha256,
+        engine=game.engine,
+        roles=game.roles,
+        players={"lonely": player},
+        settings=make_settings(seed=1, grace=2.5),
+        started=TIME,
+        start={"lonely": StartRecord(seconds=1.5, fault=fault)},
+        steps=(*[step] * (steps - 1), step.model_copy(update={"faults": {"lonely": fault}})) if steps else (),
+    )
+
+
+@pytest.mark.parametrize("steps", [0, 1, 5])
+def test_a_record_is_read_as_it_was_written(steps: int, tmp_path: Path) -> None:
+    writer = RecordWriter(tmp_path / "record.json")
+    writer.write(a_record(steps))
+    assert read_record(writer.path) == a_record(steps)
+    assert [file.name for file in tmp_path.iterdir()] == ["record.json"]
+
+
+def test_a_growing_record_is_the_same_as_one_written_at_once(tmp_path: Path) -> None:
+    writer = RecordWriter(tmp_path / "record.json")
+    whole = a_record(5)
+    for steps in range(6):
+        writer.write(whole.model_copy(update={"steps": whole.steps[:steps]}))
+        assert len(read_record(writer.path).steps) == steps
+    assert writer.path.read_text(encoding="utf-8") == record_json(whole)
+    assert read_record(writer.path) == whole
+
+
+def test_the_file_is_json_with_a_line_for_each_step(tmp_path: Path) -> None:
+    text = record_json(a_record(3))
+    assert json.loads(text) == json.loads(a_record(3).model_dump_json())
+    assert sum(line.startswith('    {"moves":["wait"]') for line in text.splitlines()) == 3
+
+
+def test_a_write_that_fails_leaves_the_record_before_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    writer = RecordWriter(tmp_path / "record.json")
+    writer.write(a_record(1))
+
+    def full(_: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(RecordError, match=r"record\.json: the record cannot be written: No space left on device"):
+        writer.write(a_record(2))
+    assert len(read_record(writer.path).steps) == 1
+    assert [file.name for file in tmp_path.iterdir()] == ["record.json"]
+
+
+@pytest.mark.parametrize("where", ["nosuch/record.json", ".", "pipe"])
+def test_a_place_where_no_file_can_be_is_refused_before_the_match(where: str, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(RecordError, match=str(tmp_path)):
+        RecordWriter(tmp_path / where)
+    assert (tmp_path / "pipe").is_fifo()
+
+
+def test_a_link_is_followed_and_not_replaced(tmp_path: Path) -> None:
+    (tmp_path / "real").mkdir()
+    (tmp_path / "link.json").symlink_to(tmp_path / "real" / "record.json")
+    RecordWriter(tmp_path / "link.json").write(a_record())
+    assert (tmp_path / "link.json").is_symlink()
+    assert (tmp_path / "real" / "record.json").is_file()
+
+
+def test_a_folder_takes_a_record_under_the_name_of_the_match(tmp_path: Path) -> None:
+    assert record_path(str(tmp_path), "m") == tmp_path / "m.json"
+    assert record_path(f"{tmp_path}/new/deep/", "m") == tmp_path / "new" / "deep" / "m.json"
+    assert (tmp_path / "new" / "deep").is_dir()
+    assert record_path(str(tmp_path / "file.json"), "m") == tmp_path / "file.json"
+    (tmp_path / "file").touch()
+    with pytest.raises(RecordError, match="file: File exists"):
+        record_path(f"{tmp_path}/file/", "m")
+
+
+BROKEN = {
+    "no JSON": ("steps", None, "Invalid JSON"),
+    "another format": ("format", 2, "format: "),
+    "a field of its own": ("colour", "red", "colour: Extra inputs are not permitted"),
+    "a text for a number": ("settings.playclock", "5", "settings.playclock: "),
+    "a step without moves": ("steps.1.moves", "delete", "steps.1.moves: Field required"),
+    "an unknown fault": ("start.lonely.fault.kind", "sleepy", "start.lonely.fault.kind: "),
+    "a field of its own in a fault": ("start.lonely.fault.why", "x", "start.lonely.fault.why: "),
+    "negative seconds": ("steps.0.seconds.lonely", -1, "steps.0.seconds.lonely: "),
+    "no time": ("started", "yesterday", "started: "),
+}
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_what_is_no_record_is_refused_with_file_and_field(name: str, tmp_path: Path) -> None:
+    place, value, message = BROKEN[name]
+    data = json.loads(record_json(a_record()))
+    *way, last = [int(key) if key.isdigit() else key for key in place.split(".")]
+    part = data
+    for key in way:
+        part = part[key]
+    if value == "delete":
+        del part[last]
+    else:
+        part[last] = value
+    path = tmp_path / "bad.json"
+    path.write_text("{" if value is None else json.dumps(data), encoding="utf-8")
+    with pytest.raises(RecordError, match=f"bad.json: {message}"):
+        read_record(path)
+
+
+@pytest.mark.parametrize("name", ["nosuch.json", "."])
+def test_what_is_no_file_is_refused_by_name(name: str, tmp_path: Path) -> None:
+    with pytest.raises(RecordError, match=r"No such file|Is a directory"):
+        read_record(tmp_path / name)
+
+
+def test_bytes_that_are_not_utf8_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "bad.json").write_bytes(b'{"format": "\xff"}')
+    with pytest.raises(RecordError, match=r"bad\.json: Invalid JSON"):
+        read_record(tmp_path / "bad.json")
+
+
+def test_the_hash_is_that_of_the_rulesheet() -> None:
+    assert a_record().rulesheet_sha256 == ggp.load_text(games.COUNTDOWN).rulesheet.sha256

@@ -1,0 +1,68 @@
+"""An event loop whose clock jumps ahead when nothing is left to do, so that no test sleeps.
+
+Sockets are real. The clock stands still while a socket has something to say or a thread works for the loop, and moves
+only by timers: it is exact, and playclocks of an hour pass in milliseconds.
+"""
+
+import asyncio
+import selectors
+from collections.abc import Callable, Coroutine
+from concurrent.futures import Executor
+from typing import Any, TypeVar, TypeVarTuple, Unpack
+
+T = TypeVar("T")
+Ts = TypeVarTuple("Ts")
+
+SETTLE = 0.002  # real seconds in which what was written to a socket of this computer arrives at its other end
+STUCK = 30.0  # real seconds without anything happening after which a test has failed
+
+Events = list[tuple[selectors.SelectorKey, int]]
+
+
+class _Selector(selectors.DefaultSelector):
+    """The real selector, but a wait in which nothing happens costs `SETTLE`, and then the clock jumps."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.now = 0.0
+        self.jobs = 0  # that threads are doing for the loop
+
+    def select(self, timeout: float | None = None) -> Events:
+        if timeout is not None and timeout <= 0:
+            return super().select(0)
+        if timeout is None or self.jobs:
+            events = super().select(STUCK)
+            assert events, "nothing is left that could happen"
+            return events
+        events = super().select(SETTLE)
+        if not events:
+            self.now += timeout
+        return events
+
+
+class VirtualTimeLoop(asyncio.SelectorEventLoop):
+    """Starts at 0.0 s."""
+
+    def __init__(self) -> None:
+        self._clock = _Selector()
+        super().__init__(self._clock)
+
+    def time(self) -> float:
+        return self._clock.now
+
+    def run_in_executor(
+        self, executor: Executor | None, func: Callable[[Unpack[Ts]], T], *args: *Ts
+    ) -> asyncio.Future[T]:
+        self._clock.jobs += 1
+        future = super().run_in_executor(executor, func, *args)
+        future.add_done_callback(self._job_done)
+        return future
+
+    def _job_done(self, _: asyncio.Future[T]) -> None:
+        self._clock.jobs -= 1
+
+
+def run(coroutine: Coroutine[Any, Any, T]) -> T:
+    """The result of a coroutine in virtual time."""
+    with asyncio.Runner(loop_factory=VirtualTimeLoop) as runner:
+        return runner.run(coroutine)

@@ -1,0 +1,111 @@
+"""Test doubles of a player's surroundings: a clock that stands still, machines that are slow or stuck, messages."""
+
+import asyncio
+import time
+from collections.abc import Callable, Mapping
+from threading import Event
+
+from ggp.machine import Facts, JointMove, StateMachine
+from ggp.protocol.messages import Play, Start
+from ggp.reader import read
+from ggp.rulesheet import Rulesheet
+from ggp.terms import Term
+from players.thinker import MakeMachine
+from tests.search.machines import Nim
+
+RULES = "(role left)\n(role right)"  # enough for machines that are made by hand
+PATIENCE = 10.0  # seconds after which a test that waits for a thread has failed
+
+
+class FakeClock:
+    """Time goes on only when a test says so."""
+
+    def __init__(self) -> None:
+        self._now = 1000.0
+        self._calls: list[tuple[float, Callable[[], None]]] = []
+
+    def now(self) -> float:
+        return self._now
+
+    def call_at(self, moment: float, callback: Callable[[], None]) -> Callable[[], None]:
+        call = (moment, callback)
+        self._calls.append(call)
+        return lambda: self._calls.remove(call) if call in self._calls else None
+
+    def advance(self, seconds: float) -> None:
+        self._now += seconds
+        due = [call for call in self._calls if call[0] <= self._now]
+        for call in due:
+            self._calls.remove(call)
+            call[1]()
+
+
+class StuckNim(Nim):
+    """A machine one of whose functions does not return until it is released."""
+
+    def __init__(self, heap: int, function: str) -> None:
+        super().__init__(heap)
+        self.is_stuck = Event()
+        self.released = Event()
+        self._function = function
+
+    def make(self, _: Rulesheet) -> StateMachine:
+        self._wait("make")
+        return self
+
+    def legal_moves(self, state: Facts, role: str) -> tuple[Term, ...]:
+        self._wait("legal_moves")
+        return super().legal_moves(state, role)
+
+    def next_state(self, state: Facts, joint_move: JointMove) -> Facts:
+        self._wait("next_state")
+        return super().next_state(state, joint_move)
+
+    def _wait(self, function: str) -> None:
+        if function == self._function:
+            self.is_stuck.set()
+            assert self.released.wait(PATIENCE)
+
+
+class SpinningNim(Nim):
+    """Each step takes 10 ms of pure Python; after so many of them, it calls back."""
+
+    def __init__(self, heap: int, calls: Mapping[int, Callable[[], None]]) -> None:
+        super().__init__(heap)
+        self._calls = calls  # number of a step → what to call then
+        self._steps = 0
+
+    def next_state(self, state: Facts, joint_move: JointMove) -> Facts:
+        until = time.perf_counter() + 0.01
+        while time.perf_counter() < until:
+            pass
+        self._steps += 1
+        if self._steps in self._calls:
+            self._calls[self._steps]()
+        return super().next_state(state, joint_move)
+
+
+def maker(machine: StateMachine) -> MakeMachine:
+    """Makes this machine, whatever the rules."""
+
+    def make(_: Rulesheet) -> StateMachine:
+        return machine
+
+    return make
+
+
+def start(match: str = "m", role: str = "left", rules: str = RULES, startclock: int = 20, playclock: int = 10) -> Start:
+    return Start(match, role, rules, startclock, playclock)
+
+
+def play(moves: str | None = None, match: str = "m") -> Play:
+    return Play(match, None if moves is None else terms(moves))
+
+
+def terms(text: str) -> tuple[Term, ...]:
+    return tuple(node.term for node in read(text))
+
+
+async def seen(event: Event) -> None:
+    """Waits until a thread has set an event."""
+    assert await asyncio.to_thread(event.wait, PATIENCE)

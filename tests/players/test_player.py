@@ -1,0 +1,325 @@
+"""Stage 9, services: the replies of a player and when they leave, on a clock that stands still. No HTTP here."""
+
+import asyncio
+import logging
+from collections.abc import Iterator
+
+import pytest
+
+from ggp.engines import make_machine
+from ggp.errors import EvaluationError
+from ggp.machine import Facts, JointMove, StateMachine
+from ggp.protocol.messages import (
+    Abort,
+    Info,
+    Message,
+    Ping,
+    PlayPercepts,
+    Preview,
+    Start,
+    Stop,
+    StopPercepts,
+)
+from ggp.protocol.replies import parse_info
+from ggp.rulesheet import Rulesheet
+from ggp.terms import Term
+from players.player import Player
+from players.settings import PlayerSettings
+from tests.players.doubles import RULES, FakeClock, StuckNim, maker, play, seen, start
+from tests.search.machines import Nim
+
+
+class Stage:
+    """A player, its clock, and its machine."""
+
+    def __init__(self, machine: StateMachine, strategy: str = "legal") -> None:
+        self.clock = FakeClock()
+        settings = PlayerSettings(strategy, seed=1, margin=0.5, abandon=30)
+        self.player = Player(settings, self.clock, machine.make if isinstance(machine, StuckNim) else maker(machine))
+
+    def ask(self, message: Message) -> asyncio.Task[str]:
+        return asyncio.create_task(self.player.answer(message, self.clock.now()))
+
+    async def status(self) -> str:
+        return parse_info(await self.ask(Info())).status
+
+
+@pytest.fixture
+def machines() -> Iterator[list[StuckNim]]:
+    """Stuck machines that the end of the test releases."""
+    made: list[StuckNim] = []
+    yield made
+    for machine in made:
+        machine.released.set()
+
+
+async def settle() -> None:
+    """Lets everything run that waits for nothing but the loop."""
+    for _ in range(5):
+        await asyncio.sleep(0)
+
+
+async def test_a_match_from_start_to_stop() -> None:
+    stage = Stage(Nim(5))
+    assert await stage.status() == "available"
+    assert await stage.ask(start()) == "ready"
+    assert await stage.status() == "busy"
+    assert await stage.ask(play()) == "(take 1)"
+    assert await stage.ask(play("(take 1) wait")) == "wait"
+    assert await stage.ask(Stop("m", play("wait (take 3)").moves)) == "done"
+    assert await stage.status() == "available"
+
+
+async def test_info_tells_the_name() -> None:
+    named = Player(PlayerSettings("legal", name="Deep Thought"), FakeClock())
+    assert await named.answer(Info(), 0) == "( ( name Deep_Thought ) ( status available ) ( species alien ) )"
+    assert parse_info(await Player(PlayerSettings("legal"), FakeClock()).answer(Info(), 0)).name == "legal"
+
+
+async def test_one_match_at_a_time() -> None:
+    stage = Stage(Nim(5))
+    messages: list[Message] = [play(), Stop("m", None), Abort("m"), PlayPercepts("m", 0, None, ())]
+    for message in messages:
+        assert await stage.ask(message) == "busy"
+    await stage.ask(start("one"))
+    messages = [start("two"), play(match="two"), Stop("two", None), Abort("two"), Ping(), Preview(RULES, 5)]
+    for message in messages:
+        assert await stage.ask(message) == "busy"
+    assert await stage.ask(play(match="ONE")) == "(take 1)"  # the same match in another case
+    assert await stage.ask(StopPercepts("One", 1, None, ())) == "done"
+    assert await stage.ask(Ping()) == "ready"
+    assert await stage.ask(Preview(RULES, 5)) == "ready"
+    assert await stage.ask(start("two")) == "ready"
+
+
+async def test_repeated_ends_are_answered_again() -> None:
+    stage = Stage(Nim(5))
+    await stage.ask(start())
+    assert [await stage.ask(Stop("m", None)), await stage.ask(Stop("m", None))] == ["done", "done"]
+    assert await stage.ask(Abort("m")) == "aborted"
+    assert await stage.ask(Abort("other")) == "busy"
+
+
+async def test_repeated_start_begins_nothing_anew() -> None:
+    made = []
+
+    def make(_: Rulesheet) -> StateMachine:
+        made.append(Nim(5))
+        return made[-1]
+
+    clock = FakeClock()
+    player = Player(PlayerSettings("legal"), clock, make)
+    assert await player.answer(start(), clock.now()) == "ready"
+    await player.answer(play("(take 1) wait"), clock.now())
+    assert await player.answer(start("M"), clock.now()) == "ready"
+    assert len(made) == 1
+    assert await player.answer(play("wait (take 1)"), clock.now()) == "(take 1)"
+    for other in (start(role="right"), start(rules="(role left)")):
+        assert await player.answer(other, clock.now()) == "busy"
+    player.close()
+
+
+async def test_repeated_start_while_the_rules_are_read_waits_for_the_same(machines: list[StuckNim]) -> None:
+    stuck = StuckNim(5, "make")
+    machines.append(stuck)
+    stage = Stage(stuck)
+    tasks = [stage.ask(start()), stage.ask(start())]
+    await seen(stuck.is_stuck)
+    assert not any(task.done() for task in tasks)
+    stuck.released.set()
+    assert await asyncio.gather(*tasks) == ["ready", "ready"]
+
+
+async def test_ready_leaves_in_time_and_the_rules_are_read_on(machines: list[StuckNim]) -> None:
+    stuck = StuckNim(5, "make")
+    machines.append(stuck)
+    stage = Stage(stuck)
+    task = stage.ask(start(startclock=20))
+    await seen(stuck.is_stuck)
+    stage.clock.advance(19.4)
+    await settle()
+    assert not task.done()
+    stage.clock.advance(0.1)
+    assert await task == "ready"
+    first = stage.ask(play())
+    stuck.released.set()
+    assert await first == "(take 1)"
+
+
+@pytest.mark.parametrize(("function", "answer"), [("legal_moves", "nil"), ("next_state", "(take 1)")])
+async def test_answer_leaves_before_the_deadline_whatever_the_machine_does(
+    function: str, answer: str, machines: list[StuckNim]
+) -> None:
+    """Stuck in the search there is a legal move already; stuck before that, there is nothing to say."""
+    stuck = StuckNim(5, function)
+    machines.append(stuck)
+    stage = Stage(stuck, "montecarlo")
+    await stage.ask(start(playclock=10))
+    task = stage.ask(play())
+    await seen(stuck.is_stuck)
+    stage.clock.advance(9.4)
+    await settle()
+    assert not task.done()
+    stage.clock.advance(0.1)
+    assert await task == answer
+
+
+async def test_short_clocks_have_a_short_margin(machines: list[StuckNim]) -> None:
+    stuck = StuckNim(5, "next_state")
+    machines.append(stuck)
+    stage = Stage(stuck, "montecarlo")
+    await stage.ask(start(playclock=1))
+    task = stage.ask(play())
+    await seen(stuck.is_stuck)
+    stage.clock.advance(0.7)
+    await settle()
+    assert not task.done()
+    stage.clock.advance(0.05)
+    assert await task == "(take 1)"
+
+
+async def test_slow_step_is_made_up_for_later(machines: list[StuckNim]) -> None:
+    """A step that outlasts its playclock is still made, and the next answer knows it."""
+    stuck = StuckNim(5, "next_state")
+    machines.append(stuck)
+    stage = Stage(stuck)
+    await stage.ask(start(playclock=10))
+    assert await stage.ask(play()) == "(take 1)"
+    late = stage.ask(play("(take 1) wait"))
+    await seen(stuck.is_stuck)
+    stage.clock.advance(9.5)
+    assert await late == "nil"
+    task = stage.ask(play("wait (take 1)"))
+    stuck.released.set()
+    assert await task == "(take 1)"
+
+
+async def test_play_repeated_while_it_is_thought_about_shares_the_answer(machines: list[StuckNim]) -> None:
+    stuck = StuckNim(30, "next_state")
+    machines.append(stuck)
+    stage = Stage(stuck)
+    await stage.ask(start())
+    await stage.ask(play())
+    tasks = [stage.ask(play("(take 1) wait")), stage.ask(play("(take 1) wait", match="M"))]
+    await seen(stuck.is_stuck)
+    stuck.released.set()
+    assert await asyncio.gather(*tasks) == ["wait", "wait"]
+    assert await stage.ask(play("wait (take 1)")) == "(take 1)"
+
+
+async def test_newer_play_ends_the_older_thought(machines: list[StuckNim]) -> None:
+    stuck = StuckNim(30, "next_state")
+    machines.append(stuck)
+    stage = Stage(stuck, "montecarlo")
+    await stage.ask(start())
+    older = stage.ask(play())
+    await seen(stuck.is_stuck)
+    newer = stage.ask(play("(take 1) wait"))
+    assert await older == "(take 1)"
+    stuck.released.set()
+    assert await newer == "wait"
+
+
+@pytest.mark.parametrize(("message", "word"), [(Stop("m", None), "done"), (Abort("m"), "aborted")])
+async def test_the_end_stops_the_thinking_at_once(message: Message, word: str, machines: list[StuckNim]) -> None:
+    stuck = StuckNim(1000, "next_state")
+    machines.append(stuck)
+    stage = Stage(stuck, "montecarlo")
+    await stage.ask(start())
+    thinking = stage.ask(play())
+    await seen(stuck.is_stuck)
+    assert await stage.ask(message) == word
+    assert await stage.status() == "available"
+    assert await thinking == "(take 1)"
+    match = start("next")
+    assert await stage.ask(match) == "ready"  # though the thread of the old match is stuck for good
+
+
+async def test_abort_while_the_rules_are_read(machines: list[StuckNim]) -> None:
+    stuck = StuckNim(5, "make")
+    machines.append(stuck)
+    stage = Stage(stuck)
+    waiting = stage.ask(start())
+    await seen(stuck.is_stuck)
+    assert await stage.ask(Abort("m")) == "aborted"
+    assert await waiting == "busy"
+    stuck.released.set()
+    await settle()
+    assert await stage.status() == "available"
+
+
+async def test_abandoned_match_frees_the_player_after_a_while() -> None:
+    stage = Stage(Nim(9))
+    await stage.ask(start("one", startclock=20, playclock=10))
+    stage.clock.advance(20 + 30)
+    assert await stage.status() == "busy"
+    await stage.ask(play(match="one"))
+    stage.clock.advance(10 + 30)
+    assert await stage.status() == "busy"
+    stage.clock.advance(0.1)
+    assert await stage.status() == "available"
+    assert await stage.ask(play("(take 1) wait", match="one")) == "wait"  # heard of again before anyone else came
+    assert await stage.status() == "busy"
+    stage.clock.advance(10 + 30.1)
+    assert await stage.ask(start("two")) == "ready"
+    assert await stage.ask(play(match="one")) == "busy"
+    assert await stage.ask(play(match="two")) == "(take 1)"
+
+
+@pytest.mark.parametrize(
+    ("message", "line"),
+    [
+        (start(rules="(role left) (<= p"), "m:1:13: '(' is never closed"),
+        (start(rules="(<= p (not))"), "m:1:7: 'not' holds one sentence"),
+        (start(role="white"), "no role is called 'white'; the roles are left, right"),
+    ],
+)
+async def test_match_that_cannot_be_played_is_answered_busy_and_logged_in_one_line(
+    message: Start, line: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    clock = FakeClock()
+    player = Player(PlayerSettings("legal"), clock, make_machine)
+    assert await player.answer(message, clock.now()) == "busy"
+    assert len(caplog.messages) == 1
+    assert line in caplog.messages[0]
+    assert caplog.records[0].levelno == logging.WARNING
+    assert not caplog.records[0].exc_info
+    assert parse_info(await player.answer(Info(), clock.now())).status == "available"
+
+
+@pytest.mark.parametrize(
+    ("error", "line"),
+    [
+        (EvaluationError("a recursion does not end"), "m: a recursion does not end"),
+        (RecursionError(), "m: the rules need too much: RecursionError"),
+        (MemoryError(), "m: the rules need too much: MemoryError"),
+    ],
+)
+async def test_rules_without_meaning_in_a_state_are_answered_nil(
+    error: Exception, line: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    class Broken(Nim):
+        def legal_moves(self, state: Facts, role: str) -> tuple[Term, ...]:
+            if state != self.initial_state:
+                raise error
+            return super().legal_moves(state, role)
+
+    stage = Stage(Broken(5))
+    assert await stage.ask(start()) == "ready"
+    assert await stage.ask(play()) == "(take 1)"
+    assert await stage.ask(play("(take 1) wait")) == "nil"
+    assert caplog.messages == [line]
+    assert not caplog.records[0].exc_info
+    assert await stage.ask(Stop("m", None)) == "done"
+
+
+async def test_a_fault_of_the_program_costs_a_move_but_not_the_service(caplog: pytest.LogCaptureFixture) -> None:
+    class Faulty(Nim):
+        def next_state(self, state: Facts, joint_move: JointMove) -> Facts:
+            raise ZeroDivisionError
+
+    stage = Stage(Faulty(5))
+    await stage.ask(start())
+    assert await stage.ask(play("(take 1) wait")) == "nil"
+    assert [record.exc_info is not None for record in caplog.records] == [True]
+    assert await stage.ask(play()) == "(take 1)"

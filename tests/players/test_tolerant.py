@@ -1,0 +1,189 @@
+"""Stage 9, services: what game masters in the wild send as HTTP, byte by byte."""
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator
+
+import pytest
+
+from players.server import listening
+from players.service import make_app
+from players.settings import PlayerSettings
+from players.tolerant import RequestReader, TolerantProtocol
+from tests.players.doubles import FakeClock, maker
+from tests.search.machines import Nim
+
+MAX_BYTES = 50_000
+INFO = b"( ( name legal ) ( status available ) ( species alien ) )"
+
+
+def body(text: str, *headers: str) -> bytes:
+    return "\r\n".join(["POST / HTTP/1.0", *headers, "", text]).encode()
+
+
+WHOLE = {
+    "as ggp-base sends it": body(
+        "( INFO )",
+        "Accept: text/delim",
+        "Sender: GAMESERVER",
+        "Receiver: legal",
+        "Content-Type: text/acl",
+        "Content-Length: 8",
+    ),
+    "without any header": body("( INFO )"),
+    "with a header that is none": body("( INFO )", "this is no header", "Näme: ü", "Content-Length: 8"),
+    "with a length that is none": body("( INFO )", "Content-Length: eight"),
+    "with two lengths": body("( INFO )", "Content-Length: 4", "Content-Length: 8"),
+    "with newlines only": b"POST / HTTP/1.0\nContent-Length: 8\n\n( INFO )",
+    "in lower case": b"post / http/1.0\r\ncontent-length: 8\r\n\r\n(info  )",
+    "in HTTP/1.1": b"POST / HTTP/1.1\r\nHost: x\r\nConnection: keep-alive\r\nContent-Length: 8\r\n\r\n( INFO )",
+    "without a version": b"POST /\r\nContent-Length: 8\r\n\r\n( INFO )",
+    "to a whole address": b"POST http://localhost:9147/ HTTP/1.0\r\nContent-Length: 8\r\n\r\n( INFO )",
+    "with a method of its own": b"SEND / HTTP/1.0\r\nContent-Length: 8\r\n\r\n( INFO )",
+    "with a comment": body("( INFO ; (who are you?\n)"),
+    "with a line feed behind": body("( INFO )\r\n", "Content-Length: 8"),
+    "without HTTP": b"( INFO )",
+    "by GET": b"GET /%28%20INFO+) HTTP/1.0\r\n\r\n",
+    "by GET, not encoded": b"GET /( INFO ) HTTP/1.0\r\n\r\n",
+    "by GET, to a whole address": b"GET http://localhost:9147/(INFO) HTTP/1.1\r\nHost: localhost\r\n\r\n",
+    "by GET, of HTTP/0.9": b"GET /(INFO)\r\n\r\n",
+    "by GET, without a message": b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n",
+    "in chunks": b"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n"
+    b"5\r\n( INF\r\n3\r\nO )\r\n0\r\n\r\n",
+}
+WITH_UMLAUT = "(PREVIEW ((role weiß) (init (größe ä))) 5)"
+
+
+@pytest.fixture
+async def port() -> AsyncIterator[int]:
+    app = make_app(PlayerSettings("legal"), FakeClock(), maker(Nim(5)))
+    async with listening(app, "127.0.0.1", 0, MAX_BYTES) as actual_port:
+        yield actual_port
+
+
+async def exchange(port: int, *pieces: bytes, closes: bool = False) -> bytes:
+    """Sends the pieces one by one; everything that comes until the other side hangs up."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    for piece in pieces:
+        writer.write(piece)
+        await writer.drain()
+        await asyncio.sleep(0)
+    if closes:
+        writer.write_eof()
+    try:
+        return await asyncio.wait_for(reader.read(), 5)
+    finally:
+        writer.close()
+        await writer.wait_closed()
+
+
+@pytest.mark.parametrize("request_bytes", WHOLE.values(), ids=WHOLE.keys())
+async def test_message_is_answered_and_the_connection_closed(port: int, request_bytes: bytes) -> None:
+    assert (await exchange(port, request_bytes)).endswith(b"\r\n\r\n" + INFO)
+
+
+@pytest.mark.parametrize("request_bytes", WHOLE.values(), ids=WHOLE.keys())
+async def test_message_is_answered_when_it_comes_byte_by_byte(port: int, request_bytes: bytes) -> None:
+    assert INFO in await exchange(port, *(request_bytes[i : i + 1] for i in range(len(request_bytes))))
+
+
+async def test_reply_is_in_the_version_of_the_request(port: int) -> None:
+    assert (await exchange(port, WHOLE["without any header"])).startswith(b"HTTP/1.0 200 OK\r\n")
+    assert (await exchange(port, WHOLE["in HTTP/1.1"])).startswith(b"HTTP/1.1 200 OK\r\n")
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "latin-1"])
+@pytest.mark.parametrize("length", [len(WITH_UMLAUT), len(WITH_UMLAUT.encode())], ids=["characters", "bytes"])
+async def test_length_may_count_characters(port: int, encoding: str, length: int) -> None:
+    head = f"POST / HTTP/1.0\r\nContent-Length: {length}\r\n\r\n".encode()
+    data = WITH_UMLAUT.encode(encoding)
+    closes = len(data) < length  # the length in bytes of another encoding: only the end tells
+    for cut in range(len(data) - 6, len(data)):
+        assert (await exchange(port, head, data[:cut], data[cut:], closes=closes)).endswith(b"\r\n\r\nready")
+
+
+async def test_options(port: int) -> None:
+    reply = await exchange(port, b"OPTIONS / HTTP/1.1\r\nHost: x\r\nOrigin: http://page\r\n\r\n")
+    assert reply.startswith(b"HTTP/1.1 200 OK")
+    assert b"\r\nAccess-Control-Allow-Methods: POST, GET, OPTIONS\r\n" in reply
+    assert reply.endswith(b"\r\n\r\n")
+
+
+async def test_sender_that_closes_its_side_gets_its_reply(port: int) -> None:
+    assert (await exchange(port, b"POST / HTTP/1.0\r\n\r\ninfo", closes=True)).endswith(INFO)
+
+
+async def test_expectation_of_a_go_ahead_is_met(port: int) -> None:
+    head = b"POST / HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nConnection: close\r\nContent-Length: 8\r\n\r\n"
+    reply = await exchange(port, head, b"( INFO )")
+    assert reply.startswith(b"HTTP/1.1 100 Continue\r\n")
+    assert reply.endswith(INFO)
+
+
+@pytest.mark.parametrize(
+    "garbage", [b"\x16\x03\x01\x02\x00\x01", b"hello\r\n\r\n", b"POST", b"\r\n\r\n", b"GET\r\n\r\n"]
+)
+async def test_garbage_gets_a_refusal_and_leaves_no_traceback(
+    port: int, garbage: bytes, caplog: pytest.LogCaptureFixture
+) -> None:
+    assert b" 400 Bad Request\r\n" in await exchange(port, garbage, closes=True)
+    assert all(not record.exc_info for record in caplog.records)
+    assert INFO in await exchange(port, WHOLE["without any header"])
+
+
+async def test_connection_that_says_nothing_is_closed_quietly(port: int, caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.INFO):
+        assert await exchange(port, closes=True) == b""
+    assert caplog.messages == []
+
+
+async def test_endless_message_is_cut_off(port: int) -> None:
+    endless = [b"POST / HTTP/1.0\r\nContent-Length: 100000000\r\n\r\n", *[b"(" * 10_000] * 8]
+    assert b" 400 Bad Request\r\n" in await exchange(port, *endless)
+    assert b" 400 Bad Request\r\n" in await exchange(port, *[b"x" * 10_000] * 8)
+
+
+def test_two_messages_are_one_too_many() -> None:
+    reader = RequestReader(MAX_BYTES)
+    assert reader.feed(b"POST / HTTP/1.0\r\n\r\n(INFO)(PING)") is not None
+
+
+@pytest.mark.parametrize(
+    ("pieces", "looks_whole"),
+    [
+        ([b"POST / HTTP/1.0\r\nContent-Length: 20\r\n\r\n", b"( INFO )"], True),  # the length counts too much
+        ([b"POST / HTTP/1.0\r\nContent-Length: 20\r\n\r\n", b"( INFO ; )"], False),
+        ([b"POST / HTTP/1.0\r\nContent-Length: 20\r\n\r\n", b"( INFO ;", b" )\n", b")"], True),
+        ([b"POST / HTTP/1.0\r\nContent-Length: 20\r\n\r\n"], False),
+        ([b"POST / HTTP/1.0\r\n\r\n", b"info"], False),
+        ([b"POST / HT"], False),
+    ],
+)
+def test_part_of_a_message_is_waited_for(pieces: list[bytes], looks_whole: bool) -> None:
+    reader = RequestReader(MAX_BYTES)
+    assert [reader.feed(piece) for piece in pieces] == [None] * len(pieces)
+    assert reader.looks_whole == looks_whole
+
+
+class Inner(asyncio.Protocol):
+    """Keeps what it is given."""
+
+    def __init__(self) -> None:
+        self.received = asyncio.Queue[bytes]()
+
+    def data_received(self, data: bytes) -> None:
+        self.received.put_nowait(data)
+
+
+async def test_silence_ends_a_message() -> None:
+    inner = Inner()
+    protocol = TolerantProtocol(inner, MAX_BYTES, silences=(0.0, 1000.0))
+    protocol.data_received(b"POST / HTTP/1.0\r\nContent-Length: 20\r\n\r\n( INF")
+    await asyncio.sleep(0)
+    assert inner.received.empty()
+    protocol.data_received(b"O )")
+    request = await asyncio.wait_for(inner.received.get(), 5)
+    assert request.endswith(b"Content-Length: 8\r\n\r\n( INFO )")
+    protocol.data_received(b"more")
+    protocol.connection_lost(None)
+    assert inner.received.empty()

@@ -1,0 +1,137 @@
+"""Drawing: a state and hints → text."""
+
+from typing import Any
+
+import pytest
+
+from ggp.drawing import draw_state
+from ggp.machine import Facts
+from ggp.reader import read
+
+BOARD = {"fact": "at", "row": 1, "column": 2, "piece": 3, "rows": ["1", "2"], "columns": ["a", "b", "c"]}
+LINES = {"fact": "line", "from_row": 2, "from_column": 1, "to_row": 4, "to_column": 3}
+LINES |= {"rows": ["3", "2", "1"], "columns": ["1", "2", "3"]}
+BOXES = {"fact": "box", "row": 2, "column": 1, "owner": 3, "corner": "lower left"}
+
+
+def facts(text: str) -> Facts:
+    return frozenset(node.term for node in read(text))
+
+
+def drawn(text: str, drawing: dict[str, Any]) -> list[str]:
+    return draw_state(facts(text), drawing).split("\n")
+
+
+def test_a_board_and_what_is_not_on_it() -> None:
+    text = "(at 1 a x) (at 1 b none) (at 2 c o) (turn x) (coins x 9) (coins o 10) (coins z 2) over"
+    hints = {"board": {**BOARD, "empty": "none", "marks": {"o": "O"}}}
+    assert drawn(text, hints) == [
+        "   a b c",
+        "1  x . .",
+        "2  . . O",
+        "coins: o 10, x 9, z 2",
+        "over",
+        "turn x",
+    ]
+
+
+def test_columns_are_as_wide_as_the_widest_piece() -> None:
+    assert drawn("(at 1 a wolf) (at 2 b s)", {"board": BOARD}) == [
+        "   a    b    c",
+        "1  wolf .    .",
+        "2  .    s    .",
+    ]
+
+
+def test_rows_are_drawn_in_the_order_of_the_hints() -> None:
+    assert drawn("(at 1 a x)", {"board": {**BOARD, "rows": ["2", "1"]}}) == ["   a b c", "2  . . .", "1  x . ."]
+
+
+def test_facts_that_do_not_fit_on_the_board_are_listed() -> None:
+    lines = drawn("(at 1 a x) (at 1 a y) (at 3 a x) (at 1 a)", {"board": BOARD})
+    assert lines == ["   a b c", "1  x . .", "2  . . .", "at: 1 a, 1 a y, 3 a x"]
+
+
+def test_lines_between_dots() -> None:
+    text = "(line 1 1 2 1) (line 3 2 3 3) (line 1 1 1 2) (line 1 1 3 1) (line 1 1 2 2) (line 9 1 9 2)"
+    assert drawn(text, {"lines": LINES}) == [
+        "   1   2   3",
+        "3  +   +   +",
+        "           |",
+        "2  +   +   +",
+        "   |",
+        "1  +---+   +",
+        "line: 1 1 2 2, 1 1 3 1, 9 1 9 2",
+    ]
+
+
+def test_a_line_can_be_given_from_either_end() -> None:
+    assert drawn("(line 2 1 1 1)", {"lines": LINES}) == drawn("(line 1 1 2 1)", {"lines": LINES})
+
+
+@pytest.mark.parametrize(
+    ("corner", "dot"), [("lower left", "1 1"), ("lower right", "2 1"), ("upper left", "1 2"), ("upper right", "2 2")]
+)
+def test_owners_stand_in_their_squares(corner: str, dot: str) -> None:
+    hints = {"lines": LINES, "boxes": {**BOXES, "corner": corner, "marks": {"someone": "s"}}}
+    assert drawn(f"(box {dot} someone)", hints) == [
+        "   1   2   3",
+        "3  +   +   +",
+        "",
+        "2  +   +   +",
+        "     s",
+        "1  +   +   +",
+    ]
+
+
+def test_owners_outside_the_dots_are_listed() -> None:
+    hints = {"lines": LINES, "boxes": BOXES}
+    assert drawn("(box 3 1 me) (box 1 3 me) (box 7 7 me)", hints)[-1] == "box: 1 3 me, 3 1 me, 7 7 me"
+
+
+def test_owners_are_cut_to_the_width_of_a_square() -> None:
+    assert drawn("(box 1 1 someone)", {"lines": LINES, "boxes": BOXES})[4] == "    som"
+
+
+def test_without_hints_facts_are_listed_by_relation() -> None:
+    text = "(cell 10 1 x) (cell 9 1 x) (cell 2 1 (piece king white)) open (control white)"
+    assert drawn(text, {}) == ["cell: 2 1 (piece king white), 9 1 x, 10 1 x", "control white", "open"]
+
+
+def test_long_lists_are_folded_between_facts() -> None:
+    lines = drawn(" ".join(f"(cell {row} {column} blank)" for row in range(8) for column in range(8)), {})
+    assert len(lines) > 5
+    assert all(len(line) <= 100 for line in lines)
+    assert all(line.startswith("  ") for line in lines[1:])
+    assert all(line.rstrip(",").endswith("blank") for line in lines)
+
+
+def test_no_facts_at_all() -> None:
+    assert draw_state(frozenset(), {}) == ""
+
+
+@pytest.mark.parametrize(
+    "hints",
+    [
+        {"board": {}},
+        {"board": "at"},
+        {"board": {**BOARD, "piece": "3"}},
+        {"board": {**BOARD, "piece": 0}},
+        {"board": {**BOARD, "rows": []}},
+        {"board": {**BOARD, "columns": "abc"}},
+        {"lines": {**LINES, "from_row": None}},
+        {"boxes": BOXES},
+        {"sphere": 7},
+    ],
+)
+def test_hints_that_do_not_fit_are_left_aside(hints: dict[str, Any]) -> None:
+    assert drawn("(at 1 a x) (turn x)", hints) == ["at 1 a x", "turn x"]
+
+
+@pytest.mark.parametrize(
+    "changes", [{"piece": 9}, {"rows": [1, 2]}, {"marks": 3}, {"marks": {"x": 5}}, {"empty": ["x"]}]
+)
+def test_odd_hints_do_no_harm(changes: dict[str, Any]) -> None:
+    lines = drawn("(at 1 a x) (turn x)", {"board": {**BOARD, **changes}})
+    assert lines[0] == "   a b c"
+    assert lines[-1] == "turn x"

@@ -1,0 +1,243 @@
+"""The interpreter by hand-made rulesheets, one for each subtlety of GDL, with the truth written beside it."""
+
+import pytest
+
+from ggp.errors import EvaluationError, RulesheetError, UnknownRoleError
+from ggp.interpreter import Interpreter, ask
+from ggp.interpreter.machine import MAX_DEPTH
+from ggp.program import make_program
+from ggp.reader import read_term
+from ggp.rulesheet import parse_rulesheet
+from ggp.terms import Term, to_text
+
+FRAME = "(role r) (legal r stay) (goal r 0) (<= terminal (true over))"
+
+
+def interpreter(rules: str) -> Interpreter:
+    return Interpreter(parse_rulesheet(rules))
+
+
+def facts(*texts: str) -> frozenset[Term]:
+    return frozenset(map(read_term, texts))
+
+
+def holds(rules: str, relation: str, arity: int, state: frozenset[Term] = frozenset()) -> list[str]:
+    (rows,) = ask(make_program(parse_rulesheet(rules)), [(relation, arity)], state)
+    return sorted(map(to_text, rows))
+
+
+def test_a_step_keeps_only_what_next_says() -> None:
+    machine = interpreter(
+        FRAME + "(init (on a)) (init (on b)) (init (off c))"
+        "(<= (next (on ?x)) (true (on ?x)) (not (does r (hide ?x)))) (<= (legal r (hide ?x)) (true (on ?x)))"
+    )
+    assert machine.initial_state == facts("(on a)", "(on b)", "(off c)")
+    assert machine.legal_moves(machine.initial_state, "r") == (("hide", "a"), ("hide", "b"), "stay")
+    assert machine.next_state(machine.initial_state, (("hide", "a"),)) == facts("(on b)")
+    assert machine.next_state(machine.initial_state, ("stay",)) == facts("(on a)", "(on b)")
+
+
+def test_moves_of_several_roles_come_in_the_order_of_the_rulesheet() -> None:
+    machine = interpreter(
+        "(role second) (role first) (legal second a) (legal first b) (goal second 1) (goal first 2) (<= terminal (true x))"
+        "(<= (next (did ?r ?m)) (does ?r ?m)) (<= (next same) (does ?r ?m) (does ?s ?m) (distinct ?r ?s))"
+    )
+    assert machine.roles == ("second", "first")
+    assert machine.next_state(frozenset(), ("a", "b")) == facts("(did second a)", "(did first b)")
+    assert machine.next_state(frozenset(), ("a", "a")) == facts("(did second a)", "(did first a)", "same")
+
+
+def test_moves_and_facts_may_hold_functions() -> None:
+    machine = interpreter(
+        FRAME + "(init (at (pos 1 2)))"
+        "(<= (legal r (go (pos ?x ?y) ?z)) (true (at (pos ?x ?y))) (or (distinct ?x 1) (distinct ?y 1)) (dir ?z)) (dir n)"
+        "(<= (next (at ?p)) (does r (go ?p n))) (<= (next (was ?y)) (does r (go (pos 1 ?y) ?d)))"
+    )
+    move = read_term("(go (pos 1 2) n)")
+    assert machine.legal_moves(machine.initial_state, "r") == (move, "stay")
+    assert machine.next_state(machine.initial_state, (move,)) == facts("(at (pos 1 2))", "(was 2)")
+    assert machine.next_state(machine.initial_state, ("stay",)) == frozenset()
+
+
+def test_a_whole_fact_can_be_a_variable() -> None:
+    machine = interpreter(FRAME + "(init a) (init (p b)) (init (q c d)) (<= (next ?f) (true ?f) (not (gone ?f))) (gone a)")
+    assert machine.next_state(machine.initial_state, ("stay",)) == facts("(p b)", "(q c d)")
+
+
+def test_init_and_role_may_be_given_by_rules() -> None:
+    machine = interpreter(
+        "(<= (role ?x) (player ?x)) (player b) (player a) (<= (init (has ?x ?n)) (role ?x) (n ?n) (not (true (no ?n))))"
+        "(n 1) (n 2) (<= (legal ?x pass) (role ?x)) (<= (goal ?x 5) (role ?x)) (<= terminal (true end))"
+    )
+    assert machine.roles == ("a", "b")
+    assert machine.initial_state == facts("(has a 1)", "(has a 2)", "(has b 1)", "(has b 2)")
+
+
+def test_a_proposition_with_and_without_parentheses_is_the_same() -> None:
+    machine = interpreter(FRAME + "(<= (open) (true (p a))) (<= (terminal) open) (<= (goal r 50) (not (open)))")
+    assert machine.is_terminal(facts("(p a)"))
+    assert not machine.is_terminal(frozenset())
+    assert machine.goal_values(frozenset(), "r") == (0, 50)
+
+
+def test_goals_none_one_or_several() -> None:
+    machine = interpreter(
+        "(role r) (role s) (legal r a) (legal s a) (<= terminal (true e)) (<= (goal r 100) (true w)) (<= (goal r 7) (true v))"
+    )
+    assert machine.goal(facts("w"), "r") == 100
+    assert machine.goal(facts("w", "v"), "r") is None
+    assert machine.goal_values(facts("w", "v"), "r") == (7, 100)
+    assert machine.goal(facts("w"), "s") is None
+    with pytest.raises(UnknownRoleError, match="the roles are r, s"):
+        machine.goal(facts("w"), "t")
+
+
+def test_negation_reaches_through_every_connective() -> None:
+    rules = (
+        "(n a) (n b) (n c) (p a) (q a) (q b)"
+        "(<= (t1 ?x) (n ?x) (not (and (p ?x) (q ?x)))) (<= (t2 ?x) (n ?x) (not (or (p ?x) (q ?x))))"
+        "(<= (t3 ?x) (n ?x) (not (not (p ?x)))) (<= (t4 ?x) (n ?x) (not (distinct ?x b)))"
+        "(<= (t5 ?x) (n ?x) (not (distinct ?x ?y)) (p ?y)) (<= (t6 ?x) (n ?x) (or)) (<= (t7 ?x) (n ?x) (or (p ?x)))"
+        "(<= (t8 ?x) (n ?x) (or (and (p ?x) (q ?x)) (not (or (p ?x) (not (q ?x))))))"
+    )
+    expected = {"t1": "bc", "t2": "c", "t3": "a", "t4": "b", "t5": "a", "t6": "", "t7": "a", "t8": "ab"}
+    for name, values in expected.items():
+        assert holds(rules, name, 1) == [f"({name} {value})" for value in values]
+
+
+def test_a_negated_condition_with_a_variable_of_its_own_means_there_is_none() -> None:
+    rules = "(n a) (n b) (e a c) (e c c) (<= (lonely ?x) (n ?x) (not (e ?x ?y))) (<= empty (not (true (cell ?x ?y))))"
+    assert holds(rules, "lonely", 1) == ["(lonely b)"]
+    assert holds(rules, "empty", 0) == ["empty"]
+    assert holds(rules, "empty", 0, facts("(cell 1 2)")) == []
+
+
+def test_many_alternatives_mean_the_same_as_their_product() -> None:
+    alternatives = " ".join(f"(or (p{i} ?x) (q{i} ?x) (r{i} ?x))" for i in range(6))
+    rules = f"(n a) (n b) (n c) (<= (all ?x) (n ?x) {alternatives})"
+    rules += "".join(f"(p{i} a) (q{i} b)" for i in range(6)) + "".join(f"(r{i} c)" for i in range(5))
+    assert holds(rules, "all", 1) == ["(all a)", "(all b)"]
+
+
+def test_bodies_with_more_conditions_than_python_has_nested_blocks() -> None:
+    body = " ".join(f"(e ?x{i} ?x{i + 1})" for i in range(60))
+    rules = f"(e a b) (e b a) (e c d) (<= (path ?x0 ?x60 ?x30) {body}) (<= some {body} (distinct ?x0 ?x59))"
+    assert holds(rules, "path", 3) == ["(path a a a)", "(path b b b)"]
+    assert holds(rules, "some", 0) == ["some"]
+
+
+GRAPH = "(e a b) (e b c) (e c a) (e d d) (n a) (n b) (n c) (n d)"
+REACH = ["(reach a a)", "(reach a b)", "(reach a c)", "(reach b a)", "(reach b b)", "(reach b c)"]
+
+
+@pytest.mark.parametrize(
+    "rules",
+    [
+        "(<= (reach ?x ?y) (e ?x ?y)) (<= (reach ?x ?z) (e ?x ?y) (reach ?y ?z))",
+        "(<= (reach ?x ?y) (e ?x ?y)) (<= (reach ?x ?z) (reach ?x ?y) (e ?y ?z))",
+        "(<= (reach ?x ?y) (e ?x ?y)) (<= (reach ?x ?z) (reach ?x ?y) (reach ?y ?z))",
+        "(<= (reach ?x ?y) (e ?x ?y)) (<= (reach ?x ?y) (two ?x ?y)) (<= (two ?x ?z) (reach ?x ?y) (reach ?y ?z))",
+    ],
+)
+def test_recursion_to_the_least_fixpoint(rules: str) -> None:
+    assert holds(GRAPH + rules, "reach", 2)[:6] == REACH
+    assert len(holds(GRAPH + rules, "reach", 2)) == 10
+    assert holds(GRAPH + rules + "(<= (from_b ?x) (reach b ?x))", "from_b", 1) == ["(from_b a)", "(from_b b)", "(from_b c)"]
+    assert holds(GRAPH + rules + "(<= (far ?x) (n ?x) (not (reach ?x a)))", "far", 1) == ["(far d)"]
+
+
+def test_long_recursions_and_long_chains_of_rules_overflow_no_stack() -> None:
+    length = 20_000
+    successors = "".join(f"(s {i} {i + 1})" for i in range(length))
+    rules = successors + "(<= (up ?x) (s 0 ?x)) (<= (up ?y) (up ?x) (s ?x ?y)) (<= (last ?x) (up ?x) (not (s ?x ?x)))"
+    rules += f"(<= (down 0)) (<= (down ?y) (s ?x ?y) (down ?x)) (<= found (down {length}))"
+    assert len(holds(rules, "up", 1)) == length
+    assert holds(rules, "found", 0) == ["found"]
+    chain = "".join(f"(<= (p{i} ?x) (p{i + 1} ?x) (not (q{i} ?x)))(<= (q{i} ?x) (true (no ?x)))" for i in range(1_200))
+    rules = chain + "(<= (p1200 ?x) (true (yes ?x)))"
+    assert holds(rules, "p0", 1, facts("(yes a)", "(yes b)", "(no b)")) == ["(p0 a)"]
+
+
+def test_arithmetic_by_recursion_computes_only_what_is_asked() -> None:
+    rules = "".join(f"(s {i} {i + 1})" for i in range(3_000))
+    rules += "(<= (add ?x 0 ?x) (number ?x)) (<= (number ?x) (s ?x ?y)) (number 3000)"
+    rules += "(<= (add ?x ?y ?z) (s ?y1 ?y) (add ?x ?y1 ?z1) (s ?z1 ?z)) (<= (sum ?z) (add 1000 1500 ?z))"
+    assert holds(rules, "sum", 1) == ["(sum 2500)"]
+
+
+def test_terms_that_grow_without_end_meet_a_bound() -> None:
+    with pytest.raises(EvaluationError, match=f"beyond {MAX_DEPTH} levels"):
+        holds("(nat z) (<= (nat (s ?x)) (nat ?x))", "nat", 1)
+    machine = interpreter(FRAME + "(init (count z)) (<= (next (count (s ?x))) (true (count ?x)))")
+    state = machine.initial_state
+    for _ in range(MAX_DEPTH - 1):
+        state = machine.next_state(state, ("stay",))
+    with pytest.raises(EvaluationError, match=f"beyond {MAX_DEPTH} levels"):
+        machine.next_state(state, ("stay",))
+
+
+def test_after_an_error_the_same_question_is_an_error_again() -> None:
+    machine = interpreter(FRAME + "(nat z) (<= (nat (s ?x)) (nat ?x)) (<= (goal r 1) (true go) (nat ?x))")
+    for _ in range(2):
+        with pytest.raises(EvaluationError):
+            machine.goal(facts("go"), "r")
+    assert machine.goal(frozenset(), "r") == 0
+
+
+def test_functions_that_end_are_no_problem() -> None:
+    rules = "(<= (num ?x) (list ?x)) (list (cons a (cons b nil))) (<= (num ?t) (num (cons ?h ?t)))"
+    assert holds(rules, "num", 1) == ["(num (cons a (cons b nil)))", "(num (cons b nil))", "(num nil)"]
+
+
+def test_rules_that_nothing_binds_are_refused_with_their_place() -> None:
+    with pytest.raises(RulesheetError) as caught:
+        interpreter("(role r)\n(legal r a)\n(<= (goal r ?x)\n (not (true (p ?x))))\n(<= terminal (true x))")
+    assert str(caught.value) == "<rulesheet>:3:1: nothing gives a value to ?x in a rule for 'goal' [safety]"
+
+
+def test_a_rule_may_leave_a_variable_to_its_callers() -> None:
+    rules = "(n a) (n b) (<= (same ?x ?x)) (<= (differ ?x ?y) (not (same ?x ?y))) (<= (pair ?x ?y) (n ?x) (n ?y) (differ ?x ?y))"
+    assert holds(rules, "pair", 2) == ["(pair a b)", "(pair b a)"]
+
+
+def test_a_negative_cycle_that_no_atom_runs_through_has_a_meaning() -> None:
+    machine = interpreter(FRAME.replace("(goal r 0)", "(<= (goal r 100) (true w)) (<= (goal r 0) (not (goal r 100)))"))
+    assert machine.goal(facts("w"), "r") == 100
+    assert machine.goal(frozenset(), "r") == 0
+    rules = "(m a b) (m b c) (m d e) (<= (win ?x) (m ?x ?y) (not (win ?y)))"
+    assert holds(rules, "win", 1) == ["(win b)", "(win d)"]
+
+
+def test_a_true_paradox_is_an_error_of_that_state_only() -> None:
+    machine = interpreter(FRAME + "(<= (win ?x) (true (m ?x ?y)) (not (win ?y))) (<= (goal r 9) (win a))")
+    assert machine.goal_values(facts("(m a b)"), "r") == (0, 9)
+    with pytest.raises(EvaluationError, match="depends on its own negation"):
+        machine.goal_values(facts("(m a a)"), "r")
+
+
+def test_one_name_may_have_several_arities() -> None:
+    rules = "(p a) (p a b) p (<= (q ?x) (p ?x)) (<= (q ?y) (p ?x ?y)) (<= (q c) p) (<= (r ?x) (true (f ?x))) (<= (r ?y) (true (f ?x ?y)))"
+    assert holds(rules, "q", 1) == ["(q a)", "(q b)", "(q c)"]
+    assert holds(rules, "r", 1, facts("(f 1)", "(f 2 3)", "f")) == ["(r 1)", "(r 3)"]
+
+
+def test_percepts_follow_sees_or_are_the_joint_move() -> None:
+    plain = interpreter(FRAME)
+    assert plain.percepts(frozenset(), ("stay",), "r") == ("stay",)
+    machine = interpreter(
+        "(role r) (role random) (legal r a) (legal random b) (goal r 1) (goal random 1) (<= terminal (true x))"
+        "(<= (sees r (heard ?m)) (does random ?m)) (<= (sees r mine) (does r a))"
+    )
+    assert machine.percepts(frozenset(), ("a", "b"), "r") == (("heard", "b"), "mine")
+    assert machine.percepts(frozenset(), ("a", "b"), "random") == ()
+
+
+def test_symbols_are_data_and_never_code() -> None:
+    machine = interpreter(FRAME + """(init ('"]#{x}\\ __import__('os'.system))) (<= (next ?x) (true ?x))""")
+    assert machine.next_state(machine.initial_state, ("stay",)) == machine.initial_state
+    assert len(machine.initial_state) == 1
+
+
+def test_a_rulesheet_without_roles_is_refused() -> None:
+    with pytest.raises(RulesheetError, match="no role is named"):
+        interpreter("(legal r a) (<= terminal (true x))")
