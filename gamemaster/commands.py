@@ -10,7 +10,8 @@ from typing import Annotated
 
 import typer
 
-Game = Annotated[str, typer.Argument(metavar="GAME", help="A shipped game, the file of a rulesheet, or - for stdin.")]
+from ggp.commands.arguments import GameArgument, JsonOption
+
 Players = Annotated[
     list[str],
     typer.Argument(
@@ -42,7 +43,6 @@ Replacement = Annotated[
     str, typer.Option(metavar="random|first", help="Which legal move is executed in place of a fault.")
 ]
 MaxSteps = Annotated[int, typer.Option(metavar="N", help="The match ends after so many steps.")]
-Json = Annotated[bool, typer.Option("--json", help="For programs: JSON instead of text.")]
 RecordFile = Annotated[Path, typer.Argument(metavar="RECORD", help="A record that `ggp match` has written.")]
 Export = Annotated[
     Path | None,
@@ -57,7 +57,7 @@ def add_commands(app: typer.Typer) -> None:
 
 
 def match(  # noqa: PLR0913, PLR0917 - an option of a command is a parameter
-    game: Game,
+    game: GameArgument,
     players: Players,
     startclock: Startclock = 10,
     playclock: Playclock = 5,
@@ -67,20 +67,23 @@ def match(  # noqa: PLR0913, PLR0917 - an option of a command is a parameter
     record: Record = "records/",
     replacement: Replacement = "random",
     max_steps: MaxSteps = 1000,
-    json: Json = False,
+    json: JsonOption = False,
 ) -> None:
     """Run a match and show it as it goes.
 
-    A player that is late, unreachable, malformed or illegal gets a fault, a replacement is executed, and the match goes
-    on. The record is complete at every moment; `ggp replay` shows and verifies it. Ctrl-C gives the match up.
+    When a player is late or unreachable, or its answer malformed or illegal,
+    that is kept as a fault, a replacement is executed, and the match goes on.
+    The record is readable at every moment; `ggp replay` shows and verifies it.
+    Ctrl-C gives the match up.
 
-    Two bots:              ggp match tictactoe montecarlo random --playclock 1
+    Two bots:            ggp match tictactoe montecarlo random --playclock 1
 
-    A player elsewhere:    ggp match fiveinarow 192.0.2.7:9147 montecarlo
+    A player elsewhere:  ggp match fiveinarow 192.0.2.7:9147 montecarlo
 
-    Your own rulesheet:    ggp match my.kif random random --seed 1 --record my.json
+    A rulesheet of mine: ggp match my.kif random random --record my.json
 
-    Exit code: 0 when the match ended, whatever the faults; 2 for a mistake; 130 after Ctrl-C.
+    Exit code: 0 when the match ended, whatever the faults; 2 for a mistake;
+    130 after Ctrl-C.
     """
     settings: dict[str, object] = {"startclock": startclock, "playclock": playclock, "grace": grace}
     settings |= {"scramble": scramble, "replacement": replacement, "max_steps": max_steps}
@@ -88,13 +91,14 @@ def match(  # noqa: PLR0913, PLR0917 - an option of a command is a parameter
     raise typer.Exit(_console().run(game, players, settings, record, as_json=json))
 
 
-def replay(record: RecordFile, json: Json = False, export: Export = None) -> None:
+def replay(record: RecordFile, json: JsonOption = False, export: Export = None) -> None:
     """Show a recorded match, and verify it step by step.
 
-    Each move must be legal, each replacement must follow from the seed, and end and goal values must be those of the
-    rules; the first thing that does not hold is named, with exit code 2.
+    Each move must be legal, each replacement must follow from the seed, and
+    the end and the goal values must be those of the rules. The first thing
+    that does not hold is named, with exit code 2.
 
-    Show it:          ggp replay records/tictactoe-20260131-174500-1f3a.json
+    Show it:          ggp replay match.json
 
     For other tools:  ggp replay match.json --export tiltyard.json
     """

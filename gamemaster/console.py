@@ -20,14 +20,14 @@ from gamemaster.record import MatchRecord, read_record
 from gamemaster.replay import Replayed, replay
 from gamemaster.settings import MatchSettings, make_settings
 from gamemaster.writer import RecordWriter, record_path
-from ggp.errors import GgpError, RecordError, SettingsError, UnknownGameError
+from ggp.commands.arguments import load_argument
+from ggp.errors import GgpError, RecordError, SettingsError
 from ggp.game import Game
 from ggp.library import game_names
-from ggp.reader import decode
 from ggp.rulesheet import NATURE
 from ggp.terms import to_text
 
-STANDARD = "-"  # stands for standard input or output
+STDOUT = "-"
 KILLED = 128  # plus the number of a signal is the exit code after it
 
 
@@ -35,7 +35,7 @@ def run(game_name: str, players: Sequence[str], settings: Mapping[str, Any], wan
     """Runs and shows a match as `ggp match` describes; the exit code."""
     checked = make_settings(**settings)
     addresses = [parse_player(text) for text in players]
-    game = load_game(game_name)
+    game = load_argument(game_name)
     takers = _takers(game, addresses)
     name = new_match_name(game.name)
     writer = RecordWriter(record_path(wanted, name))
@@ -54,7 +54,7 @@ def run(game_name: str, players: Sequence[str], settings: Mapping[str, Any], wan
 def show(path: Path, export: Path | None, *, as_json: bool) -> None:
     """Shows and verifies a record as `ggp replay` describes."""
     record = read_record(path)
-    to_stdout = export == Path(STANDARD)
+    to_stdout = export == Path(STDOUT)
     display = Display(_console(quiet=as_json or to_stdout), _drawing(record))
     display.head(record)
     states: list[Replayed] = []
@@ -106,16 +106,6 @@ async def _supervised(
             raise
         return KILLED + received[0]
     return 0
-
-
-def load_game(name: str) -> Game:
-    """A shipped game, the rulesheet in a file, or the one on standard input."""
-    if name == STANDARD:
-        return ggp.load_text(decode(sys.stdin.buffer.read(), "<stdin>"), "stdin")
-    try:
-        return ggp.load(name)
-    except OSError as error:
-        raise UnknownGameError(f"{name}: {error.strerror or error}") from None
 
 
 def _takers(game: Game, addresses: Sequence[PlayerAddress]) -> dict[str, PlayerAddress]:

@@ -11,8 +11,9 @@ from ggp.errors import RecordError
 class RecordWriter:
     """Writes the growing record of one match.
 
-    A step is turned into JSON once, when it is new; what is already JSON is only copied. A write is so of the size of
-    the record, but its cost is that of the disk: 1000 steps with 60 kB of rules are some 300 MB over the match.
+    A step is turned into JSON once, when it is new; after that it is only copied. A write still has the size of the
+    record: 1000 steps with 60 kB of rules are 120 MB over the match, 3.6 ms a write where the disk is quick. A journal
+    would write less, but the file would be no record before the match is over.
     """
 
     def __init__(self, path: Path) -> None:

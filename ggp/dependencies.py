@@ -80,10 +80,10 @@ def strong_components(reads: dict[Node, dict[Node, None]]) -> tuple[tuple[Node, 
     path: list[Node] = []
     on_path: set[Node] = set()
     components: list[tuple[Node, ...]] = []
-    for start in reads:
+    for start, neighbours in reads.items():
         if start in order:
             continue
-        stack = [(start, iter(reads[start]))]
+        stack = [(start, iter(neighbours))]
         while stack:
             node, rest = stack[-1]
             if node not in order:

@@ -180,6 +180,4 @@ def _links(clause: Clause) -> _Links:
                 heads.append((position, value))
             else:
                 fixed.append((position, value))
-    return _Links(
-        tuple(fixed), tuple(heads), {name: tuple(places) for name, places in bodies.items()}, tuple(required)
-    )
+    return _Links(tuple(fixed), tuple(heads), {name: tuple(places) for name, places in bodies.items()}, tuple(required))

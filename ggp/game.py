@@ -14,7 +14,7 @@ from ggp.rulesheet import Rulesheet, parse_rulesheet
 from ggp.terms import Term, to_text
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Game:
     """A rulesheet and the state machine that evaluates it."""
 

@@ -22,6 +22,10 @@ class Metadata:
     drawing: dict[str, Any] = field(default_factory=dict)  # how to draw a state; see `ggp.drawing`
 
 
+_FIELDS = {"title": str, "description": str, "roles": dict, "source": str, "readings": list, "drawing": dict}
+_TOML_NAMES = {str: "string", dict: "table", list: "array"}
+
+
 def rules_folder() -> Path:
     """The folder of the shipped rulesheets: in the package when installed, beside it in a checkout."""
     package = Path(__file__).parent
@@ -51,6 +55,12 @@ def read_metadata(rulesheet: Path) -> Metadata:
         return Metadata()
     try:
         data = tomllib.loads(path.read_text(encoding="utf-8"))
-        return Metadata(**{**data, "readings": tuple(data.get("readings", ()))})
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, TypeError) as error:
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise SettingsError(f"{path}: {error}") from None
+    for name, value in data.items():
+        expected = _FIELDS.get(name)
+        if expected is None:
+            raise SettingsError(f"{path}: no field is called {name!r}; the fields are {', '.join(_FIELDS)}")
+        if not isinstance(value, expected):
+            raise SettingsError(f"{path}: the field {name!r} is no {_TOML_NAMES[expected]}")
+    return Metadata(**{**data, "readings": tuple(data.get("readings", ()))})

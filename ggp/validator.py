@@ -12,7 +12,7 @@ from typing import Literal as OneOf
 
 from ggp.dependencies import Dependencies, Tier, find_dependencies
 from ggp.errors import Place, ReadError, RulesheetError
-from ggp.program import DISTINCT, Clause, Literal, Program, Relation, make_program
+from ggp.program import DISTINCT, DOES, TRUE, Clause, Literal, Program, Relation, make_program
 from ggp.reader import Node, read
 from ggp.rulesheet import (
     ARITIES,
@@ -230,12 +230,16 @@ def _check_tiers(program: Program, dependencies: Dependencies) -> Iterator[_Raw]
     for name in (*_CONSTANT, "terminal", "legal", "goal"):
         relation = (name, ARITIES[name])
         highest = Tier.STATIC if name in _CONSTANT else Tier.STATE
-        if dependencies.tiers.get(relation, Tier.STATIC) > highest:
-            offset = program.clauses[relation][0].offset
-            if name in _CONSTANT:
-                yield _Raw("error", "constant", f"'{name}' depends on 'true' or 'does'", offset)
-            else:
-                yield _Raw("error", "does-before-move", f"'{name}' depends on 'does'", offset)
+        for clause in program.clauses.get(relation, ()):
+            if any(_tier(literal.relation, dependencies) > highest for literal in clause.body):
+                if name in _CONSTANT:
+                    yield _Raw("error", "constant", f"'{name}' depends on 'true' or 'does'", clause.offset)
+                else:
+                    yield _Raw("error", "does-before-move", f"'{name}' depends on 'does'", clause.offset)
+
+
+def _tier(relation: Relation, dependencies: Dependencies) -> Tier:
+    return {TRUE: Tier.STATE, DOES: Tier.STEP}.get(relation) or dependencies.tiers.get(relation, Tier.STATIC)
 
 
 def _check_cycles(clause: Clause, dependencies: Dependencies) -> Iterator[_Raw]:

@@ -36,7 +36,7 @@ async def listening(app: web.Application, host: str, port: int, max_bytes: int) 
         try:
             server = await loop.create_server(lambda: tolerant(make_protocol(), max_bytes), host, port)
         except OSError as error:
-            reason = error.strerror or str(error)
+            reason = (error.strerror or str(error)).rpartition(": ")[2]  # asyncio says the address once more
             raise SettingsError(f"cannot listen on {host}, port {port}: {reason}") from None
         try:
             yield server.sockets[0].getsockname()[1]

@@ -1,7 +1,8 @@
 """Replays recorded matches against a state machine: `python -m tests.conformance RULESHEETS TRACES`.
 
-A trace is a gzipped file of JSON lines: the roles, then a line for each state with `state`, `terminal`, `goals`, `legal`
-(absent at the end; or the number of moves and the SHA-256 of their sorted texts, joined by newlines) and the `joint` move.
+A trace is a gzipped file of JSON lines: the roles, then a line for each state with `state`, `terminal`, `goals`,
+`legal` (absent at the end; or the number of moves and the SHA-256 of their sorted texts, joined by newlines) and the
+`joint` move.
 """
 
 import argparse
@@ -63,7 +64,9 @@ def check_trace(path: Path, rulesheets: Path, engine: str | None = None) -> Resu
     for record in records[1:]:
         state = frozenset(map(read_term, record["state"]))
         expected = machine.initial_state if record["step"] == 0 else expected
-        found += [Disagreement(record["match"], record["step"], what) for what in _differences(machine, expected, record)]
+        found += [
+            Disagreement(record["match"], record["step"], what) for what in _differences(machine, expected, record)
+        ]
         if "joint" in record:
             expected = machine.next_state(state, tuple(map(read_term, record["joint"])))
     return Result(name, len(records) - 1, tuple(found))

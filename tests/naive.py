@@ -36,7 +36,9 @@ def _strata(program: Program) -> dict[Relation, int]:
 
 
 def _derived(clause: Clause, values: tuple[Term, ...], model: set[Term]) -> Iterable[Term]:
-    names = dict.fromkeys(name for term in (clause.head, *(lit.atom for lit in clause.body)) for name in variables(term))
+    names = dict.fromkeys(
+        name for term in (clause.head, *(lit.atom for lit in clause.body)) for name in variables(term)
+    )
     for choice in product(values, repeat=len(names)):
         bindings = dict(zip(names, choice, strict=True))
         if all(_holds(literal, bindings, model) for literal in clause.body):

@@ -8,10 +8,12 @@ from ggp.terms import Term
 
 RULES = make_program(
     parse_rulesheet(
-        "(role r) (n 1) (n 2) (s 1 2) (init (cell 1 (pos a b))) (base (cell 9 9)) (<= (legal r (mark ?x)) (true (cell ?x ?p)))"
+        "(role r) (n 1) (n 2) (s 1 2) (init (cell 1 (pos a b))) (base (cell 9 9))"
+        "(<= (legal r (mark ?x)) (true (cell ?x ?p)))"
         "(<= (next (cell ?y ?p)) (does r (mark ?x)) (s ?x ?y) (true (cell ?x ?p)) (n ?x))"
         "(<= (up ?x ?y) (s ?x ?y)) (<= (up ?x ?z) (up ?x ?y) (up ?y ?z)) (<= (here ?p) (true (cell ?x ?p)))"
-        "(<= (odd ?x) (n ?x) (not (even ?x))) (<= (even ?x) (n ?x) (not (odd ?x))) (<= (moved ?x) (does r (mark ?x)) (here ?q))"
+        "(<= (odd ?x) (n ?x) (not (even ?x))) (<= (even ?x) (n ?x) (not (odd ?x)))"
+        "(<= (moved ?x) (does r (mark ?x)) (here ?q))"
     )
 )
 

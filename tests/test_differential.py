@@ -61,8 +61,13 @@ def rulesheets(draw: st.DrawFn) -> str:
 
 
 states = st.frozensets(
-    st.builds(lambda arity, one, two: (f"p0_{arity}", one, two)[: arity + 1] if arity else "p0_0",
-              st.sampled_from(ARITIES), st.sampled_from(UNIVERSE), st.sampled_from(UNIVERSE)), max_size=5
+    st.builds(
+        lambda arity, one, two: (f"p0_{arity}", one, two)[: arity + 1] if arity else "p0_0",
+        st.sampled_from(ARITIES),
+        st.sampled_from(UNIVERSE),
+        st.sampled_from(UNIVERSE),
+    ),
+    max_size=5,
 )
 
 
@@ -79,7 +84,10 @@ def test_every_relation_holds_for_the_same(text: str, state: frozenset[Term]) ->
 
 def test_the_naive_evaluator_by_hand() -> None:
     program = make_program(
-        parse_rulesheet("(e a b) (<= (r ?x ?y) (e ?x ?y)) (<= (r ?x ?z) (r ?x ?y) (e ?y ?z)) (e b c) (<= (s ?x) (e ?x ?y) (not (r ?x c)))")
+        parse_rulesheet(
+            "(e a b) (<= (r ?x ?y) (e ?x ?y)) (<= (r ?x ?z) (r ?x ?y) (e ?y ?z)) (e b c)"
+            "(<= (s ?x) (e ?x ?y) (not (r ?x c)))"
+        )
     )
     model = naive_model(program, ("a", "b", "c"))
     by_name: Callable[[str], set[str]] = lambda name: {to_text(term) for term in model if term[0] == name}  # noqa: E731

@@ -60,7 +60,7 @@ class Planner:
         )
 
     def _cost(self, literal: Literal, known: set[str]) -> float:
-        """About how many bindings the literal gives for each one that reaches it; tests cost less the quicker they are."""
+        """About how many bindings the literal gives for each that reaches it; tests cost less the quicker they are."""
         relation = literal.relation
         if relation == DISTINCT:
             return 0.0

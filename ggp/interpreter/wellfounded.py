@@ -1,8 +1,8 @@
 """Relations that read their own negation: their well-founded model, by alternating fixpoints (Van Gelder 1989).
 
-GDL forbids such rules, yet published rulesheets have some whose atoms never really depend on their own negation, such as
-`(<= (goal ?r 0) (not (goal ?r 100)))`. For these the model is total and is what everybody means. An EvaluationError says
-so where it is not. Each relation is evaluated as a whole; speed does not matter here.
+GDL forbids such rules, yet published rulesheets have some whose atoms never really depend on their own negation, such
+as `(<= (goal ?r 0) (not (goal ?r 100)))`. For these the model is total and is what everybody means. An EvaluationError
+says so where it is not. Each relation is evaluated as a whole; speed does not matter here.
 """
 
 from collections.abc import Callable, Sequence

@@ -15,7 +15,6 @@ from gamemaster.writer import RecordWriter, record_json, record_path
 from ggp.errors import RecordError
 from tests.gamemaster import games
 
-
 TIME = datetime(2026, 1, 31, 17, 45, tzinfo=UTC)
 
 

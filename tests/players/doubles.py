@@ -70,7 +70,7 @@ class StuckNim(Nim):
 class SpinningNim(Nim):
     """Each step takes 10 ms of pure Python; after so many of them, it calls back."""
 
-    def __init__(self, heap: int, calls: Mapping[int, Callable[[], None]]) -> None:
+    def __init__(self, heap: int, calls: Mapping[int, Callable[[], object]]) -> None:
         super().__init__(heap)
         self._calls = calls  # number of a step → what to call then
         self._steps = 0

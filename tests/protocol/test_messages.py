@@ -3,7 +3,7 @@
 import contextlib
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ggp.errors import MessageError
@@ -53,6 +53,7 @@ MESSAGES: st.SearchStrategy[Message] = st.one_of(
 )
 
 
+@settings(deadline=None)
 @given(MESSAGES, st.sampled_from(Dialect))
 def test_message_reads_back(message: Message, dialect: Dialect) -> None:
     text = format_message(message, dialect)
@@ -60,12 +61,14 @@ def test_message_reads_back(message: Message, dialect: Dialect) -> None:
     assert parse_message(text) == message
 
 
+@settings(deadline=None)
 @given(TERMS)
 def test_move_reads_back(move: Term) -> None:
     assert parse_move(to_text(move)) == move
     assert parse_move(f"{to_text(move)} (taunt so there)") == move
 
 
+@settings(deadline=None)
 @given(st.text(max_size=60) | st.text("() ;aplystor1\n", max_size=60))
 def test_any_text_is_a_message_or_a_message_error(text: str) -> None:
     with contextlib.suppress(MessageError):

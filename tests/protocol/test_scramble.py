@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ggp.protocol.scramble import Scrambler
@@ -34,6 +34,7 @@ def shape(term: Term, names: dict[Term, int]) -> object:
     return (term.startswith("?"), names.setdefault(term, len(names)))
 
 
+@settings(deadline=None)
 @given(st.integers())
 def test_scrambled_rules_differ_only_in_words(seed: int) -> None:
     scrambled = parse_rulesheet(Scrambler(RULESHEET, seed).rules)
@@ -46,6 +47,7 @@ def test_scrambled_rules_differ_only_in_words(seed: int) -> None:
     assert all(re.fullmatch(r"\??[a-z]+", str(word)) for word in new_names)
 
 
+@settings(deadline=None)
 @given(st.integers())
 def test_terms_come_back(seed: int) -> None:
     scrambler = Scrambler(RULESHEET, seed)

@@ -1,0 +1,29 @@
+# Two commands do everything: `make demo` plays a match, `make test` checks the whole.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+
+.PHONY: demo test check conformance clean
+
+demo: $(READY)
+	$(BIN)/ggp match tictactoe montecarlo random --startclock 2 --playclock 1
+
+test: $(READY)
+	$(BIN)/pytest -n auto
+
+check: $(READY)
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+# The versions of everything, build tools included, come from constraints.txt.
+$(READY): pyproject.toml constraints.txt tools/make-venv
+	PYTHON=$(PYTHON) tools/make-venv $(VENV)
+	PIP_CONSTRAINT=constraints.txt $(BIN)/pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	touch $@
+
+clean:
+	rm -rf $(VENV) build dist

@@ -1,0 +1,49 @@
+"""Random matches as evidence: what they report for games with each kind of trouble."""
+
+from ggp.evidence import gather_evidence
+from ggp.game import load, load_text
+
+ENDLESS = "(role r) (legal r a) (goal r 1) (<= terminal (true never)) (init x) (<= (next x) (true x))"
+STUCK = (
+    "(role r) (role s) (legal r a) (<= (legal s b) (true x)) (init x) (goal r 1) (goal s 1) (<= terminal (true never))"
+)
+UNCLEAR = "(role r) (role s) (legal r a) (legal s a) (init x) (<= terminal (not (true x))) (goal r 1) (goal r 2)"
+BROKEN = "(role r) (legal r a) (goal r 1) (<= terminal (nat ?x) (not (nat ?x))) (nat z) (<= (nat (s ?x)) (nat ?x))"
+
+
+def test_a_clean_game() -> None:
+    evidence = gather_evidence(load("tictactoe").machine, matches=30, seed=7)
+    assert evidence.is_clean
+    assert evidence.ended == evidence.matches == 30
+    assert 5 * 30 <= evidence.steps <= 9 * 30
+    assert set(evidence.wins) == {"xplayer", "oplayer"}
+    assert 1 <= evidence.wins["oplayer"] < evidence.wins["xplayer"] <= 29
+
+
+def test_the_same_seed_plays_the_same_matches() -> None:
+    machine = load("tictactoe").machine
+    assert gather_evidence(machine, 5, seed=1) == gather_evidence(machine, 5, seed=1)
+    assert gather_evidence(machine, 5, seed=1) != gather_evidence(machine, 5, seed=2)
+
+
+def test_matches_that_do_not_end() -> None:
+    evidence = gather_evidence(load_text(ENDLESS).machine, matches=2, max_steps=9)
+    assert (evidence.ended, evidence.longest, evidence.is_clean) == (0, 9, False)
+
+
+def test_a_role_without_a_move() -> None:
+    evidence = gather_evidence(load_text(STUCK).machine, matches=3)
+    assert evidence.stuck == {"s": 3}
+    assert not evidence.is_clean
+
+
+def test_goals_that_are_missing_or_several() -> None:
+    evidence = gather_evidence(load_text(UNCLEAR).machine, matches=3)
+    assert evidence.unclear_goals == {"r": 3, "s": 3}
+    assert evidence.ended == 3
+
+
+def test_rules_that_cannot_be_evaluated() -> None:
+    evidence = gather_evidence(load_text(BROKEN).machine, matches=3)
+    assert "beyond" in evidence.error
+    assert not evidence.is_clean

@@ -1,0 +1,95 @@
+"""Why a move is not legal: each kind of reason, in the words of the rulesheet."""
+
+import pytest
+
+from ggp.game import Game, load_text
+from ggp.legality import refusal
+from ggp.reader import read_term
+
+RULES = """
+(role north) (role south) (init (turn north)) (init (free 1)) (init (free 2))
+(size 1) (size 2) (other north south) (other south north)
+(<= (legal ?r (take ?n)) (true (turn ?r)) (true (free ?n)) (not (true (locked ?n))))
+(<= (legal ?r (swap ?a ?b)) (true (turn ?r)) (true (free ?a)) (size ?b) (distinct ?a ?b))
+(<= (legal ?r rest) (other ?r ?s) (true (turn ?s)))
+(<= (next (turn ?s)) (true (turn ?r)) (other ?r ?s))
+(<= (next (free ?n)) (true (free ?n)) (not (does north (take ?n))))
+(<= terminal (true over)) (<= (goal ?r 50) (role ?r))
+"""
+INPUTS = """
+(<= (input ?r (take ?n)) (role ?r) (size ?n)) (<= (input ?r rest) (role ?r))
+(<= (input ?r (swap ?a ?b)) (role ?r) (size ?a) (size ?b) (distinct ?a ?b))
+"""
+NORTH = ("(turn north)", "(free 1)")
+
+
+@pytest.fixture(params=[RULES, RULES + INPUTS, RULES + "(input north rest)"], ids=["none", "right", "wrong"])
+def game(request: pytest.FixtureRequest) -> Game:
+    """The same game without `input`, with it, and with a wrong one that must not be believed."""
+    return load_text(request.param)
+
+
+def why(game: Game, facts: tuple[str, ...], role: str, move: str) -> tuple[str, str] | None:
+    found = refusal(game.rulesheet, game.machine, frozenset(map(read_term, facts)), role, move)
+    return (found.kind, found.reason) if found else None
+
+
+def test_a_legal_move_has_no_reason_in_any_spelling(game: Game) -> None:
+    assert why(game, NORTH, "north", "(take 1)") is None
+    assert why(game, NORTH, "north", " (TAKE 1 ) ; mine") is None
+    assert why(game, NORTH, "south", "(rest)") is None
+
+
+@pytest.mark.parametrize("text", ["", "(take", "take 1", ")", "((take) 1)", "()"])
+def test_unreadable(game: Game, text: str) -> None:
+    found = why(game, NORTH, "north", text)
+    assert found is not None
+    assert found[0] == "unreadable"
+
+
+def test_a_variable_is_no_move(game: Game) -> None:
+    assert why(game, NORTH, "north", "(take ?x)") == ("unreadable", "a move holds no variables")
+
+
+@pytest.mark.parametrize("move", ["(take 3)", "take", "(take 1 2)", "(fly 1)", "(swap 1 9)"])
+def test_no_move_of_this_game(game: Game, move: str) -> None:
+    assert why(game, NORTH, "north", move) == ("unknown", f"{move} is no move of this game")
+    assert why(game, (*NORTH, "over"), "south", move) == ("unknown", f"{move} is no move of this game")
+
+
+def test_input_tells_moves_apart_that_domains_cannot() -> None:
+    assert why(load_text(RULES), NORTH, "north", "(swap 1 1)") == ("condition", "(distinct 1 1) does not hold")
+    assert why(load_text(RULES + INPUTS), NORTH, "north", "(swap 1 1)") == (
+        "unknown",
+        "(swap 1 1) is no move of this game",
+    )
+
+
+def test_the_match_is_over(game: Game) -> None:
+    assert why(game, (*NORTH, "over"), "north", "(take 1)") == ("over", "the match is over")
+
+
+def test_not_this_roles_turn(game: Game) -> None:
+    expected = ("turn", "it is not the turn of south, whose only move now is rest")
+    assert why(game, NORTH, "south", "(take 1)") == expected
+
+
+def test_the_first_condition_that_fails(game: Game) -> None:
+    facts = (*NORTH, "(free 2)", "(locked 2)")
+    assert why(game, NORTH, "north", "(take 2)") == ("condition", "(true (free 2)) does not hold")
+    assert why(game, facts, "north", "(take 2)") == ("condition", "(true (locked 2)) holds")
+    assert why(game, facts, "north", "rest") == ("condition", "(true (turn south)) does not hold")
+
+
+def test_the_closest_rule_is_quoted() -> None:
+    rules = RULES + "(<= (legal ?r (take ?n)) (true (never ?r)) (true (free ?n)))"
+    assert why(load_text(rules), (*NORTH, "(free 2)", "(locked 2)"), "north", "(take 2)") == (
+        "condition",
+        "(true (locked 2)) holds",
+    )
+
+
+def test_a_move_that_only_another_role_ever_has() -> None:
+    game = load_text(RULES + "(<= (legal north pass) (true (turn north)))")
+    facts = ("(turn south)", "(free 1)", "(free 2)")
+    assert why(game, facts, "south", "pass") == ("condition", "no rule ever gives south the move pass")

@@ -1,0 +1,72 @@
+"""The shape of the code: public names, quick imports, modules that import alone, words."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import ggp
+from ggp.library import find_rulesheet
+
+ROOT = Path(__file__).parent.parent
+SOURCES = sorted(path for package in ("ggp", "players", "gamemaster") for path in (ROOT / package).rglob("*.py"))
+
+
+def module(path: Path) -> str:
+    return ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+
+
+def run(code: str) -> str:
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT).stdout
+
+
+def test_public_names_are_declared_and_exist() -> None:
+    assert ggp.__all__ == ["Game", "GgpError", "State", "games", "load", "load_text"]
+    assert dir(ggp) == sorted(ggp.__all__)
+    for name in ggp.__all__:
+        assert getattr(ggp, name) is not None
+    with pytest.raises(AttributeError, match="no attribute 'absent'"):
+        _ = ggp.absent
+
+
+def test_importing_the_library_loads_nothing_heavy() -> None:
+    heavy = {"aiohttp", "asyncio", "pydantic", "typer", "rich", "numpy", "numba", "clingo"}
+    loaded = set(run("import sys, ggp; print(*sys.modules)").split())
+    assert not loaded & heavy
+    loaded = set(run("import sys, ggp; ggp.load('tictactoe'); print(*sys.modules)").split())
+    assert not loaded & heavy
+
+
+def test_each_module_imports_alone() -> None:
+    names = [module(path) for path in SOURCES if path.name != "__main__.py"]
+    code = """
+import importlib, sys
+for name in {}:
+    for loaded in [m for m in sys.modules if m.split(".")[0] in ("ggp", "players", "gamemaster")]:
+        del sys.modules[loaded]
+    importlib.import_module(name)
+"""
+    run(code.format(names))
+
+
+def test_code_names_no_constant_of_a_game() -> None:
+    constants = re.compile(r"\b(noop|xplayer|oplayer|tictactoe|dotsandboxes)\b", re.IGNORECASE)
+    docstring = re.compile(r'("""(?:.|\n)*?"""|#.*)')
+    for path in SOURCES:
+        code = docstring.sub("", path.read_text(encoding="utf-8"))
+        if path.parent.name not in ("commands",) and path.name != "commands.py":  # help texts have examples
+            assert not constants.search(code), path
+
+
+def test_no_module_outgrows_its_noun() -> None:
+    for path in SOURCES:
+        assert len(path.read_text(encoding="utf-8").splitlines()) <= 450, path
+
+
+def test_shipped_games_are_found_from_anywhere(tmp_path: Path) -> None:
+    code = "import ggp; print(*ggp.games())"
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=tmp_path)
+    assert "tictactoe" in found.stdout.split()
+    assert find_rulesheet("tictactoe").is_file()

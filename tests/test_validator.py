@@ -1,0 +1,92 @@
+"""Rulesheet → findings: each check finds its mistake at its place, and nothing in a sound rulesheet."""
+
+import pytest
+
+import ggp
+from ggp.library import find_rulesheet
+from ggp.validator import validate
+
+SOUND = """(role r)
+(init (p a))
+(legal r m)
+(<= (next (p ?x)) (true (p ?x)) (does r m))
+(<= (view ?x) (true (p ?x)))
+(<= terminal (view b))
+(goal r 0)
+"""
+
+
+def findings(text: str) -> list[str]:
+    return [f"{f.place.line}:{f.place.column} {f.severity} {f.check}" for f in validate(text, "f.kif")]
+
+
+def test_a_sound_rulesheet_has_no_findings() -> None:
+    assert findings(SOUND) == []
+
+
+@pytest.mark.parametrize("name", ggp.games())
+def test_the_shipped_rulesheets_have_no_findings(name: str) -> None:
+    path = find_rulesheet(name)
+    assert validate(path.read_text(encoding="utf-8"), path.name) == ()
+
+
+@pytest.mark.parametrize(
+    ("added", "finding"),
+    [
+        ("(<= (goal r ?x) (view ?x", "8:17 error syntax"),
+        ("(<= (goal r 1)\n (true))", "9:2 error keyword-arity"),
+        ("(<= (init (p b)) (true (p a)))", "8:1 error constant"),
+        ("(<= (base (p b)) (view a))", "8:1 error constant"),
+        ("(<= (goal r 1) (next (p a)))", "8:16 error head-only"),
+        ("(<= (goal r 1)\n  (not (init (p a))))", "9:8 error head-only"),
+        ("(true (p c))", "8:1 error keyword-head"),
+        ("(<= (does r m) (view a))", "8:1 error keyword-head"),
+        ("(<= (role s) (view a))", "8:1 error keyword-head"),
+        ("(<= (goal r 1) (true (p (does a b))))", "8:16 error keyword-function"),
+        ("(<= (goal r 1) (true (p or)))", "8:16 error keyword-constant"),
+        ("(<= (goal r ?x) (not (view ?x)))", "8:1 error safety"),
+        ("(<= (goal r 1) (view ?x) (distinct ?x ?y))", "8:1 error safety"),
+        ("(<= (legal r n) (does r m))", "8:1 error does-before-move"),
+        ("(<= terminal (next_is b))\n(<= (next_is ?x) (does r ?x))", "8:1 error does-before-move"),
+        ("(goal ?r 1)", "8:1 error variable-in-fact"),
+        ("(<= (view ?x) (true (q ?x)) (not (view ?x)))", "8:1 error stratification"),
+        (
+            "(<= (goal r 1) (odd a))\n(<= (odd ?x) (view ?x) (not (even ?x)))\n(<= (even ?x) (view ?x) (not (odd ?x)))",
+            "9:1 error stratification",
+        ),
+        ("(<= (view ?x) (true (p ?x)) (view ?y))", "8:1 error recursion-restriction"),
+        ("(<= (goal r 1))", "8:1 warning empty-body"),
+        ("(<= (goal r 1) (or (view a)))", "8:16 warning short-or"),
+        ("(<= (goal r 1) (or))", "8:16 warning short-or"),
+        ("(<= (goal r 1) (or (view a) (or (view b) (view c))))", "8:29 warning nested-or"),
+        ("(<= (goal r 1) (not (distinct a b)))", "8:16 warning not-over-sentence"),
+        ("(<= (goal r 1) (view a b))\n(view c d)", "8:16 warning varying-arity"),
+        ("(<= (goal r 1) (true (q (f a) (f a b))))", "8:16 warning varying-arity"),
+        ("(<= (goal r 1) (true (p legal)))", "8:16 warning keyword-object"),
+        ("(<= (goal r 1) (true (view a)))", "8:16 warning shared-name"),
+        ("(<= (goal r 1) (missing a))", "8:16 warning never-produced"),
+        ("(unread a)", "8:1 warning never-used"),
+        ('(<= (goal r 1) (true (p "a")))', "8:16 warning unusual-characters"),
+    ],
+)
+def test_each_check_finds_its_mistake_at_its_place(added: str, finding: str) -> None:
+    assert finding in findings(SOUND + added)
+
+
+@pytest.mark.parametrize("name", ["role", "legal", "terminal", "goal"])
+def test_a_rulesheet_needs_its_parts(name: str) -> None:
+    without = "\n".join(line for line in SOUND.splitlines() if f"({name} " not in line and f" {name} " not in line)
+    assert f"1:1 error has-{name}" in findings(without)
+
+
+def test_all_lines_without_a_meaning_are_reported_at_once() -> None:
+    assert findings("(role r)\n(<=)\n(<= (p) (not a b))\n()") == [
+        "2:1 error rule-form",
+        "3:9 error not-arity",
+        "4:1 error term-form",
+    ]
+
+
+def test_a_finding_reads_like_a_compiler_s() -> None:
+    (first, *_) = validate(SOUND + "(<= (goal r ?x) (not (view ?x)))", "f.kif")
+    assert str(first) == "f.kif:8:1: error: ?x in a rule for 'goal' stands in no positive condition [safety]"
