@@ -11,7 +11,7 @@ demo: $(READY)
 	$(BIN)/ggp match tictactoe montecarlo random --startclock 2 --playclock 1
 
 test: $(READY)
-	$(BIN)/pytest -n auto
+	$(BIN)/pytest -n auto --dist loadgroup
 
 check: $(READY)
 	$(BIN)/ruff format --check .

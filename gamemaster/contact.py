@@ -1,6 +1,7 @@
 """Asking a player over HTTP: a message in, its answer or a fault out, and the seconds that it took."""
 
 import asyncio
+import os
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -146,12 +147,12 @@ def _unreachable(error: OSError | aiohttp.ClientError) -> Fault:
 
 
 def _plain(error: Exception) -> str:
-    """The operating system's words, without those of the HTTP client."""
+    """The operating system's words, without those of the libraries in between."""
     if isinstance(error, aiohttp.ClientConnectorError):
         error = error.os_error
-    if isinstance(error, OSError) and error.strerror:
-        return error.strerror
-    return str(error) or type(error).__name__
+    if isinstance(error, OSError) and error.errno is not None and error.errno > 0:
+        return os.strerror(error.errno)
+    return str(getattr(error, "strerror", None) or error) or type(error).__name__
 
 
 def _first_line(text: str) -> str:

@@ -89,7 +89,7 @@ class Display:
             self._line(f"    {line}")
 
     def end(self, record: MatchRecord) -> None:
-        """How the match ended, the goal values, and all faults once more."""
+        """How the match ended, the goal values, and all faults once more, those that are alike together."""
         steps = _count(len(record.steps), "step")
         self._line("")
         self._line((f"end after {steps}: {_ending(record)}", _HEADING))
@@ -97,9 +97,8 @@ class Display:
             value = "no single goal value" if goal is None else str(goal)
             self._line("  ", self._role(record, role), (f"  {value:>3}", _GOAL))
         self._line((_count(len(record.faults), "fault"), _FAULT if record.faults else _DIM))
-        for number, role, fault in record.faults:
-            when = "START" if number is None else f"step {number}"
-            self._line(f"  {when:9}", self._role(record, role), "  ", _fault(fault))
+        for (role, fault), numbers in _alike(record).items():
+            self._line("  ", self._role(record, role), f"  {_steps(numbers)}  ", _fault(fault))
 
     def record_at(self, path: Path) -> None:
         self._line((f"record: {path}", _DIM))
@@ -129,18 +128,43 @@ class Display:
             self._status = None
 
     def _line(self, *parts: str | Text | tuple[str, str]) -> None:
-        self._console.print(Text.assemble(*parts), soft_wrap=True)
+        line = Text.assemble(*parts)
+        line.rstrip()
+        self._console.print(line, soft_wrap=True)
 
 
 def _timed(step: StepRecord, role: str) -> tuple[str | tuple[str, str], ...]:
     if role == NATURE:
-        return ("         ",)
+        return (" " * 11,)
     return ("  ", (f"{step.seconds.get(role, 0.0):7.2f} s", _DIM))
 
 
 def _fault(fault: Fault) -> Text:
     answered = "" if fault.answer is None else f" {fault.answer}"
     return Text.assemble((f"{fault.kind}{answered}", _FAULT), f": {fault.detail}")
+
+
+def _alike(record: MatchRecord) -> dict[tuple[str, Fault], list[int | None]]:
+    """Role and fault → the steps of the record in which it came; None for START."""
+    found: dict[tuple[str, Fault], list[int | None]] = {}
+    for number, role, fault in record.faults:
+        found.setdefault((role, fault), []).append(number)
+    return found
+
+
+def _steps(numbers: list[int | None]) -> str:
+    """`START`, `step 4`, `steps 0–3, 7`."""
+    runs: list[list[int]] = []
+    for number in numbers:
+        if number is None:
+            continue
+        if runs and runs[-1][-1] == number - 1:
+            runs[-1].append(number)
+        else:
+            runs.append([number])
+    texts = [str(run[0]) if len(run) == 1 else f"{run[0]}–{run[-1]}" for run in runs]
+    steps = [f"step{'' if len(runs) == len(runs[0]) == 1 else 's'} {', '.join(texts)}"] if runs else []
+    return ", ".join((["START"] if None in numbers else []) + steps)
 
 
 def _ending(record: MatchRecord) -> str:

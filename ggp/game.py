@@ -7,7 +7,7 @@ from pathlib import Path
 from ggp.engines import make_machine
 from ggp.errors import IllegalMoveError, UnknownRoleError
 from ggp.legality import refusal
-from ggp.library import Metadata, find_rulesheet, read_metadata
+from ggp.library import Metadata, find_rulesheet, read_bytes, read_metadata
 from ggp.machine import Facts, JointMove, StateMachine
 from ggp.reader import decode, read_term
 from ggp.rulesheet import Rulesheet, parse_rulesheet
@@ -94,7 +94,7 @@ def load(game: str | Path, engine: str | None = None) -> Game:
     UnknownGameError when there is none; RulesheetError, with its place, for rules that have no meaning.
     """
     path = find_rulesheet(str(game))
-    rulesheet = parse_rulesheet(decode(path.read_bytes(), str(path)), str(path))
+    rulesheet = parse_rulesheet(decode(read_bytes(path), str(path)), str(path))
     return Game(path.stem, rulesheet, make_machine(rulesheet, engine), read_metadata(path))
 
 

@@ -48,6 +48,14 @@ def find_rulesheet(game: str) -> Path:
     raise UnknownGameError(f"no game or file is called {game!r}; the games are {', '.join(game_names())}")
 
 
+def read_bytes(path: Path) -> bytes:
+    """The content of a rulesheet file; UnknownGameError, with the reason, when it cannot be read."""
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise UnknownGameError(f"{path}: {error.strerror}") from None
+
+
 def read_metadata(rulesheet: Path) -> Metadata:
     """The metadata of the `.toml` file beside a rulesheet; empty when there is none."""
     path = rulesheet.with_suffix(".toml")

@@ -4,6 +4,8 @@ import sys
 from importlib.metadata import entry_points
 
 import typer
+from typer.exceptions import TyperException
+from typer.main import get_command
 
 from ggp.commands.arguments import EXIT_MISTAKE
 from ggp.errors import GgpError
@@ -16,7 +18,6 @@ def make_app() -> typer.Typer:
     app = typer.Typer(
         name="ggp",
         help="General game playing: run matches, players and games from their rules alone.",
-        no_args_is_help=True,
         add_completion=False,
         pretty_exceptions_enable=False,
     )
@@ -27,8 +28,14 @@ def make_app() -> typer.Typer:
 
 def main() -> None:
     """Runs the command line; a mistake of the user ends it with one clear line and exit code 2."""
+    command = get_command(make_app())
     try:
-        make_app()()
+        sys.exit(command.main(sys.argv[1:] or ["--help"], prog_name="ggp", standalone_mode=False))
+    except TyperException as error:
+        context = getattr(error, "ctx", None)
+        name = context.command_path if context else "ggp"
+        typer.echo(f"{name}: {error.format_message().rstrip(".")} (see {name} --help)", err=True)
+        sys.exit(EXIT_MISTAKE)
     except GgpError as error:
-        print(f"ggp: {error}", file=sys.stderr)  # noqa: T201
+        typer.echo(f"ggp: {error}", err=True)
         sys.exit(EXIT_MISTAKE)

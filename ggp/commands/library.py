@@ -16,7 +16,7 @@ from ggp.commands.arguments import EXIT_MISTAKE, STDIN, GameArgument, JsonOption
 from ggp.engines import make_machine
 from ggp.errors import GgpError, ReadError
 from ggp.evidence import Evidence, gather_evidence
-from ggp.library import find_rulesheet, game_names, read_metadata
+from ggp.library import find_rulesheet, game_names, read_bytes, read_metadata
 from ggp.perft import layers
 from ggp.reader import decode
 from ggp.rulesheet import parse_rulesheet
@@ -78,7 +78,7 @@ def show_validation(
 def _report(file: str, matches: int, max_steps: int, seed: int) -> dict[str, Any]:
     """Findings and evidence for one rulesheet, as JSON would have them."""
     source = "<stdin>" if file == STDIN else str(find_rulesheet(file))
-    data = sys.stdin.buffer.read() if file == STDIN else Path(source).read_bytes()
+    data = sys.stdin.buffer.read() if file == STDIN else read_bytes(Path(source))
     try:
         text = decode(data, source)
     except ReadError as error:

@@ -1,6 +1,7 @@
 """Match: what the players are told, from START to STOP or ABORT, in every kind of game."""
 
 import asyncio
+import threading
 from contextlib import AsyncExitStack
 from itertools import pairwise
 from pathlib import Path
@@ -291,6 +292,33 @@ def test_a_match_cancelled_after_its_end_stays_complete(tmp_path: Path) -> None:
     abort_after(3.0, players, tmp_path)
     assert read_record(tmp_path / "record.json").status == "terminal"
     assert len(players["xplayer"].told(Stop)) == 1
+
+
+def test_a_version_of_the_record_never_overtakes_the_one_before_it() -> None:
+    kept: list[tuple[str, int]] = []
+    slow, release, overtaken = threading.Event(), threading.Event(), threading.Event()
+
+    def keep(record: MatchRecord) -> None:
+        if len(record.steps) == 1 and record.status == "running":
+            slow.set()
+            assert release.wait(30)
+        if record.status == "aborted":
+            overtaken.set()
+        kept.append((record.status, len(record.steps)))
+
+    async def whole() -> None:
+        async with ScriptedPlayer() as player:
+            game, players = games.game(games.COUNTDOWN), {"lonely": Player("lonely", "one", player.url)}
+            match = asyncio.create_task(run_match(game, players, make_settings(seed=1), "m", keep, lambda _: None))
+            await asyncio.to_thread(slow.wait, 30)
+            match.cancel()
+            await asyncio.to_thread(overtaken.wait, 0.05)  # real seconds, in which nothing may be kept
+            release.set()
+            with pytest.raises(asyncio.CancelledError):
+                await match
+
+    run(whole())
+    assert kept == [("running", 0), ("running", 0), ("running", 1), ("aborted", 1)]
 
 
 def test_an_unwritable_record_gives_the_match_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

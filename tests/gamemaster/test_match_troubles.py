@@ -1,15 +1,18 @@
 """Match: each trouble that a player can make becomes the right fault, and touches nobody else."""
 
+import socket
 from pathlib import Path
 
 import pytest
 
 import ggp
 from gamemaster.faults import FaultKind
+from gamemaster.record import MatchRecord
 from ggp.protocol.messages import Play, Stop
 from ggp.terms import to_text
-from tests.gamemaster.matches import play_match
+from tests.gamemaster.matches import play, play_match
 from tests.gamemaster.scripted import (
+    HOST,
     ScriptedPlayer,
     Trouble,
     breaks_off,
@@ -23,6 +26,7 @@ from tests.gamemaster.scripted import (
     says,
     silent,
 )
+from tests.gamemaster.virtual_time import run
 
 GAME = ggp.load("tictactoe")
 STEP = 1  # in which oplayer has a choice
@@ -128,7 +132,7 @@ def test_a_player_that_dies_is_unreachable_from_then_on(tmp_path: Path) -> None:
     assert [(step, role, fault.kind) for step, role, fault in record.faults] == [
         (step, "oplayer", "unreachable") for step in range(3, len(record.steps))
     ]
-    assert "Connect" in record.faults[-1][2].detail
+    assert record.faults[-1][2].detail == "no connection: Connection refused"
     assert record.status == "terminal"
     assert_undisturbed(xplayer, [list(step.moves) for step in record.steps])
 
@@ -147,3 +151,26 @@ def test_a_play_is_never_repeated(tmp_path: Path) -> None:
     xplayer, oplayer = ScriptedPlayer({2: hangs_up}), ScriptedPlayer()
     record = play_match(GAME, {"xplayer": xplayer, "oplayer": oplayer}, tmp_path)
     assert len(xplayer.told(Play)) == len(record.steps)
+
+
+def test_a_player_that_lets_nobody_in_is_unreachable(tmp_path: Path) -> None:
+    with socket.create_server((HOST, 0), backlog=0) as full:
+        waiting = [socket.socket() for _ in range(3)]
+        for client in waiting:
+            client.setblocking(False)
+            client.connect_ex(full.getsockname())
+        xplayer = ScriptedPlayer(port=full.getsockname()[1])
+
+        async def whole() -> MatchRecord:
+            async with ScriptedPlayer() as oplayer:
+                return await play(GAME, {"xplayer": xplayer, "oplayer": oplayer}, tmp_path, max_steps=2)
+
+        record = run(whole())
+        for client in waiting:
+            client.close()
+    assert {fault.detail for _, _, fault in record.faults} == {
+        "no connection within 11 s",
+        "no connection within 6 s",
+    }
+    assert {(role, fault.kind) for _, role, fault in record.faults} == {("xplayer", "unreachable")}
+    assert [step.seconds["oplayer"] for step in record.steps] == [0.0, 0.0]

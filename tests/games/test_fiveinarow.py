@@ -149,10 +149,10 @@ def test_five_end_the_match(game: ggp.Game) -> None:
     for number, line in enumerate(lines):
         x, o = (line, []) if number % 2 == 0 else ([], line)
         assert position(game, x, o).is_terminal
-        gap = line[number % 5]
-        rest = [cell for cell in line if cell != gap]
-        assert not position(game, rest).is_terminal
-        assert not position(game, rest, [gap]).is_terminal
+        for gap in line:
+            assert not position(game, [cell for cell in line if cell != gap]).is_terminal
+        foreign = line[number % 5]
+        assert not position(game, [cell for cell in line if cell != foreign], [foreign]).is_terminal
 
 
 def test_four_apart_from_a_fifth_do_not_end_the_match(game: ggp.Game) -> None:

@@ -2,7 +2,6 @@
 
 import asyncio
 import logging
-from collections.abc import Iterator
 
 import pytest
 
@@ -25,7 +24,7 @@ from ggp.rulesheet import Rulesheet
 from ggp.terms import Term
 from players.player import Player
 from players.settings import PlayerSettings
-from tests.players.doubles import RULES, FakeClock, StuckNim, maker, play, seen, start
+from tests.players.doubles import PATIENCE, RULES, FakeClock, StuckNim, maker, play, seen, start
 from tests.search.machines import Nim
 
 
@@ -38,19 +37,10 @@ class Stage:
         self.player = Player(settings, self.clock, machine.make if isinstance(machine, StuckNim) else maker(machine))
 
     def ask(self, message: Message) -> asyncio.Task[str]:
-        return asyncio.create_task(self.player.answer(message, self.clock.now()))
+        return asyncio.create_task(asyncio.wait_for(self.player.answer(message, self.clock.now()), PATIENCE))
 
     async def status(self) -> str:
         return parse_info(await self.ask(Info())).status
-
-
-@pytest.fixture
-def machines() -> Iterator[list[StuckNim]]:
-    """Stuck machines that the end of the test releases."""
-    made: list[StuckNim] = []
-    yield made
-    for machine in made:
-        machine.released.set()
 
 
 async def settle() -> None:

@@ -14,7 +14,7 @@ from ggp.protocol.messages import format_message
 from players.service import make_app
 from players.settings import PlayerSettings
 from players.strategies import STRATEGIES
-from tests.players.doubles import FakeClock, SpinningNim, StuckNim, maker, play, seen, start
+from tests.players.doubles import PATIENCE, FakeClock, SpinningNim, StuckNim, maker, play, seen, start
 from tests.search.machines import Nim
 
 Client = TestClient[Request, Application]
@@ -28,7 +28,7 @@ async def client(aiohttp_client: AiohttpClient) -> Client:
 
 
 async def say(client: Client, message: str) -> str:
-    async with client.post("/", data=message.encode()) as response:
+    async with asyncio.timeout(PATIENCE), client.post("/", data=message.encode()) as response:
         assert response.status == 200
         return await response.text()
 
@@ -94,9 +94,16 @@ async def test_too_long_messages_are_refused(client: Client, caplog: pytest.LogC
     assert await say(client, START) == "ready"
 
 
-async def test_long_rules_are_read_all_the_same(client: Client) -> None:
-    rules = "\n".join(f"(p {number})" for number in range(2_500))
-    assert await say(client, format_message(start(rules=rules))) == "ready"
+async def test_long_rules_do_not_hold_the_loop(aiohttp_client: AiohttpClient, caplog: pytest.LogCaptureFixture) -> None:
+    loop = asyncio.get_running_loop()
+    client = await aiohttp_client(make_app(PlayerSettings("legal"), FakeClock(), maker(Nim(5))))
+    message = format_message(start(rules="\n".join(f"(p {number} {number})" for number in range(15_000))))
+    loop.set_debug(True)
+    loop.slow_callback_duration = 0.1
+    with caplog.at_level(logging.WARNING, "asyncio"):
+        assert await say(client, message) == "ready"
+    loop.set_debug(False)
+    assert [message for message in caplog.messages if message.startswith("Executing")] == []
 
 
 async def test_each_message_is_one_short_line_in_the_log(client: Client, caplog: pytest.LogCaptureFixture) -> None:
@@ -135,15 +142,15 @@ async def test_thinking_never_holds_the_loop(aiohttp_client: AiohttpClient, capl
     assert [message for message in caplog.messages if message.startswith("Executing")] == []
 
 
-async def test_stopping_the_service_ends_the_thinking(aiohttp_client: AiohttpClient) -> None:
+async def test_stopping_the_service_ends_the_thinking(aiohttp_client: AiohttpClient, machines: list[StuckNim]) -> None:
     machine = StuckNim(5, "next_state")
+    machines.append(machine)
     client = await aiohttp_client(make_app(PlayerSettings("montecarlo"), FakeClock(), maker(machine)))
     await say(client, START)
     thinking = asyncio.create_task(say(client, format_message(play())))
     await seen(machine.is_stuck)
     await client.app.shutdown()
     assert await thinking == "(take 1)"
-    machine.released.set()
 
 
 def test_players_are_the_ones_that_are_documented() -> None:

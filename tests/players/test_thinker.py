@@ -21,11 +21,13 @@ SEES = """
 (init (stage hide))
 (<= (legal random (hide 1)) (true (stage hide)))
 (<= (legal random (hide 2)) (true (stage hide)))
-(<= (legal guesser wait) (true (stage hide)))
+(<= (legal guesser (stand left)) (true (stage hide)))
+(<= (legal guesser (stand right)) (true (stage hide)))
+(<= (next (side ?s)) (does guesser (stand ?s)))
 (<= (next (hidden ?n)) (does random (hide ?n)))
 (<= (next (stage guess)) (true (stage hide)))
 (<= (sees guesser (hint ?n)) (does random (hide ?n)))
-(<= (legal guesser (guess ?n)) (true (hidden ?n)))
+(<= (legal guesser (guess ?s ?n)) (true (side ?s)) (true (hidden ?n)))
 (<= (legal random wait) (true (stage guess)))
 (<= terminal (true (stage over)))
 (<= (next (stage over)) (true (stage guess)))
@@ -101,6 +103,16 @@ def test_repeated_last_joint_move_in_a_terminal_state_changes_nothing() -> None:
     assert told.thinker.state == Nim(0).next_state(Nim(1).initial_state, terms("(take 1) wait"))
 
 
+def test_terminal_state_is_never_left() -> None:
+    machine = Table(
+        ("one",), {"start": {"one": "a"}, "end": {"one": "a"}}, {"start a": "end", "end a": "beyond"}, {"end": (50,)}
+    )
+    told = Told(machine, "one")
+    for news in (play(), play("a"), play("a")):
+        told.hear(news)
+    assert told.thinker.state == {"end"}
+
+
 def test_no_moves_yet_begins_again_whatever_was_played() -> None:
     told = Told(Nim(9), "left")
     for news in (play(), play("(take 1) wait"), play("wait (take 1)"), play()):
@@ -140,15 +152,18 @@ def test_turns_that_were_never_told_are_reported(caplog: pytest.LogCaptureFixtur
 def test_guesses_a_state_that_agrees_with_the_percepts(hidden: str, has_turns: bool) -> None:
     machine = make_machine(parse_rulesheet(SEES))
     told = Told(machine, "guesser", "random", SEES)
-    assert told.hear(turn(0) if has_turns else play()) == "wait"
+    answer = told.hear(turn(0) if has_turns else play())
+    executed = "(stand right)" if has_turns else answer  # only with turns is the player told
+    assert executed is not None
+    side = executed.strip("()").split()[1]
     percepts = f"(hint {hidden})"
-    assert told.hear(turn(1, "wait", percepts) if has_turns else play(percepts)) == f"(guess {hidden})"
+    assert told.hear(turn(1, executed, percepts) if has_turns else play(percepts)) == f"(guess {side} {hidden})"
 
 
 def test_percepts_that_fit_nothing_still_give_a_legal_guess() -> None:
     told = Told(make_machine(parse_rulesheet(SEES)), "guesser", "random", SEES)
     told.hear(turn(0))
-    assert told.hear(turn(1, "wait", "(hint 7)")) in {"(guess 1)", "(guess 2)"}
+    assert told.hear(turn(1, "(stand left)", "(hint 7)")) in {"(guess left 1)", "(guess left 2)"}
 
 
 def test_without_a_legal_move_there_is_no_answer() -> None:
@@ -192,6 +207,21 @@ def test_searching_player_thinks_until_it_must_stop() -> None:
     assert thought.move == ("take", "2")
     assert thought.note.endswith(" playouts")
     assert next(questions) in range(9_000, 9_010)
+
+
+def test_better_moves_are_known_while_the_search_goes_on() -> None:
+    thinker = Thinker(start(), PlayerSettings("montecarlo", seed=1), maker(Nim(6)))
+    known: list[Term | None] = []
+    questions = iter(range(10_000))
+
+    def now() -> float:
+        known.append(thought.move)
+        return float(next(questions))
+
+    thought = Thought(now, 5_000.0)
+    thinker.choose(play(), None, thought)
+    assert known[0] == ("take", "1")
+    assert ("take", "2") in known
 
 
 @pytest.mark.parametrize(

@@ -142,6 +142,13 @@ async def test_endless_message_is_cut_off(port: int) -> None:
         assert b" 413 Request Entity Too Large\r\n" in await exchange(port, head, *[b"x" * 10_000] * 6)
 
 
+def test_length_in_characters_ends_even_garbage() -> None:
+    head = b"POST / HTTP/1.0\r\nContent-Length: 3\r\n\r\n"
+    assert RequestReader(MAX_BYTES).feed(head + "(é(".encode()) is not None
+    assert RequestReader(MAX_BYTES).feed(head + "(éé".encode()[:-1]) is not None
+    assert RequestReader(MAX_BYTES).feed(head + "(é".encode()) is None
+
+
 def test_two_messages_are_one_too_many() -> None:
     reader = RequestReader(MAX_BYTES)
     assert reader.feed(b"POST / HTTP/1.0\r\n\r\n(INFO)(PING)") is not None
@@ -152,7 +159,7 @@ def test_two_messages_are_one_too_many() -> None:
     [
         ([b"POST / HTTP/1.0\r\nContent-Length: 20\r\n\r\n", b"( INFO )"], True),  # the length counts too much
         ([b"POST / HTTP/1.0\r\nContent-Length: 20\r\n\r\n", b"( INFO ; )"], False),
-        ([b"POST / HTTP/1.0\r\nContent-Length: 20\r\n\r\n", b"( INFO ;", b" )\n", b")"], True),
+        ([b"POST / HTTP/1.0\r\nContent-Length: 30\r\n\r\n", b"( INFO ;", b" (", b" ((\n", b")"], True),
         ([b"POST / HTTP/1.0\r\nContent-Length: 20\r\n\r\n"], False),
         ([b"POST / HTTP/1.0\r\n\r\n", b"info"], False),
         ([b"POST / HT"], False),

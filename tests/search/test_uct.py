@@ -165,8 +165,8 @@ def test_nature_is_uniform_not_an_opponent() -> None:
         ("player", "random"),
         {"start": {"player": "bet pass", "random": "a b c"}},
         {f"start {move} {card}": f"{move}-{card}" for move in ("bet", "pass") for card in "abc"},
-        {f"{move}-{card}": (value, None) for move, value in (("bet", 90), ("pass", 40)) for card in "ab"}
-        | {"bet-c": (0, None), "pass-c": (40, None)},
+        {f"{move}-{card}": (value, 0) for move, value in (("bet", 90), ("pass", 40)) for card in "ab"}
+        | {"bet-c": (0, 100), "pass-c": (40, 100)},
     )
     result = UCT(machine, "player", Random(SEED)).search(machine.initial_state, never, 600)
     assert result.best == "bet"

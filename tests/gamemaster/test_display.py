@@ -1,0 +1,84 @@
+"""Display: a match as lines for a person."""
+
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+import ggp
+from gamemaster.display import Display
+from gamemaster.events import Event
+from tests.gamemaster import games
+from tests.gamemaster.matches import play_match
+from tests.gamemaster.scripted import ScriptedPlayer, Trouble, When, hangs_up, late, says
+
+
+def shown(events: list[Event], *, terminal: bool = False) -> str:
+    out = StringIO()
+    display = Display(Console(file=out, force_terminal=terminal, markup=False, highlight=False, emoji=False), {})
+    for event in events:
+        display.watch(event)
+    display.close()
+    return out.getvalue()
+
+
+def test_a_match_reads_well(tmp_path: Path) -> None:
+    gambler = ScriptedPlayer({"start": late(0.5), 0: says("[bold](bet 7)")}, {})
+    events: list[Event] = []
+    settings: dict[str, Any] = {"replacement": "first", "scramble": True, "seed": 1}
+    record = play_match(games.game(games.DICE), {"gambler": gambler}, tmp_path, events=events, **settings)
+    (_, roll) = record.steps[0].moves
+    side = roll.split()[1].rstrip(")")
+    assert shown(events).splitlines() == [
+        "small  match match-1",
+        "startclock 10 s, playclock 5 s, grace 1 s, seed 1, scrambled",
+        f"  gambler  player of gambler  {gambler.url}",
+        "  random   game master",
+        "    start",
+        "",
+        "START",
+        "  gambler  player of gambler     0.50 s  ready",
+        "",
+        "step 0",
+        "  gambler  player of gambler     0.00 s  (bet 1)",
+        "    malformed [bold](bet 7): the answer has more than one expression; (bet 1) was executed instead",
+        f"  random   game master                   {roll}",
+        "    placed 1",
+        f"    rolled {side}",
+        "",
+        "end after 1 step: the state is terminal",
+        f"  gambler  player of gambler  {100 if side == '1' else 0:3}",
+        f"  random   game master        {100 if side == '1' else 0:3}",
+        "1 fault",
+        "  gambler  player of gambler  step 0  malformed [bold](bet 7): the answer has more than one expression",
+    ]
+
+
+def test_faults_that_are_alike_are_told_once(tmp_path: Path) -> None:
+    troubles: dict[When, Trouble] = {"start": hangs_up, 0: hangs_up, 2: hangs_up, 3: hangs_up}
+    events: list[Event] = []
+    game = games.game(games.COUNTDOWN)
+    play_match(game, {"lonely": ScriptedPlayer(troubles)}, tmp_path, events=events, replacement="first")
+    assert "4 faults" in shown(events).splitlines()
+    assert shown(events).splitlines()[-1] == (
+        "  lonely  player of lonely  START, steps 0, 2–3  unreachable: the connection ended before an answer"
+    )
+
+
+@pytest.mark.parametrize("rules", [games.STUCK, games.ENDLESS, games.OVER])
+def test_a_match_that_ends_oddly_says_why(rules: str, tmp_path: Path) -> None:
+    game = games.game(rules)
+    events: list[Event] = []
+    record = play_match(game, {role: ScriptedPlayer() for role in game.roles}, tmp_path, events=events)
+    assert (record.reason or "no single goal value") in shown(events)
+
+
+def test_a_terminal_gets_colours_and_a_plain_file_none(tmp_path: Path) -> None:
+    events: list[Event] = []
+    players = {"xplayer": ScriptedPlayer(), "oplayer": ScriptedPlayer()}
+    play_match(ggp.load("tictactoe"), players, tmp_path, events=events)
+    assert "\x1b[" in shown(events, terminal=True)
+    assert "\x1b" not in shown(events)
+    assert "waiting" not in shown(events)

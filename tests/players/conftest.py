@@ -1,0 +1,17 @@
+"""What several tests of players need."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.players.doubles import StuckNim
+
+
+@pytest.fixture
+def machines() -> Iterator[list[StuckNim]]:
+    """Stuck machines: the end of the test releases them, and fails when only their patience had an end."""
+    made: list[StuckNim] = []
+    yield made
+    for machine in made:
+        machine.released.set()
+    assert not any(machine.overslept for machine in made)

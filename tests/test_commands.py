@@ -1,0 +1,107 @@
+"""The command line of the library: what it prints, its exit codes, and one clear line for every mistake."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import ggp
+
+BROKEN = "(role r)\n(<= (goal r ?x)\n  (not (p ?x)))\n(legal r a)\n(<= terminal (true x))\n"
+
+
+def run(*arguments: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-c", "from ggp.commands import main; main()", *arguments]
+    return subprocess.run(command, input=stdin, capture_output=True, text=True, check=False, timeout=60)
+
+
+def test_games_lists_the_shipped_ones() -> None:
+    done = run("games")
+    assert done.returncode == 0
+    for name in ggp.games():
+        assert f"\n{name}  " in "\n" + done.stdout
+    listed = json.loads(run("games", "--json").stdout)
+    assert [game["name"] for game in listed] == list(ggp.games())
+    assert all(game["title"] and game["roles"] for game in listed)
+
+
+def test_perft_prints_a_line_for_each_depth() -> None:
+    lines = run("perft", "tictactoe", "--depth", "4").stdout.splitlines()
+    assert [line.split()[:2] for line in lines] == [["1", "9"], ["2", "72"], ["3", "504"], ["4", "3,024"]]
+    done = run("perft", "-", "--depth", "2", "--json", stdin="(role r) (legal r a) (goal r 0) (<= terminal (true x))")
+    assert json.loads(done.stdout)["perft"] == [1, 1]
+
+
+def test_validate_reports_findings_and_evidence(tmp_path: Path) -> None:
+    path = tmp_path / "broken.kif"
+    path.write_text(BROKEN, encoding="utf-8")
+    done = run("validate", str(path))
+    assert done.returncode == 1
+    assert f"{path}:2:1: error: ?x in a rule for 'goal' stands in no positive condition [safety]" in done.stdout
+    assert f"{path}: 1 error, 1 warning" in done.stdout
+    done = run("validate", "tictactoe", "--matches", "10", "--seed", "3")
+    assert done.returncode == 0
+    assert "0 errors, 0 warnings" in done.stdout
+    assert "10 random matches (seed 3)" in done.stdout
+    assert "ends: 10 of 10" in done.stdout
+
+
+def test_validate_as_json(tmp_path: Path) -> None:
+    path = tmp_path / "broken.kif"
+    path.write_text(BROKEN, encoding="utf-8")
+    done = run("validate", str(path), "tictactoe", "--json")
+    broken, sound = json.loads(done.stdout)
+    assert done.returncode == 1
+    assert {(f["line"], f["column"], f["severity"], f["check"]) for f in broken["findings"]} == {
+        (2, 1, "error", "safety"),
+        (3, 8, "warning", "never-produced"),
+    }
+    assert broken["evidence"] is None
+    assert "nothing gives a value to ?x" in broken["unplayable"]
+    assert sound["findings"] == []
+    assert sound["evidence"]["ended"] == 20
+
+
+def test_validate_goes_on_after_a_file_that_is_not_there() -> None:
+    done = run("validate", "missing.kif", "tictactoe", "--matches", "1")
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1
+    assert "no game or file is called 'missing.kif'" in done.stderr
+    assert "tictactoe.kif: 0 errors" in done.stdout
+
+
+def test_validate_reads_standard_input_and_bytes_that_are_no_text(tmp_path: Path) -> None:
+    assert "<stdin>:1:1: error: unexpected ')' [syntax]" in run("validate", "-", stdin=")").stdout
+    path = tmp_path / "latin.kif"
+    path.write_bytes("(role r)\n; ä".encode("latin-1"))
+    done = run("validate", str(path))
+    assert done.returncode == 1
+    assert "latin.kif:2:3: error: byte 0xe4 is not UTF-8 [encoding]" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        (("perft", "chess960"), "ggp: no game or file is called 'chess960'"),
+        (("perft", "-"), "ggp: <stdin>:1:1: no role is named [role]"),
+        (("perft",), "Missing argument 'GAME'"),
+        (("perft", "tictactoe", "--depth", "0"), "Invalid value for '--depth'"),
+        (("dance",), "No such command 'dance'"),
+    ],
+)
+def test_a_mistake_gets_one_clear_line_and_exit_code_2(arguments: tuple[str, ...], line: str) -> None:
+    done = run(*arguments)
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1
+    assert line in done.stderr
+    assert "Traceback" not in done.stdout + done.stderr
+    assert done.stdout == ""
+
+
+def test_help_explains_every_command() -> None:
+    text = run("--help").stdout
+    for name in ("games", "validate", "perft", "player", "match", "replay"):
+        assert name in text
+        assert run(name, "--help").returncode == 0
