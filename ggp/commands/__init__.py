@@ -34,7 +34,7 @@ def main() -> None:
     except TyperException as error:
         context = getattr(error, "ctx", None)
         name = context.command_path if context else "ggp"
-        typer.echo(f"{name}: {error.format_message().rstrip(".")} (see {name} --help)", err=True)
+        typer.echo(f"{name}: {error.format_message().rstrip('.')} (see {name} --help)", err=True)
         sys.exit(EXIT_MISTAKE)
     except GgpError as error:
         typer.echo(f"ggp: {error}", err=True)
