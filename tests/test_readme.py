@@ -1,0 +1,79 @@
+"""The tour in the README: each command gives the output that is printed below it, but for times and names."""
+
+import doctest
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+GAP = "…"
+MASKS = (
+    (re.compile(r"\d+\.\d\d s"), "TIME"),
+    (re.compile(r"tictactoe-\d{8}-\d{6}-[0-9a-f]{4}"), "MATCH"),
+    (re.compile(r"127\.0\.0\.1:\d+"), "ADDRESS"),
+    (re.compile(r"record: .*/"), "record: "),
+    (re.compile(r" +$"), ""),
+)
+
+
+def tour() -> Iterator[tuple[str, list[str]]]:
+    """Each command with the lines below it."""
+    for block in re.findall(r"```console\n(.*?)```", README, re.DOTALL):
+        for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
+            command, *lines = part.splitlines()
+            yield command, lines
+
+
+def masked(line: str) -> str:
+    for pattern, word in MASKS:
+        line = pattern.sub(word, line)
+    return line
+
+
+def test_the_tour_gives_what_it_shows(tmp_path: Path) -> None:
+    ggp = tmp_path / "bin" / "ggp"
+    ggp.parent.mkdir()
+    ggp.write_text(f"#!/bin/sh\nexec {sys.executable} -c 'from ggp.commands import main; main()' \"$@\"\n")
+    ggp.chmod(0o755)
+    (tmp_path / "rules").symlink_to(ROOT / "rules")
+    environment = {**os.environ, "PATH": f"{ggp.parent}:{os.environ['PATH']}", "COLUMNS": "80"}
+    commands = list(tour())
+    assert len(commands) >= 6
+    for command, expected in commands:
+        done = subprocess.run(
+            command, shell=True, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False, timeout=60
+        )
+        rest = iter([masked(line) for line in done.stdout.splitlines()])
+        skipping = False
+        for line in map(masked, expected):
+            if line == GAP:
+                skipping = True
+                continue
+            found = next((other for other in rest if other == line or not skipping), None)
+            assert found == line, f"{command}: {found!r}, not {line!r}"
+            skipping = False
+        assert skipping or next(rest, None) is None, command
+
+
+def test_the_python_example_works() -> None:
+    parser = doctest.DocTestParser()
+    (block,) = re.findall(r"```pycon\n(.*?)```", README, re.DOTALL)
+    test = parser.get_doctest(block, {}, "README", "README.md", 0)
+    failures, attempts = doctest.DocTestRunner().run(test)
+    assert failures == 0
+    assert attempts >= 8
+
+
+def test_the_readme_opens_with_the_two_commands() -> None:
+    assert README.index("make demo") < README.index("make test") < 400
+
+
+@pytest.mark.parametrize("link", re.findall(r"\]\(([^)]+)\)", README))
+def test_links_lead_somewhere(link: str) -> None:
+    assert (ROOT / link).is_file()
