@@ -32,7 +32,10 @@ pytestmark = [pytest.mark.docker, pytest.mark.xdist_group("containers")]
 
 
 def succeeds(*command: str) -> bool:
-    return shutil.which(command[0]) is not None and not subprocess.run(command, capture_output=True, check=False).returncode
+    return (
+        shutil.which(command[0]) is not None
+        and not subprocess.run(command, capture_output=True, check=False).returncode
+    )
 
 
 def compose_command() -> list[str]:

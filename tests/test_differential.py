@@ -17,6 +17,7 @@ ARITIES = (1, 2, 0)
 LEVELS = 4  # relations of a level read those of their own level, and the negation of lower ones
 
 constants = st.sampled_from(UNIVERSE).map(to_text)
+plain = st.sampled_from((*VARIABLES, "?x", "?y", "a", "(f a)"))
 arguments = st.sampled_from((*VARIABLES, "?x", "?y", "a", "(f a)", "(f ?x)"))
 
 
@@ -28,7 +29,10 @@ def written(name: str, parts: list[str]) -> str:
 def atom(draw: st.DrawFn, level: int, argument: st.SearchStrategy[str]) -> str:
     """An atom of a relation, or of the state, that rules of this level may read."""
     arity = draw(st.sampled_from(ARITIES))
-    name = f"p{draw(st.integers(0, level))}_{arity}"
+    own = draw(st.integers(0, level))
+    name = f"p{own}_{arity}"
+    if own == level and argument is arguments:
+        argument = plain  # GDL restricts recursion: no greater terms that nothing else bounds
     parts = [draw(argument) for _ in range(arity)]
     text = written(name, parts)
     return f"(true {text})" if draw(st.integers(0, 4)) == 0 else text

@@ -184,6 +184,13 @@ def test_terms_that_grow_without_end_meet_a_bound() -> None:
         machine.next_state(state, ("stay",))
 
 
+def test_a_recursion_to_greater_terms_ends_where_other_conditions_bound_them() -> None:
+    rules = "(e (f (f a)) x) (e (f a) x) (<= (in ?t) (e ?t ?u)) (q (f (f a)))"
+    rules += "(<= (p ?x) (q ?x)) (<= (p ?x) (p (f ?x)) (in (f ?x)))"
+    assert holds(rules + "(<= found (p a))", "found", 0) == ["found"]
+    assert holds(rules + "(<= found (p b))", "found", 0) == []
+
+
 def test_after_an_error_the_same_question_is_an_error_again() -> None:
     machine = interpreter(FRAME + "(nat z) (<= (nat (s ?x)) (nat ?x)) (<= (goal r 1) (true go) (nat ?x))")
     for _ in range(2):

@@ -32,7 +32,7 @@ class Planner:
             ready = [literal for literal in rest if self._ready(literal, known, clause)]
             if not ready:
                 return None
-            best = min(ready, key=lambda literal: self._cost(literal, known))
+            best = min(ready, key=lambda literal: (self._may_grow(literal, clause), self._cost(literal, known)))
             rest.remove(best)
             ordered.append(best)
             known.update(binds(best))
@@ -57,6 +57,13 @@ class Planner:
             return False
         return literal.positive or all(
             name in known or is_local(name, literal, clause) for name in variables(literal.atom)
+        )
+
+    def _may_grow(self, literal: Literal, clause: Clause) -> bool:
+        """Whether a recursion asks for greater terms: it goes last, so that the other conditions bound them first."""
+        component = self.dependencies.component
+        return component.get(literal.relation) == component[clause.relation] and any(
+            isinstance(argument, tuple) and variables(argument) for argument in literal.arguments
         )
 
     def _cost(self, literal: Literal, known: set[str]) -> float:
