@@ -77,7 +77,10 @@ def _failing_condition(program: Program, state: Facts, role: str, move: Term) ->
     clauses = [clause for number, conditions in enumerate(candidates) for clause in _prefixes(number, conditions)]
     relations = [clause.relation for clause in clauses]
     extended = Program(
-        {**program.clauses, **{clause.relation: (clause,) for clause in clauses}}, program.tables, program.rulesheet
+        {**program.clauses, **{clause.relation: (clause,) for clause in clauses}},
+        program.tables,
+        program.helpers,
+        program.rulesheet,
     )
     rows = dict(zip(relations, ask(extended, relations, state), strict=True))
     best = ""

@@ -14,7 +14,7 @@ from ggp.interpreter.source import Source, expression, pack
 from ggp.program import Clause, Literal, Program, Relation
 from ggp.terms import variables
 
-ASSUMED_SUFFIX = "/assumed"  # marks a relation that is read from the assumption instead of from what is derived
+ASSUMED_SUFFIX = "/ASSUMED"  # marks a relation that is read from the assumption instead of from what is derived
 
 
 class Scope(Protocol):
