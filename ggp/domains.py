@@ -42,6 +42,13 @@ class Domains:
         outer = root_position(relation, index)
         return tuple(self.values.get(_inner(outer, function, place), {}) for place in range(function[1]))
 
+    @property
+    def can_nest(self) -> bool:
+        """Whether some function term can hold another: only then can terms grow."""
+        return any(
+            "(" in name and any(isinstance(v, tuple) for v in found) for (name, _, _), found in self.values.items()
+        )
+
     def admits(self, relation: Relation, index: int, term: Term) -> bool:
         """Whether a ground term can stand there, each of its parts looked at alone."""
         return all(value in self.values.get(position, {}) for position, value in _parts(term, relation, index))

@@ -17,7 +17,6 @@ Relation: TypeAlias = tuple[str, int]  # name and arity
 DISTINCT: Relation = ("distinct", 2)  # negated: the two terms are equal
 TRUE: Relation = ("true", 1)
 DOES: Relation = ("does", 2)
-NEXT: Relation = ("next", 1)
 MAX_CLAUSES = 64  # that one rule may become before helper relations are used
 FACTS_SUFFIX = "/FACTS"  # no symbol of a rulesheet has capitals: the reader folds case
 OR_PREFIX = "OR"
@@ -157,7 +156,9 @@ class _Flattener:
             return [(Literal(self._helper(part, (part,), outer).atom, positive=True),)]
         return self._alternatives(part, outer, positive=True)
 
-    def _product(self, inner: list[tuple[Sentence, list[Body]]], outer: frozenset[str], *, positive: bool) -> list[Body]:
+    def _product(
+        self, inner: list[tuple[Sentence, list[Body]]], outer: frozenset[str], *, positive: bool
+    ) -> list[Body]:
         """All combinations; where they are too many, those with several alternatives become helper relations."""
         found = [bodies for _, bodies in inner]
         if prod(map(len, found)) > MAX_CLAUSES:

@@ -213,26 +213,24 @@ class BodyWriter:
 
     def unify(self, source: Source, pattern: Term, value: str, names: Names) -> None:
         """Binds the free variables of a pattern to parts of a value, and tests that the rest is the same."""
-        if _all_bound(pattern, names):
-            source.test(f"{value} == {expression(pattern, names)}")
-            return
-        if isinstance(pattern, str):
+        if isinstance(pattern, str) and not _all_bound(pattern, names):
             source.line(f"{names.fresh(pattern)} = {value}")
             return
-        source.test(f"type({value}) is tuple and len({value}) == {len(pattern)} and {value}[0] == {pattern[0]!r}")
-        later: list[tuple[Term, str]] = []
-        for index, part in enumerate(pattern[1:], 1):
+        paths: dict[str, str] = {}  # of each variable that gets its value here
+        stack = [(pattern, value)]
+        while stack:
+            part, path = stack.pop()
             if _all_bound(part, names):
-                source.test(f"{value}[{index}] == {expression(part, names)}")
+                source.test(f"{path} == {expression(part, names)}")
+            elif not isinstance(part, str):
+                source.test(f"type({path}) is tuple and len({path}) == {len(part)} and {path}[0] == {part[0]!r}")
+                stack.extend((inner, f"{path}[{index}]") for index, inner in reversed(list(enumerate(part[1:], 1))))
+            elif part in paths:
+                source.test(f"{path} == {paths[part]}")
             else:
-                later.append((part, f"{value}[{index}]"))
-        for part, inner in later:
-            if isinstance(part, str):
-                self.unify(source, part, inner, names)
-            else:
-                name = self._temporary()
-                source.line(f"{name} = {inner}")
-                self.unify(source, part, name, names)
+                paths[part] = path
+        for variable, path in paths.items():
+            source.line(f"{names.fresh(variable)} = {path}")
 
     def _temporary(self) -> str:
         self._temporaries += 1

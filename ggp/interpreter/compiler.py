@@ -17,9 +17,11 @@ from ggp.interpreter.plan import Planner
 from ggp.interpreter.source import Source, expression, pack, unpack_key
 from ggp.interpreter.tabling import Tabling
 from ggp.interpreter.wellfounded import WellFounded
-from ggp.program import NEXT, Clause, Literal, Program, Relation
-from ggp.terms import Term, depth, is_ground, variables
+from ggp.program import Clause, Literal, Program, Relation
+from ggp.terms import Term, is_ground, variables
 
+_SHOWN = ("next", "init", "legal", "sees")  # whose terms leave the rules, and come back in the next state
+MANY_LOOPS = 3  # from which on answers are counted while they are made
 MAX_CALLS = 40  # levels of relations that call each other before one is evaluated as a whole beforehand
 
 
@@ -60,7 +62,7 @@ class Compiler:
         self._bodies = BodyWriter(self)
         self._tabling = Tabling(self, self._bodies)
         self._well_founded = WellFounded(self, self._bodies)
-        self._grows = any(_builds_terms(clause) for found in self.program.clauses.values() for clause in found)
+        self.can_grow = self.planner.domains.can_nest or self.planner.builds_unseen
         self._whole = _wholes(self.program, self.dependencies, self.planner)
 
     def compile(self, queries: Sequence[Query]) -> Compiled:
@@ -103,7 +105,7 @@ class Compiler:
 
     def number(self, relation: Relation, bound: tuple[int, ...]) -> int:
         """Of the function that answers this; it is compiled later when it is new."""
-        if not self.planner.required.get(relation, frozenset()).issubset(bound):
+        if not self.planner.can_ask(relation, bound):
             raise self._unsafe(relation, bound)
         key = (relation, bound)
         if key not in self._numbers:
@@ -194,12 +196,16 @@ class Compiler:
         body = self.ordered(clause, bound)
         values = [clause.arguments[index] for index in free]
         needs = tuple(dict.fromkeys(name for value in values for name in variables(value)))
-        is_bounded = self._grows and clause.relation == NEXT
+        relation_name = clause.relation[0]
+        is_bounded = self.can_grow and (clause.relation[0] in _SHOWN or any(map(_builds, values)))
 
         def emit(source: Source, names: Names) -> None:
             if free:
                 value = pack(expression(value, names) for value in values)
                 source.line(f"out[{f'bounded({value})' if is_bounded else value}] = None")
+                if source.loops >= MANY_LOOPS:
+                    source.line("if len(out) > MAX_ROWS:")
+                    source.line(f"    too_many({relation_name!r})")
             else:
                 source.line(f"m{number}[k] = True")
                 source.line("return True")
@@ -259,7 +265,8 @@ class Compiler:
             if names:
                 message = f"nothing gives a value to {', '.join(names)} in a rule for '{relation[0]}'"
                 return RulesheetError(message, self.program.rulesheet.place(clause.offset), "safety")
-        raise AssertionError(relation)
+        message = f"a rule for '{relation[0]}' leaves variables without a value"
+        return RulesheetError(message, self.program.rulesheet.place(self.program.clauses[relation][0].offset), "safety")
 
 
 def _is_plain(expression: str) -> bool:
@@ -300,10 +307,9 @@ def _index_lines(index: str, rows: str, arity: int, bound: tuple[int, ...]) -> l
     ]
 
 
-def _builds_terms(clause: Clause) -> bool:
-    """Whether a rule puts a variable into a function term: facts and moves are such terms, but not grown by that."""
-    allowed = 1 if clause.relation[0] in ("next", "init", "base", "legal", "input") else 0
-    return any(depth(argument) > allowed and not is_ground(argument) for argument in clause.arguments)
+def _builds(term: Term) -> bool:
+    """Whether a term of a head puts a variable into a function."""
+    return isinstance(term, tuple) and not is_ground(term)
 
 
 def _wholes(program: Program, dependencies: Dependencies, planner: Planner) -> frozenset[Relation]:

@@ -1,5 +1,6 @@
 """The interpreter: a rulesheet → a state machine that follows GDL to the letter, by compiled Python."""
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from threading import RLock
 from typing import Any, NoReturn
@@ -12,9 +13,11 @@ from ggp.interpreter.plan import make_planner
 from ggp.machine import Facts, JointMove
 from ggp.program import Program, Relation, make_program
 from ggp.rulesheet import Rulesheet, name_and_arity
-from ggp.terms import Term, depth, to_text
+from ggp.terms import Term, is_ground, to_text
 
 MAX_DEPTH = 150  # levels of function terms in a fact, or in a relation that reads itself
+MAX_NODES = 10_000  # names in one term, those inside of it included
+MAX_ROWS = 2_000_000  # answers to one question
 MAX_WORK = 20_000_000  # answers passed on by one recursion in one state, before it is called endless
 
 _START = (Query(("role", 1), ()), Query(("init", 1), ()))
@@ -27,6 +30,7 @@ _PLAY = (
     Query(("sees", 2), (0,)),
 )
 _NO_KEY = ()
+_GOAL_VALUE = re.compile(r"[0-9]{1,2}|100")
 
 
 class Interpreter:
@@ -39,12 +43,8 @@ class Interpreter:
         self._lock = RLock()
         self._texts = _Texts()
         start = _load(_compile(program, _START, {}))
-        roles, initial = start(frozenset())[1]
-        named = [role for (role,) in program.tables.get(("role", 1), ())]
-        self.roles: tuple[str, ...] = tuple(map(to_text, named or sorted(roles(_NO_KEY), key=to_text)))
-        if not self.roles:
-            raise RulesheetError("no role is named", rulesheet.place(0), "role")
-        self.initial_state: Facts = frozenset(initial(_NO_KEY))
+        self.roles: tuple[str, ...] = _roles(rulesheet, _queried(start, 0))
+        self.initial_state: Facts = frozenset(_queried(start, 1))
         counts: dict[Relation, int] = {}
         for fact in self.initial_state:
             counts[name_and_arity(fact)] = counts.get(name_and_arity(fact), 0) + 1
@@ -68,7 +68,9 @@ class Interpreter:
     def goal_values(self, state: Facts, role: str) -> tuple[int, ...]:
         with self._lock:
             found = self._ask(state, _GOAL, self._known(role))
-            return tuple(sorted(int(value) for value in found if isinstance(value, str) and value.isdecimal()))
+            return tuple(
+                sorted(int(value) for value in found if isinstance(value, str) and _GOAL_VALUE.fullmatch(value))
+            )
 
     def goal(self, state: Facts, role: str) -> int | None:
         values = self.goal_values(state, role)
@@ -102,17 +104,39 @@ def ask(program: Program, relations: Sequence[Relation], state: Facts = frozense
 
     Compiles anew at each call: for checks and explanations, not for play.
     """
-    queries = tuple(Query(relation, ()) for relation in relations)
-    step, at_once = _load(_compile(program, queries, {}))(state)
-    later = step({})
-    found: list[frozenset[Term]] = []
-    for (name, arity), early, late in zip(relations, at_once, later, strict=True):
-        answers = (early or late)(_NO_KEY)
-        if arity == 0:
-            found.append(frozenset((name,)) if answers else frozenset())
-        else:
-            found.append(frozenset((name, answer) if arity == 1 else (name, *answer) for answer in answers))
-    return tuple(found)
+    at = _load(_compile(program, tuple(Query(relation, ()) for relation in relations), {}))
+    answers = (_queried(at, query, state) for query in range(len(relations)))
+    return tuple(map(_terms, relations, answers))
+
+
+def _terms(relation: Relation, answers: Any) -> frozenset[Term]:  # noqa: ANN401
+    """What a query without bound arguments gave, as terms."""
+    name, arity = relation
+    if arity == 0:
+        return frozenset((name,)) if answers else frozenset()
+    return frozenset((name, answer) if arity == 1 else (name, *answer) for answer in answers)
+
+
+def _queried(at: Callable[[Facts], Any], query: int, state: Facts = frozenset()) -> Any:  # noqa: ANN401
+    """The answers of a query without bound arguments, before any move."""
+    step, queries = at(state)
+    return (queries[query] or step({})[query])(_NO_KEY)
+
+
+def _roles(rulesheet: Rulesheet, found: Iterable[Term]) -> tuple[str, ...]:
+    """Those that the text names in its order, then those that only rules give, sorted."""
+    named: dict[Term, int] = {}
+    for rule in rulesheet.rules:
+        if name_and_arity(rule.head) == ("role", 1) and is_ground(rule.head) and not rule.body:
+            named.setdefault(rule.head[1], rule.offset)
+    roles = [*named, *sorted(set(found) - named.keys(), key=to_text)]
+    if not roles:
+        raise RulesheetError("no role is named", rulesheet.place(0), "role")
+    for role in roles:
+        if not isinstance(role, str):
+            place = rulesheet.place(named.get(role, 0))
+            raise RulesheetError(f"a role is a constant, not {to_text(role)}", place, "role")
+    return tuple(role for role in roles if isinstance(role, str))
 
 
 def _compile(program: Program, queries: tuple[Query, ...], counts: dict[Relation, int]) -> Compiled:
@@ -138,8 +162,10 @@ def _load(compiled: Compiled) -> Callable[[Facts], Any]:
         "group": _group,
         "bounded": _bounded,
         "pick": _pick,
+        "too_many": _too_many,
         "too_much": _too_much,
         "undefined": _undefined,
+        "MAX_ROWS": MAX_ROWS,
         "MAX_WORK": MAX_WORK,
     }
     exec(compile(compiled.source, "<rules>", "exec"), scope)  # noqa: S102
@@ -160,10 +186,23 @@ def _group(state: Iterable[Term]) -> dict[tuple[Term, int], list[Term]]:
     return groups
 
 
-def _bounded(term: Term) -> Term:
-    if depth(term) > MAX_DEPTH:
-        raise EvaluationError(f"a term grows beyond {MAX_DEPTH} levels: {to_text(term)[:60]}…")
-    return term
+def _bounded(value: Any) -> Any:  # noqa: ANN401 - a term, or a tuple of terms
+    """The value itself, when neither too deep nor too large."""
+    stack = [(value, 0)]
+    count = 0
+    while stack:
+        part, level = stack.pop()
+        count += 1
+        if count > MAX_NODES or level > MAX_DEPTH:
+            bound = f"{MAX_DEPTH} levels" if level > MAX_DEPTH else f"{MAX_NODES:,} names"
+            raise EvaluationError(f"a term grows beyond {bound}")
+        if isinstance(part, tuple):
+            stack.extend([(inner, level + 1) for inner in part])
+    return value
+
+
+def _too_many(name: str) -> NoReturn:
+    raise EvaluationError(f"'{name}' holds for more than {MAX_ROWS:,} different arguments")
 
 
 def _too_much() -> NoReturn:

@@ -1,13 +1,17 @@
 """Clause → the order in which its literals are evaluated, given which variables are bound beforehand."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import prod
+from typing import TypeAlias
 
 from ggp.dependencies import Dependencies
 from ggp.domains import Domains
 from ggp.program import DISTINCT, DOES, TRUE, Clause, Literal, Program, Relation
 from ggp.terms import Term, variables
+
+Groups: TypeAlias = frozenset[frozenset[int]]  # indexes of arguments; of each group at least one must be bound
 
 _UNKNOWN_SIZE = 30.0  # guessed rows of a relation that nothing is known of
 _VIEW_EXPONENT = 0.6  # a view holds for fewer rows than its domains allow
@@ -21,15 +25,16 @@ class Planner:
     dependencies: Dependencies
     domains: Domains
     fact_counts: Mapping[Relation, int]  # facts of the initial state by their name and arity
-    required: dict[Relation, frozenset[int]]  # indexes of arguments
+    required: dict[Relation, Groups]
 
     def order(self, clause: Clause, bound: Iterable[str]) -> tuple[Literal, ...] | None:
         """The body, cheapest literal first at each point; None when some literal can never be evaluated."""
         known = set(bound)
+        locals_of = _local_variables(clause)
         rest = list(clause.body)
         ordered: list[Literal] = []
         while rest:
-            ready = [literal for literal in rest if self._ready(literal, known, clause)]
+            ready = [literal for literal in rest if self._ready(literal, known, locals_of)]
             if not ready:
                 return None
             best = min(ready, key=lambda literal: (self._may_grow(literal, clause), self._cost(literal, known)))
@@ -41,23 +46,34 @@ class Planner:
     def unbound(self, clause: Clause, bound: Iterable[str]) -> tuple[str, ...]:
         """The variables of the head, or of stuck literals, that nothing binds."""
         known = set(bound)
+        locals_of = _local_variables(clause)
         rest = list(clause.body)
-        while ready := [literal for literal in rest if self._ready(literal, known, clause)]:
+        while ready := {literal for literal in rest if self._ready(literal, known, locals_of)}:
             rest = [literal for literal in rest if literal not in ready]
             known.update(name for literal in ready for name in binds(literal))
         wanted = (clause.head, *(literal.atom for literal in rest))
         return tuple(name for name in dict.fromkeys(v for term in wanted for v in variables(term)) if name not in known)
 
-    def _ready(self, literal: Literal, known: set[str], clause: Clause) -> bool:
+    @property
+    def builds_unseen(self) -> bool:
+        """Whether a rule makes function terms from values that only its callers have, which domains do not see."""
+        clauses = (clause for relation in self.required for clause in self.program.clauses.get(relation, ()))
+        return any(isinstance(argument, tuple) for clause in clauses for argument in clause.arguments)
+
+    def can_ask(self, relation: Relation, bound: Iterable[int]) -> bool:
+        """Whether a relation can be evaluated with these arguments bound."""
+        given = set(bound)
+        return all(group & given for group in self.required.get(relation, ()))
+
+    def _ready(self, literal: Literal, known: set[str], locals_of: frozenset[str]) -> bool:
         if literal.relation == DISTINCT:
             open_sides = [side for side in literal.arguments if not known.issuperset(variables(side))]
             return len(open_sides) <= (0 if literal.positive else 1)
-        required = self.required.get(literal.relation, frozenset())
-        if not all(known.issuperset(variables(literal.arguments[index])) for index in required):
-            return False
-        return literal.positive or all(
-            name in known or is_local(name, literal, clause) for name in variables(literal.atom)
-        )
+        if literal.relation in self.required:
+            given = (i for i, argument in enumerate(literal.arguments) if known.issuperset(variables(argument)))
+            if not self.can_ask(literal.relation, given):
+                return False
+        return literal.positive or all(name in known or name in locals_of for name in variables(literal.atom))
 
     def _may_grow(self, literal: Literal, clause: Clause) -> bool:
         """Whether a recursion asks for greater terms: it goes last, so that the other conditions bound them first."""
@@ -118,11 +134,14 @@ def make_planner(
     return planner
 
 
-def _needed(planner: Planner, clause: Clause, needed: frozenset[int]) -> set[int]:
-    """The indexes of the arguments that must be bound for the clause to be evaluated at all."""
-    bound = {name for index in needed for name in variables(clause.arguments[index])}
-    unbound = set(planner.unbound(clause, bound))
-    return {index for index, argument in enumerate(clause.arguments) if unbound.intersection(variables(argument))}
+def _needed(planner: Planner, clause: Clause, needed: Groups) -> set[frozenset[int]]:
+    """Where each variable stands in the head that nothing but the callers can bind."""
+    places: dict[str, frozenset[int]] = {}
+    for index, argument in enumerate(clause.arguments):
+        for name in variables(argument):
+            places[name] = places.get(name, frozenset()) | {index}
+    bound = [name for name, where in places.items() if any(group <= where for group in needed)]
+    return {places[name] for name in planner.unbound(clause, bound) if name in places}
 
 
 def binds(literal: Literal) -> tuple[str, ...]:
@@ -131,7 +150,8 @@ def binds(literal: Literal) -> tuple[str, ...]:
     return variables(literal.atom) if gives else ()
 
 
-def is_local(name: str, literal: Literal, clause: Clause) -> bool:
-    """Whether a variable stands in this literal only: then its negation says that there is no such thing at all."""
-    others = [clause.head, *(other.atom for other in clause.body if other is not literal)]
-    return not any(name in variables(term) for term in others)
+def _local_variables(clause: Clause) -> frozenset[str]:
+    """Those that stand in one negated literal only, where they mean that there is no such thing at all."""
+    found = Counter(name for term in (clause.head, *(lit.atom for lit in clause.body)) for name in variables(term))
+    negated = {name for literal in clause.body if not literal.positive for name in variables(literal.atom)}
+    return frozenset(name for name in negated if found[name] == 1)

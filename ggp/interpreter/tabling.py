@@ -29,6 +29,7 @@ class Scope(Protocol):
 
     program: Program
     dependencies: Dependencies
+    can_grow: bool
 
     def number(self, relation: Relation, bound: tuple[int, ...]) -> int: ...
     def emit(self, lines: Sequence[str]) -> None: ...
@@ -81,7 +82,7 @@ class Tabling:
         live = [name for name in wanted if name in names]
         label = f"s{number}_{self._continuations}"
         self._continuations += 1
-        key = pack(_checked(arguments[index], names) for index in bound)
+        key = pack(self._checked(arguments[index], names) for index in bound)
         source.line(f"w{number}({key}, {label}, ({''.join(f'{names[name]}, ' for name in live)}))")
         self._scope.emit(self._continuation(label, live, free, rest))
 
@@ -111,16 +112,16 @@ class Tabling:
         needs = tuple(dict.fromkeys((KEY, *(name for value in values for name in variables(value)))))
 
         def emit(source: Source, names: Names) -> None:
-            answer = pack(_checked(value, names) for value in values) if values else "True"
+            answer = pack(self._checked(value, names) for value in values) if values else "True"
             source.line(f"g{number}({names[KEY]}, {answer})")
 
         return Rest(self._scope.ordered(clause, bound), needs, emit, once=False)
 
-
-def _checked(term: Term, names: Names) -> str:
-    """The expression for a term; one that grows in a recursion is bounded."""
-    written = expression(term, names)
-    return f"bounded({written})" if isinstance(term, tuple) and variables(term) else written
+    def _checked(self, term: Term, names: Names) -> str:
+        """The expression for a term; one that can grow in a recursion is bounded."""
+        written = expression(term, names)
+        grows = self._scope.can_grow and isinstance(term, tuple) and variables(term)
+        return f"bounded({written})" if grows else written
 
 
 def _work_lines(component: int) -> list[str]:

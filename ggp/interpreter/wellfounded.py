@@ -22,6 +22,7 @@ class Scope(Protocol):
 
     program: Program
     dependencies: Dependencies
+    can_grow: bool
 
     def number(self, relation: Relation, bound: tuple[int, ...]) -> int: ...
     def emit(self, lines: Sequence[str]) -> None: ...
@@ -70,7 +71,7 @@ class WellFounded:
 
         def emit(source: Source, names: Names) -> None:
             value = pack(expression(argument, names) for argument in clause.arguments)
-            source.line(f"derived{component}[{place}].add({value})")
+            source.line(f"derived{component}[{place}].add({f'bounded({value})' if self._scope.can_grow else value})")
 
         source = Source(f"def {name}():")
         source.line("pass")
@@ -96,6 +97,8 @@ class WellFounded:
             "    before = -1",
             f"    while (size := sum(map(len, derived{component}))) != before:",
             "        before = size",
+            "        if size > MAX_ROWS:",
+            f"            too_many({members[0][0]!r})",
             *(f"        {call}()" for call in calls),
             f"    return list(derived{component})",
             f"def alternate{component}():",
