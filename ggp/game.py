@@ -66,22 +66,31 @@ class State:
 
     def legal_moves(self, role: str) -> tuple[str, ...]:
         """As text, sorted."""
-        return tuple(map(to_text, self.game.machine.legal_moves(self.terms, role)))
+        return tuple(map(to_text, self.game.machine.legal_moves(self.terms, self._role(role))))
 
     def play(self, moves: Mapping[str, str | Term]) -> "State":
         """The state after one step, given a move for every role that has more than one legal move.
 
         IllegalMoveError with the reason for a move that is not legal, or that is missing where there is a choice.
         """
-        for role in moves:
-            if role not in self.game.roles:
-                raise UnknownRoleError(f"no role is called {role!r}; the roles are {', '.join(self.game.roles)}")
-        joint_move: JointMove = tuple(self._move(role, moves.get(role)) for role in self.game.roles)
+        given = {self._role(role): move for role, move in moves.items()}
+        joint_move: JointMove = tuple(self._move(role, given.get(role)) for role in self.game.roles)
         return State(self.game, self.game.machine.next_state(self.terms, joint_move))
+
+    def _role(self, role: str) -> str:
+        """A role in any spelling."""
+        folded = role.lower()
+        if folded not in self.game.roles:
+            raise UnknownRoleError(f"no role is called {role!r}; the roles are {', '.join(self.game.roles)}")
+        return folded
 
     def _move(self, role: str, move: str | Term | None) -> Term:
         if move is not None:
+            if not isinstance(move, str | tuple):
+                raise IllegalMoveError(role, repr(move), "a move is text or a term")
             return self.game.read_move(self.terms, role, to_text(move))
+        if self.is_terminal:
+            raise IllegalMoveError(role, "no move", "the match is over")
         legal = self.game.machine.legal_moves(self.terms, role)
         if len(legal) != 1:
             raise IllegalMoveError(role, "no move", f"it has {len(legal)} legal moves to choose from")

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from typing import Literal as OneOf
 
 from ggp.domains import find_domains
-from ggp.errors import ReadError
+from ggp.errors import GgpError, ReadError
 from ggp.interpreter import ask
 from ggp.machine import Facts, StateMachine
-from ggp.program import DISTINCT, DOES, Clause, Literal, Program, Relation, make_program
+from ggp.program import DISTINCT, DOES, FACTS_SUFFIX, Clause, Literal, Program, Relation, make_program
 from ggp.reader import read_term
 from ggp.rulesheet import Rulesheet
 from ggp.terms import Term, is_ground, match, substitute, to_text, variables
@@ -36,26 +36,55 @@ def refusal(rulesheet: Rulesheet, machine: StateMachine, state: Facts, role: str
         return Refusal("unreadable", error.message)
     if not is_ground(move):
         return Refusal("unreadable", "a move holds no variables")
-    is_over = machine.is_terminal(state)
-    legal = machine.legal_moves(state, role)
-    if not is_over and move in legal:
+    if not machine.is_terminal(state) and move in machine.legal_moves(state, role):
         return None
-    program = make_program(rulesheet)
+    return _why(make_program(rulesheet), machine, state, role, move)
+
+
+def _why(program: Program, machine: StateMachine, state: Facts, role: str, move: Term) -> Refusal:
     listed = _listed_moves(program, machine, state)
     if not _exists(program, listed, move):
         return Refusal("unknown", f"{to_text(move)} is no move of this game")
-    if is_over:
+    if machine.is_terminal(state):
         return Refusal("over", "the match is over")
-    if len(legal) == 1 and (not listed or ("input", role, move) in listed):
+    legal = machine.legal_moves(state, role)
+    if _waits(machine, legal) and _has_elsewhere(program, listed, role, move):
         return Refusal("turn", f"it is not the turn of {role}, whose only move now is {to_text(legal[0])}")
-    return Refusal("condition", _failing_condition(program, state, role, move))
+    try:
+        return Refusal("condition", _failing_condition(program, state, role, move))
+    except GgpError as error:
+        return Refusal("condition", f"no rule gives {role} the move {to_text(move)} now ({error})")
+
+
+def _waits(machine: StateMachine, legal: tuple[Term, ...]) -> bool:
+    """Whether a role has nothing to choose because others move: its only move says nothing, as a bare name.
+
+    Whoever is on turn and has one move left, such as the last cell of a board, has a move with arguments.
+    """
+    return len(machine.roles) > 1 and len(legal) == 1 and isinstance(legal[0], str)
+
+
+def _has_elsewhere(program: Program, listed: frozenset[Term], role: str, move: Term) -> bool:
+    """Whether the role has the move in other states, as far as the rules tell."""
+    if listed:
+        return ("input", role, move) in listed
+    heads = [clause.head for clause in program.clauses.get(_LEGAL, ()) if not _only_facts(clause)]
+    return any(match(head, ("legal", role, move), {}) is not None for head in heads)
+
+
+def _only_facts(clause: Clause) -> bool:
+    """Whether the clause only stands for the facts of its relation."""
+    return any(literal.relation[0].endswith(FACTS_SUFFIX) for literal in clause.body)
 
 
 def _listed_moves(program: Program, machine: StateMachine, state: Facts) -> frozenset[Term]:
     """What `input` lists; nothing when a move that is legal now shows that the list is wrong."""
     if _INPUT not in program.tables and _INPUT not in program.clauses:
         return frozenset()
-    (listed,) = ask(program, [_INPUT])
+    try:
+        (listed,) = ask(program, [_INPUT])
+    except GgpError:  # it is a hint only: the game is played without it
+        return frozenset()
     legal = {("input", role, move) for role in machine.roles for move in machine.legal_moves(state, role)}
     return listed if legal <= listed else frozenset()
 
@@ -70,7 +99,9 @@ def _exists(program: Program, listed: frozenset[Term], move: Term) -> bool:
 def _failing_condition(program: Program, state: Facts, role: str, move: Term) -> str:
     """The first condition that fails, of the rule with the most conditions that hold."""
     candidates = [
-        conditions for clause in program.clauses.get(_LEGAL, ()) if (conditions := _conditions(clause, role, move))
+        conditions
+        for clause in program.clauses.get(_LEGAL, ())
+        if not _only_facts(clause) and (conditions := _conditions(clause, role, move))
     ]
     if not candidates:
         return f"no rule ever gives {role} the move {to_text(move)}"
@@ -86,9 +117,9 @@ def _failing_condition(program: Program, state: Facts, role: str, move: Term) ->
     best = ""
     furthest = -1
     for number, conditions in enumerate(candidates):
-        held, reason = _first_failure([rows[clause.relation] for clause in _prefixes(number, conditions)], conditions)
+        held, literal = _first_failure([rows[clause.relation] for clause in _prefixes(number, conditions)], conditions)
         if held > furthest:
-            best, furthest = reason, held
+            best, furthest = _as_text(literal, program), held
     return best
 
 
@@ -121,8 +152,8 @@ def _prefixes(number: int, conditions: tuple[Literal, ...]) -> Iterator[Clause]:
         yield Clause((label, *names) if names else label, body, 0)
 
 
-def _first_failure(rows: list[frozenset[Term]], conditions: tuple[Literal, ...]) -> tuple[int, str]:
-    """How many conditions hold, and the next one as text."""
+def _first_failure(rows: list[frozenset[Term]], conditions: tuple[Literal, ...]) -> tuple[int, Literal]:
+    """How many conditions hold, and the next one, with the values that its variables must have."""
     held = next((index for index, found in enumerate(rows) if not found), len(conditions) - 1)
     literal = conditions[held]
     bindings: dict[str, Term] = {}
@@ -130,5 +161,15 @@ def _first_failure(rows: list[frozenset[Term]], conditions: tuple[Literal, ...])
         (row,) = rows[held - 1]
         names = dict.fromkeys(v for lit in conditions[:held] if _binds(lit) for v in variables(lit.atom))
         bindings = dict(zip(names, row[1:] if isinstance(row, tuple) else (), strict=True))
-    verdict = "does not hold" if literal.positive else "holds"
-    return held, f"{to_text(substitute(literal.atom, bindings))} {verdict}"
+    return held, Literal(substitute(literal.atom, bindings), literal.positive)
+
+
+def _as_text(literal: Literal, program: Program) -> str:
+    """A condition that fails, as it was written."""
+    atom = literal.atom
+    helper = program.helpers.get(literal.relation[0])
+    if helper is not None:
+        bindings = match(helper.head, atom, {}) if is_ground(atom) else None
+        atom = substitute(helper.meaning, bindings or {})
+    own = {name: name.partition(" ")[0] for name in variables(atom)}  # as before they were told apart
+    return f"{to_text(substitute(atom, dict(own)))} {'does not hold' if literal.positive else 'holds'}"

@@ -26,6 +26,13 @@ def holds(rules: str, relation: str, arity: int, state: frozenset[Term] = frozen
     return sorted(map(to_text, rows))
 
 
+def play(machine: Interpreter, steps: int) -> None:
+    """The first legal move, again and again."""
+    state = machine.initial_state
+    for _ in range(steps):
+        state = machine.next_state(state, machine.legal_moves(state, "r")[:1])
+
+
 def test_a_step_keeps_only_what_next_says() -> None:
     machine = interpreter(
         FRAME + "(init (on a)) (init (on b)) (init (off c))"
@@ -114,6 +121,88 @@ def test_a_negated_condition_with_a_variable_of_its_own_means_there_is_none() ->
     assert holds(rules, "lonely", 1) == ["(lonely b)"]
     assert holds(rules, "empty", 0) == ["empty"]
     assert holds(rules, "empty", 0, facts("(cell 1 2)")) == []
+
+
+def test_what_is_negated_as_a_whole() -> None:
+    rules = "(p 1 a) (q 1 b) (p 2 a) (q 2 a) (n 1) (n 2) (n 3)"
+    rules += "(<= (t1 ?z) (n ?z) (not (and (p ?z ?x) (q ?z ?x)))) (<= (t2 ?z) (n ?z) (not (or (p ?z ?x) (q ?z ?x))))"
+    rules += "(<= (t3 ?z) (n ?z) (not (p ?z ?x)) (not (q ?y ?x) ))"
+    rules += "(<= (t4 ?z) (n ?z) (not (and (p ?z ?x) (not (q ?z ?x))))) (<= (t5 ?z) (n ?z) (not (not (p ?z ?x))))"
+    rules += "(<= (t6 ?z) (n ?z) (not (not (and (p ?z ?x) (q ?z ?x)))) (not (p ?z b)))"
+    expected = {"t1": "13", "t2": "3", "t3": "", "t4": "23", "t5": "12", "t6": "2"}
+    for name, values in expected.items():
+        assert holds(rules, name, 1) == [f"({name} {value})" for value in values]
+
+
+@pytest.mark.parametrize("outer", ["and", "not (or"])
+def test_alternatives_inside_one_sentence_do_not_multiply(outer: str) -> None:
+    kind = "or" if outer == "and" else "and"
+    parts = " ".join(f"({kind} (true (p{i})) (true (q{i})))" for i in range(60))
+    rules = f"(<= found ({outer} {parts}))" + (")" if "not" in outer else "")
+    state = facts(*(f"p{i}" for i in range(60)))
+    assert holds(rules, "found", 0, state) == ["found"]
+    assert holds(rules, "found", 0, state - {"p7"} if outer == "and" else state | {"q7"}) == []
+
+
+def test_names_of_our_own_collide_with_none_of_the_rulesheet() -> None:
+    rules = "(p a) (<= (p ?x) (q ?x)) (q z) (p/facts b) (<= (got ?x) (p/facts ?x)) (or0 c)"
+    assert holds(rules, "got", 1) == ["(got b)"]
+
+
+def test_roles_keep_the_order_of_the_text() -> None:
+    rules = "(role x) (role o) extra (<= (role a) extra) (legal x go)"
+    assert interpreter(rules).roles == ("x", "o", "a")
+    with pytest.raises(RulesheetError, match=r"a role is a constant, not \(pl 1\)"):
+        interpreter("(role (pl 1))")
+
+
+@pytest.mark.parametrize("value", ["101", "9" * 5000, "-1", "1.5", "high", "\u0663"])
+def test_a_goal_value_is_a_number_up_to_100(value: str) -> None:
+    machine = interpreter(FRAME.replace("(goal r 0)", f"(goal r {value})"))
+    assert machine.goal_values(frozenset(), "r") == ()
+
+
+def test_what_depends_on_moves_is_asked_before_there_are_any() -> None:
+    machine = interpreter(FRAME + "(<= (init ?x) (does r ?x)) (init a) (<= (goal r 7) (does r stay))")
+    assert machine.initial_state == facts("a")
+    assert machine.goal(facts("a"), "r") == 0
+
+
+def test_terms_that_share_their_parts_meet_a_bound() -> None:
+    with pytest.raises(EvaluationError, match="beyond 10,000 names"):
+        holds("(p a) (<= (p (f ?x ?x)) (p ?x))", "p", 1)
+    chain = "".join(f"(<= (p{i + 1} (f ?x ?x)) (p{i} ?x))" for i in range(40))
+    with pytest.raises(EvaluationError, match="beyond 10,000 names"):
+        holds("(p0 a)" + chain, "p40", 1)
+    machine = interpreter(FRAME + "(init a) (<= (next (f ?x ?x)) (true ?x))")
+    with pytest.raises(EvaluationError, match="beyond 10,000 names"):
+        play(machine, 40)
+
+
+def test_growth_through_moves_meets_a_bound() -> None:
+    machine = interpreter(FRAME + "(init a) (<= (legal r (m ?x)) (true ?x)) (<= (next ?x) (does r ?x))")
+    with pytest.raises(EvaluationError, match=f"beyond {MAX_DEPTH} levels"):
+        play(machine, MAX_DEPTH + 2)
+
+
+def test_growth_under_a_negative_cycle_meets_a_bound() -> None:
+    with pytest.raises(EvaluationError, match=f"beyond {MAX_DEPTH} levels"):
+        holds("(p a) (<= (p (s ?x)) (p ?x)) (<= (p b) (not (p c)) (p b))", "p", 1)
+
+
+def test_a_relation_that_holds_for_too_much_meets_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ggp.interpreter.machine.MAX_ROWS", 1_000)
+    rules = "".join(f"(n {i})" for i in range(20)) + "(<= (big ?a ?b ?c) (n ?a) (n ?b) (n ?c))"
+    with pytest.raises(EvaluationError, match="'big' holds for more than 1,000"):
+        holds(rules, "big", 3)
+
+
+def test_patterns_of_any_depth() -> None:
+    deep = "(s " * 98
+    state = facts(deep + "b" + ")" * 98)
+    rules = f"(<= (found ?x) (true {deep}?x{')' * 98})) (v {deep}a{')' * 98}) (<= hit (v {deep}a{')' * 98}))"
+    assert holds(rules, "found", 1, state) == ["(found b)"]
+    assert holds(rules, "hit", 0) == ["hit"]
 
 
 def test_many_alternatives_mean_the_same_as_their_product() -> None:
@@ -214,6 +303,9 @@ def test_a_rule_may_leave_a_variable_to_its_callers() -> None:
     rules = "(n a) (n b) (<= (same ?x ?x)) (<= (differ ?x ?y) (not (same ?x ?y)))"
     rules += "(<= (pair ?x ?y) (n ?x) (n ?y) (differ ?x ?y))"
     assert holds(rules, "pair", 2) == ["(pair a b)", "(pair b a)"]
+    rules = "(n a) (<= (plus z ?y ?y)) (<= (left ?y) (n ?x) (plus z ?x ?y)) (<= (right ?y) (n ?x) (plus z ?y ?x))"
+    assert holds(rules, "left", 1) == ["(left a)"]
+    assert holds(rules, "right", 1) == ["(right a)"]
 
 
 def test_a_negative_cycle_that_no_atom_runs_through_has_a_meaning() -> None:

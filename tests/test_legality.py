@@ -21,6 +21,7 @@ INPUTS = """
 (<= (input ?r (swap ?a ?b)) (role ?r) (size ?a) (size ?b) (distinct ?a ?b))
 """
 NORTH = ("(turn north)", "(free 1)")
+LATER = "(<= (next {0}) (not (true {0})))"  # so that the fact can ever hold
 
 
 @pytest.fixture(params=[RULES, RULES + INPUTS, RULES + "(input north rest)"], ids=["none", "right", "wrong"])
@@ -87,6 +88,64 @@ def test_the_closest_rule_is_quoted() -> None:
         "condition",
         "(true (locked 2)) holds",
     )
+
+
+def test_the_last_move_left_is_not_somebody_elses_turn() -> None:
+    game = load_text(RULES)
+    facts = ("(turn north)", "(free 1)", "(locked 2)")
+    one_left = RULES.replace("(<= (legal ?r (swap ?a ?b))", "(<= (legal nobody (swap ?a ?b))")
+    game = load_text(one_left)
+    assert game.machine.legal_moves(frozenset(map(read_term, facts)), "north") == (("take", "1"),)
+    assert why(game, facts, "north", "(take 2)") == ("condition", "(true (free 2)) does not hold")
+    assert why(game, facts, "north", "rest") == ("condition", "(true (turn south)) does not hold")
+    assert why(game, facts, "south", "(take 1)") == ("turn", "it is not the turn of south, whose only move now is rest")
+
+
+def test_a_game_of_one_role_has_no_turns() -> None:
+    game = load_text(
+        "(role r) (init x) (legal r go) (<= (legal r (up ?n)) (true (at ?n))) (goal r 0) (<= terminal (true e))"
+        "(<= (next (at 1)) (not (true (at 1))))"
+    )
+    assert why(game, ("x",), "r", "(up 1)") == ("condition", "(true (at 1)) does not hold")
+
+
+def test_facts_beside_rules_are_never_the_reason() -> None:
+    game = load_text(
+        RULES + "(legal north shout) (<= (legal ?r sing) (true (merry ?r)))" + LATER.format("(merry north)")
+    )
+    assert why(game, NORTH, "north", "sing") == ("condition", "(true (merry north)) does not hold")
+
+
+def test_conditions_are_quoted_as_they_were_written() -> None:
+    many = " ".join(f"(or (true (a{i} ?n)) (true (b{i} ?n)))" for i in range(9))
+    later = "".join(LATER.format(f"({letter}{i} 1)") for i in range(9) for letter in "ab")
+    game = load_text(RULES + f"(<= (legal ?r (big ?n)) (size ?n) {many})" + later)
+    assert why(game, NORTH, "north", "(big 1)") == ("condition", "(or (true (a0 1)) (true (b0 1))) does not hold")
+    game = load_text(RULES + "(<= (legal ?r hum) (role ?r) (not (and (true (free ?n)) (size ?n))))")
+    assert why(game, ("(turn north)", "(free 1)"), "south", "hum") == (
+        "condition",
+        "(and (true (free ?n)) (size ?n)) holds",
+    )
+
+
+@pytest.mark.parametrize(
+    "hint", ["(<= (input ?r (m ?x)) (role ?r))", "(n 0) (<= (n (s ?x)) (n ?x)) (<= (input r ?x) (n ?x))"]
+)
+def test_a_broken_input_is_not_asked(hint: str) -> None:
+    assert why(load_text(RULES + hint), NORTH, "north", "(take 2)") == ("condition", "(true (free 2)) does not hold")
+
+
+def test_without_input_only_moves_that_a_rule_may_give_are_a_matter_of_turns() -> None:
+    rules = "(role w) (role b) (init (turn w)) (init x) (<= (next (turn w)) (true (turn b))) (goal w 0) (goal b 0)"
+    rules += (
+        "(<= (legal w push) (true (turn w))) (<= (legal w pull) (true (turn w))) (<= (legal b jump) (true (turn b)))"
+    )
+    rules += "(<= (legal b wait) (true (turn w))) (<= terminal (true e)) (<= (next (turn b)) (true (turn w)))"
+    assert why(load_text(rules), ("(turn w)",), "b", "jump") == (
+        "turn",
+        "it is not the turn of b, whose only move now is wait",
+    )
+    assert why(load_text(rules), ("(turn w)",), "b", "push") == ("condition", "no rule ever gives b the move push")
 
 
 def test_a_move_that_only_another_role_ever_has() -> None:

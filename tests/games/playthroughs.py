@@ -20,7 +20,7 @@ def playthrough(game: Game) -> str:
     """The match of the seed: each state drawn, with how many moves each role has, and the joint move."""
     machine = game.machine
     rng = Random(SEED)
-    lines = [f"# {game.name}, random moves of seed {SEED}. Written by tests/games/playthroughs.py from the interpreter."]
+    lines = [f"# {game.name}, random moves of seed {SEED}. Written by playthroughs.py from the interpreter."]
     state = machine.initial_state
     for step in range(1000):
         lines += ["", draw_state(state, game.metadata.drawing)]
