@@ -122,7 +122,7 @@ def test_conditions_are_quoted_as_they_were_written() -> None:
     game = load_text(RULES + f"(<= (legal ?r (big ?n)) (size ?n) {many})" + later)
     assert why(game, NORTH, "north", "(big 1)") == ("condition", "(or (true (a0 1)) (true (b0 1))) does not hold")
     game = load_text(RULES + "(<= (legal ?r hum) (role ?r) (not (and (true (free ?n)) (size ?n))))")
-    assert why(game, ("(turn north)", "(free 1)"), "south", "hum") == (
+    assert why(game, NORTH, "north", "hum") == (
         "condition",
         "(and (true (free ?n)) (size ?n)) holds",
     )
