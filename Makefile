@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test check conformance clean
+.PHONY: demo test check clean
 
 demo: $(READY)
 	$(BIN)/ggp match tictactoe montecarlo random --startclock 2 --playclock 1

@@ -44,14 +44,14 @@ def draw_state(facts: Facts, drawing: Mapping[str, Any]) -> str:
 
 
 def list_facts(facts: Facts) -> list[str]:
-    """Facts grouped by relation: `control xplayer`, `coins: o 10, x 10`."""
-    groups: dict[str, list[str]] = {}
+    """Facts grouped by name and arity: `control xplayer`, `coins: o 10, x 10`."""
+    groups: dict[tuple[str, int], list[str]] = {}
     for fact in sorted(facts, key=_natural_order):
         name, arity = name_and_arity(fact)
         arguments = " ".join(map(to_text, fact[1:])) if arity else ""
-        groups.setdefault(name, []).append(arguments)
+        groups.setdefault((name, arity), []).append(arguments)
     lines: list[str] = []
-    for name, members in groups.items():
+    for (name, _), members in groups.items():
         text = f"{name} {members[0]}".rstrip() if len(members) == 1 else f"{name}: {_joined(members)}"
         folded = wrap(text, WIDTH, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
         lines += [line.replace(_NO_BREAK, " ") for line in folded]
@@ -62,9 +62,11 @@ def _joined(members: list[str]) -> str:
     return ", ".join(member.replace(" ", _NO_BREAK) for member in members)
 
 
-def _natural_order(fact: Term) -> list[tuple[int, str]]:
-    """A sorting key that puts 9 before 10."""
-    return [(int(digits or 0), text) for digits, text in re.findall(r"(\d+)|(\D+)", to_text(fact).strip("()"))]
+def _natural_order(fact: Term) -> tuple[list[tuple[int, str]], str]:
+    """A sorting key that puts 9 before 10, whatever the number of digits."""
+    text = to_text(fact)
+    parts = re.findall(r"0*([0-9]+)|([^0-9]+)", text.strip("()"))
+    return [(len(digits), digits or other) for digits, other in parts], text
 
 
 def _has(hints: object, form: Mapping[str, type]) -> bool:

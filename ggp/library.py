@@ -1,8 +1,10 @@
 """The shipped games: where their rulesheets are, and what the metadata beside each says."""
 
+import errno
 import tomllib
 from dataclasses import dataclass, field
 from pathlib import Path
+from stat import S_ISDIR, S_ISREG
 from typing import Any
 
 from ggp.errors import SettingsError, UnknownGameError
@@ -24,6 +26,8 @@ class Metadata:
 
 _FIELDS = {"title": str, "description": str, "roles": dict, "source": str, "readings": list, "drawing": dict}
 _TOML_NAMES = {str: "string", dict: "table", list: "array"}
+_ABSENT = (errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG)  # no file has a path that is too long
+_SHOWN = 80  # characters of a name in a message
 
 
 def rules_folder() -> Path:
@@ -39,13 +43,31 @@ def game_names() -> tuple[str, ...]:
 
 
 def find_rulesheet(game: str) -> Path:
-    """The path of a shipped game or of a file; UnknownGameError when it is neither."""
+    """The path of a shipped game, of a file or of a pipe; UnknownGameError when it is none of these."""
     if game in game_names():
         return rules_folder() / f"{game}{SUFFIX}"
     path = Path(game)
-    if path.is_file():
-        return path
-    raise UnknownGameError(f"no game or file is called {game!r}; the games are {', '.join(game_names())}")
+    try:
+        mode = path.stat().st_mode if game else None
+    except (FileNotFoundError, NotADirectoryError, ValueError):  # ValueError: no path holds a null character
+        mode = None
+    except OSError as error:
+        raise UnknownGameError(f"{_shown(game)}: {_reason(error)}") from None
+    if mode is None:
+        names = ", ".join(game_names())
+        raise UnknownGameError(f"no game or file is called {_shown(game)}; the games are {names}")
+    if S_ISDIR(mode):
+        raise UnknownGameError(f"{_shown(game)} is a folder")
+    return path
+
+
+def _shown(game: str) -> str:
+    """As one short line; somebody may have given a whole rulesheet in place of its name."""
+    return repr(game if len(game) <= _SHOWN else f"{game[:_SHOWN]}…")
+
+
+def _reason(error: OSError) -> str:
+    return error.strerror or str(error)
 
 
 def read_bytes(path: Path) -> bytes:
@@ -53,18 +75,24 @@ def read_bytes(path: Path) -> bytes:
     try:
         return path.read_bytes()
     except OSError as error:
-        raise UnknownGameError(f"{path}: {error.strerror}") from None
+        raise UnknownGameError(f"{path}: {_reason(error)}") from None
 
 
 def read_metadata(rulesheet: Path) -> Metadata:
-    """The metadata of the `.toml` file beside a rulesheet; empty when there is none."""
+    """The metadata of the `.toml` file beside a rulesheet; empty when there is none, or one for something else."""
     path = rulesheet.with_suffix(".toml")
-    if not path.is_file():
-        return Metadata()
     try:
+        if not S_ISREG(path.stat().st_mode):
+            return Metadata()
         data = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except OSError as error:
+        if error.errno in _ABSENT:
+            return Metadata()
+        raise SettingsError(f"{path}: {_reason(error)}") from None
+    except ValueError as error:  # neither TOML nor UTF-8, or a number that Python does not read
         raise SettingsError(f"{path}: {error}") from None
+    if rulesheet.parent != rules_folder() and not data.keys() & _FIELDS.keys():
+        return Metadata()
     for name, value in data.items():
         expected = _FIELDS.get(name)
         if expected is None:

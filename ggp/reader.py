@@ -1,13 +1,16 @@
 """KIF text → nodes: expressions that know where they stand, and the terms that they mean."""
 
 import re
+from bisect import bisect_right
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from ggp.errors import Place, ReadError
 from ggp.terms import MAX_NESTING, Term
 
-_TOKEN = re.compile(r"[()]|;[^\n]*|[^\s();]+")
+_TOKEN = re.compile(r"[()]|;[^\r\n]*|[^\s();]+")
+_LINE_END = re.compile(r"\r\n?|\n")
+_BYTE_ORDER_MARK = "\ufeff"
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +37,7 @@ class Node:
 
 def read(text: str, source: str = "<text>") -> tuple[Node, ...]:
     """All expressions of a text; ReadError with its place when parentheses do not match or are nested too deep."""
-    text = text.removeprefix("\ufeff")
+    text = text.lstrip(_BYTE_ORDER_MARK)
     top: list[Node] = []
     items = top
     open_lists: list[tuple[list[Node], int]] = []  # the list around each open one, and where the open one began
@@ -82,11 +85,14 @@ def read_term(text: str, source: str = "<text>") -> Term:
 
 
 def place_in(text: str, source: str) -> Callable[[int], Place]:
-    """A function from an offset in the text to its place."""
+    """A function from an offset in the text, leading byte order marks not counted, to its place."""
+    starts: list[int] = []  # of the lines; found when first asked
 
     def place(offset: int) -> Place:
-        before = text.removeprefix("\ufeff")[:offset]
-        return Place(source, before.count("\n") + 1, offset - (before.rfind("\n") + 1) + 1)
+        if not starts:
+            starts.extend((0, *(end.end() for end in _LINE_END.finditer(text.lstrip(_BYTE_ORDER_MARK)))))
+        line = bisect_right(starts, offset)
+        return Place(source, line, offset - starts[line - 1] + 1)
 
     return place
 
@@ -96,5 +102,5 @@ def decode(data: bytes, source: str = "<text>") -> str:
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
-        before = data[: error.start].decode("utf-8")
+        before = data[: error.start].decode("utf-8").lstrip(_BYTE_ORDER_MARK)
         raise ReadError(f"byte 0x{data[error.start]:02x} is not UTF-8", place_in(before, source)(len(before))) from None

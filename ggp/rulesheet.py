@@ -29,6 +29,7 @@ ARITIES = {
 }  # of the relations that GDL and GDL-II give a meaning to
 KEYWORDS = CONNECTIVES | ARITIES.keys() | {RULE, "random"}
 NATURE = "random"  # the role that GDL-II leaves to chance
+MAX_TERM_NESTING = 100  # levels of parentheses of an atom; evaluation makes deeper terms of those in the rules
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +114,19 @@ def rulesheet_of(nodes: tuple[Node, ...], text: str, source: str) -> Rulesheet:
     return Rulesheet(tuple(builder.rule(node) for node in nodes), text, source)
 
 
+def build_rulesheet(nodes: tuple[Node, ...], text: str, source: str) -> tuple[Rulesheet, tuple[RulesheetError, ...]]:
+    """The rulesheet of those nodes that have a meaning, and what is wrong with each of the others."""
+    builder = _Builder(text, source)
+    rules: list[Rule] = []
+    errors: list[RulesheetError] = []
+    for node in nodes:
+        try:
+            rules.append(builder.rule(node))
+        except RulesheetError as error:
+            errors.append(error)
+    return Rulesheet(tuple(rules), text, source), tuple(errors)
+
+
 def kif(rulesheet: Rulesheet) -> tuple[str, ...]:
     """Each rule as one line of KIF without comments."""
     return tuple(to_text(rule_term(rule)) for rule in rulesheet.rules)
@@ -185,9 +199,11 @@ class _Builder:
         return term
 
     def _sentence(self, node: Node) -> Sentence:
-        word = node.items[0].text if node.items else None
+        word = node.items[0].text if node.items else node.text
         name = word.lower() if word else None
         parts = node.items[1:]
+        if name == RULE or (name in CONNECTIVES and not node.is_list):
+            raise self._error(f"'{name}' cannot stand as a sentence", node, "sentence-form")
         if name in ("and", "or"):
             inner = tuple(self._sentence(part) for part in parts)
             return And(inner, node.offset) if name == "and" else Or(inner, node.offset)
@@ -213,10 +229,12 @@ class _Builder:
         return term
 
     def _term(self, node: Node) -> Term:
-        stack = [node]
+        stack = [(node, 1)]
         while stack:
-            part = stack.pop()
+            part, level = stack.pop()
             if part.is_list:
+                if level > MAX_TERM_NESTING:
+                    raise self._error(f"nested deeper than {MAX_TERM_NESTING} levels", part, "term-form")
                 if not part.items:
                     raise self._error("an empty list is no term", part, "term-form")
                 head = part.items[0]
@@ -224,7 +242,7 @@ class _Builder:
                     raise self._error("a term starts with a name", part, "term-form")
                 if len(part.items) > 1 and head.text is not None and head.text.startswith("?"):
                     raise self._error("a variable cannot name a function or relation", part, "term-form")
-                stack.extend(part.items)
+                stack.extend((inner, level + 1) for inner in reversed(part.items))
         return node.term
 
     def _error(self, message: str, node: Node, check: str) -> RulesheetError:

@@ -5,15 +5,14 @@ error keeps a rulesheet from being played is another matter: `ggp.load` refuses 
 """
 
 import re
-from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal as OneOf
 
 from ggp.dependencies import Dependencies, Tier, find_dependencies
-from ggp.errors import Place, ReadError, RulesheetError
-from ggp.program import DISTINCT, DOES, TRUE, Clause, Literal, Program, Relation, make_program
-from ggp.reader import Node, read
+from ggp.errors import Place, ReadError
+from ggp.program import DOES, TRUE, Program, Relation, make_program
+from ggp.reader import place_in, read
 from ggp.rulesheet import (
     ARITIES,
     CONNECTIVES,
@@ -29,8 +28,8 @@ from ggp.rulesheet import (
     Rulesheet,
     Sentence,
     atoms,
+    build_rulesheet,
     name_and_arity,
-    rulesheet_of,
     sentence_term,
 )
 from ggp.terms import Term, is_ground, subterms, variables
@@ -41,6 +40,7 @@ _USUAL_NAME = re.compile(r"\??[a-z0-9_+*/=<>!&%$@^~.:-]+")
 _REQUIRED = ("role", "terminal", "goal", "legal")
 _CONSTANT = ("init", "base", "input")
 _HEADS_ONLY = ("init", "next", "base", "input")
+_NO_COMPONENT = -1  # of a relation that holds for nothing
 _READ_BY_GDL = frozenset(("role", "init", "next", "legal", "goal", "terminal", "base", "input", "sees"))
 
 
@@ -73,21 +73,16 @@ def validate(text: str, source: str = "<rulesheet>") -> tuple[Finding, ...]:
         nodes = read(text, source)
     except ReadError as error:
         return (Finding("error", "syntax", error.message, error.place),)
-    broken = tuple(_meaningless(nodes, text, source))
-    if broken:
-        return broken
-    rulesheet = rulesheet_of(nodes, text, source)
+    rulesheet, errors = build_rulesheet(nodes, text, source)
+    if errors:
+        return tuple(
+            Finding("error", error.check, error.message.removesuffix(f" [{error.check}]"), error.place)
+            for error in errors
+        )
     raw = [*_check_text(rulesheet), *_check_program(rulesheet)]
     unique = sorted(dict.fromkeys(raw), key=lambda finding: finding.offset)
-    return tuple(Finding(f.severity, f.check, f.message, rulesheet.place(f.offset)) for f in unique)
-
-
-def _meaningless(nodes: tuple[Node, ...], text: str, source: str) -> Iterator[Finding]:
-    for node in nodes:
-        try:
-            rulesheet_of((node,), text, source)
-        except RulesheetError as error:
-            yield Finding("error", error.check, error.message.removesuffix(f" [{error.check}]"), error.place)
+    place = place_in(text, source)
+    return tuple(Finding(f.severity, f.check, f.message, place(f.offset)) for f in unique)
 
 
 # What the text alone shows.
@@ -165,15 +160,15 @@ def _check_objects(argument: Term, offset: int) -> Iterator[_Raw]:
 
 
 def _occurrences(rulesheet: Rulesheet) -> Iterator[tuple[Term, int]]:
-    """All atoms, heads included, with their offsets."""
+    """All atoms, heads and `distinct` included, with their offsets."""
     for rule in rulesheet.rules:
         yield rule.head, rule.offset
-        for sentence in rule.body:
-            for atom, _ in atoms(sentence):
-                yield atom.term, atom.offset
+        for leaf in _Bindings(rule, variables).leaves():
+            yield leaf.term, leaf.sentence.offset
 
 
 def _check_names(rulesheet: Rulesheet) -> Iterator[_Raw]:
+    heard = {name_and_arity(term)[0] for term, _ in _occurrences(rulesheet)} - KEYWORDS
     relations: dict[str, set[int]] = {}
     functions: dict[str, set[int]] = {}
     for term, offset in _occurrences(rulesheet):
@@ -192,7 +187,7 @@ def _check_names(rulesheet: Rulesheet) -> Iterator[_Raw]:
                 if seen and inner_arity not in seen:
                     message = f"the function '{inner_name}' has {inner_arity} arguments here and {min(seen)} elsewhere"
                     yield _Raw("warning", "varying-arity", message, offset)
-                if inner_name in relations and inner_name not in KEYWORDS and not seen:
+                if inner_name in heard and not seen:
                     yield _Raw("warning", "shared-name", f"'{inner_name}' is a relation and a function", offset)
                 seen.add(inner_arity)
 
@@ -204,7 +199,7 @@ def _check_use(rulesheet: Rulesheet) -> Iterator[_Raw]:
         for sentence in rule.body:
             for atom, _ in atoms(sentence):
                 relation = name_and_arity(atom.term)
-                if relation not in produced | used and relation[0] not in ("true", "does"):
+                if relation not in produced and relation not in used and relation[0] not in ("true", "does"):
                     yield _Raw("warning", "never-produced", f"nothing ever produces '{relation[0]}'", atom.offset)
                 used.add(relation)
     for rule in rulesheet.rules:
@@ -221,9 +216,9 @@ def _check_program(rulesheet: Rulesheet) -> Iterator[_Raw]:
     program = make_program(rulesheet)
     dependencies = find_dependencies(program)
     yield from _check_tiers(program, dependencies)
-    for clause in (clause for clauses in program.clauses.values() for clause in clauses):
-        yield from _check_cycles(clause, dependencies)
-        yield from _check_safety(clause)
+    for rule in rulesheet.rules:
+        yield from _check_cycles(rule, dependencies)
+        yield from _check_safety(rule)
 
 
 def _check_tiers(program: Program, dependencies: Dependencies) -> Iterator[_Raw]:
@@ -242,33 +237,96 @@ def _tier(relation: Relation, dependencies: Dependencies) -> Tier:
     return {TRUE: Tier.STATE, DOES: Tier.STEP}.get(relation) or dependencies.tiers.get(relation, Tier.STATIC)
 
 
-def _check_cycles(clause: Clause, dependencies: Dependencies) -> Iterator[_Raw]:
-    component = dependencies.component[clause.relation]
-    name = clause.relation[0]
-    inside = [literal for literal in clause.body if dependencies.component.get(literal.relation) == component]
-    if any(not literal.positive for literal in inside):
-        yield _Raw("error", "stratification", f"'{name}' depends on its own negation", clause.offset)
-    outside = [lit for lit in clause.body if lit.positive and lit.relation != DISTINCT and lit not in inside]
-    given = {argument for argument in clause.arguments if isinstance(argument, str)}
-    given.update(argument for literal in outside for argument in literal.arguments if isinstance(argument, str))
-    for literal in inside:
-        loose = [argument for argument in literal.arguments if not is_ground(argument) and argument not in given]
-        if loose and literal.positive:
+def _check_cycles(rule: Rule, dependencies: Dependencies) -> Iterator[_Raw]:
+    name, _ = name_and_arity(rule.head)
+    component = dependencies.component.get(name_and_arity(rule.head), _NO_COMPONENT)
+
+    def is_inside(atom: Term) -> bool:
+        return dependencies.component.get(name_and_arity(atom)) == component
+
+    def bind(atom: Term) -> Iterable[Term]:
+        return () if is_inside(atom) else subterms(atom)
+
+    for leaf in _Bindings(rule, bind).leaves():
+        if not is_inside(leaf.term):
+            continue
+        if not leaf.positive:
+            yield _Raw("error", "stratification", f"'{name}' depends on its own negation", rule.offset)
+        elif any(
+            not is_ground(argument) and argument not in _arguments(rule.head) and argument not in leaf.bound
+            for argument in _arguments(leaf.term)
+        ):
             message = f"'{name}' reads itself with an argument that neither its head nor another condition holds"
-            yield _Raw("error", "recursion-restriction", message, clause.offset)
+            yield _Raw("error", "recursion-restriction", message, rule.offset)
 
 
-def _check_safety(clause: Clause) -> Iterator[_Raw]:
-    bound = _bound_by(clause.body)
-    wanted = Counter(variables(clause.head))
-    for literal in clause.body:
-        if not literal.positive or literal.relation == DISTINCT:
-            wanted.update(variables(literal.atom))
-    loose = [name for name in wanted if name not in bound]
-    if loose and clause.body:
-        message = f"{', '.join(loose)} in a rule for '{clause.relation[0]}' stands in no positive condition"
-        yield _Raw("error", "safety", message, clause.offset)
+def _arguments(atom: Term) -> tuple[Term, ...]:
+    return () if isinstance(atom, str) else atom[1:]
 
 
-def _bound_by(body: Iterable[Literal]) -> set[str]:
-    return {name for lit in body if lit.positive and lit.relation != DISTINCT for name in variables(lit.atom)}
+def _check_safety(rule: Rule) -> Iterator[_Raw]:
+    if rule.is_fact:
+        return
+    bindings = _Bindings(rule, variables)
+    loose = [name for name in variables(rule.head) if name not in bindings.of(bindings.body)]
+    for leaf in bindings.leaves():
+        if not leaf.positive or isinstance(leaf.sentence, Distinct):
+            loose += [name for name in variables(leaf.term) if name not in leaf.bound]
+    if loose:
+        names = ", ".join(dict.fromkeys(loose))
+        message = f"{names} in a rule for '{name_and_arity(rule.head)[0]}' stands in no positive condition"
+        yield _Raw("error", "safety", message, rule.offset)
+
+
+@dataclass(frozen=True, slots=True)
+class _Leaf:
+    """An atom or `distinct` of a body, and what is bound wherever it counts."""
+
+    sentence: Atom | Distinct
+    positive: bool
+    bound: frozenset[Term]
+
+    @property
+    def term(self) -> Term:
+        return sentence_term(self.sentence)
+
+
+class _Bindings:
+    """Which terms of a rule its positive conditions bind; of alternatives, only what each of them binds.
+
+    `bind` says which terms an atom binds.
+    """
+
+    def __init__(self, rule: Rule, bind: Callable[[Term], Iterable[Term]]) -> None:
+        self.body = And(rule.body, rule.offset)
+        self._bind = bind
+        self._all = frozenset((*subterms(rule.head), *subterms(sentence_term(self.body))))
+
+    def of(self, sentence: Sentence, *, positive: bool = True) -> frozenset[Term]:
+        """What the sentence, or its negation, binds."""
+        match sentence:
+            case Atom(term):
+                return frozenset(self._bind(term)) if positive else frozenset()
+            case Distinct():
+                return frozenset()
+            case Not(part):
+                return self.of(part, positive=not positive)
+            case And(parts) | Or(parts):
+                found = [self.of(part, positive=positive) for part in parts]
+                if isinstance(sentence, And) == positive:
+                    return frozenset().union(*found)
+                return self._all.intersection(*found)
+
+    def leaves(self) -> Iterator[_Leaf]:
+        return self._leaves(self.body, frozenset(), positive=True)
+
+    def _leaves(self, sentence: Sentence, around: frozenset[Term], *, positive: bool) -> Iterator[_Leaf]:
+        bound = around | self.of(sentence, positive=positive)
+        match sentence:
+            case Atom() | Distinct():
+                yield _Leaf(sentence, positive, bound)
+            case Not(part):
+                yield from self._leaves(part, bound, positive=not positive)
+            case And(parts) | Or(parts):
+                for part in parts:
+                    yield from self._leaves(part, bound, positive=positive)

@@ -1,6 +1,7 @@
 """The command line of the library: what it prints, its exit codes, and one clear line for every mistake."""
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -12,8 +13,11 @@ import ggp
 BROKEN = "(role r)\n(<= (goal r ?x)\n  (not (p ?x)))\n(legal r a)\n(<= terminal (true x))\n"
 
 
+PROGRAM = [sys.executable, "-c", "from ggp.commands import main; main()"]
+
+
 def run(*arguments: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-c", "from ggp.commands import main; main()", *arguments]
+    command = [*PROGRAM, *arguments]
     return subprocess.run(command, input=stdin, capture_output=True, text=True, check=False, timeout=60)
 
 
@@ -98,6 +102,52 @@ def test_a_mistake_gets_one_clear_line_and_exit_code_2(arguments: tuple[str, ...
     assert line in done.stderr
     assert "Traceback" not in done.stdout + done.stderr
     assert done.stdout == ""
+
+
+@pytest.mark.parametrize("command", ["perft", "validate"])
+def test_a_closed_standard_input_gets_one_line(command: str) -> None:
+    words = ["sh", "-c", 'exec "$@" <&-', "sh", *PROGRAM, command, "-"]
+    done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=60)
+    assert (done.returncode, done.stderr) == (2, "ggp: <stdin>: standard input is closed\n")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")
+@pytest.mark.parametrize("buffering", ["", "1"])
+@pytest.mark.parametrize("arguments", [("games",), ("perft", "tictactoe", "--depth", "1", "--json"), ("--help",)])
+def test_a_standard_output_that_is_full_gets_one_line(arguments: tuple[str, ...], buffering: str) -> None:
+    environment = {**os.environ, "PYTHONUNBUFFERED": buffering}
+    with Path("/dev/full").open("w", encoding="utf-8") as full:
+        done = subprocess.run(
+            [*PROGRAM, *arguments],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+            timeout=60,
+            env=environment,
+        )
+    assert (done.returncode, done.stderr) == (2, "ggp: No space left on device\n")
+
+
+def test_a_reader_that_has_gone_is_no_mistake() -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    with os.fdopen(writing, "wb") as gone:
+        done = subprocess.run(
+            [*PROGRAM, "games", "--json"], stdout=gone, stderr=subprocess.PIPE, text=True, check=False, timeout=60
+        )
+    assert (done.returncode, done.stderr) == (1, "")
+
+
+def test_perft_stops_at_0() -> None:
+    rules = "(role r) (init a) (legal r m) (goal r 0) (<= terminal (not (true a)))"
+    done = run("perft", "-", "--depth", "1000000000", "--json", stdin=rules)
+    assert json.loads(done.stdout)["perft"] == [1, 0]
+
+
+def test_the_help_of_validate_tells_the_exit_codes() -> None:
+    text = " ".join(run("validate", "--help").stdout.split())
+    assert "1 when there are errors, as there are in a file that is no text" in text.replace("│ │ ", "")
 
 
 def test_help_explains_every_command() -> None:

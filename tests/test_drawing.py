@@ -49,7 +49,7 @@ def test_rows_are_drawn_in_the_order_of_the_hints() -> None:
 
 def test_facts_that_do_not_fit_on_the_board_are_listed() -> None:
     lines = drawn("(at 1 a x) (at 1 a y) (at 3 a x) (at 1 a)", {"board": BOARD})
-    assert lines == ["   a b c", "1  x . .", "2  . . .", "at: 1 a, 1 a y, 3 a x"]
+    assert lines == ["   a b c", "1  x . .", "2  . . .", "at 1 a", "at: 1 a y, 3 a x"]
 
 
 def test_lines_between_dots() -> None:
@@ -96,6 +96,16 @@ def test_owners_are_cut_to_the_width_of_a_square() -> None:
 def test_without_hints_facts_are_listed_by_relation() -> None:
     text = "(cell 10 1 x) (cell 9 1 x) (cell 2 1 (piece king white)) open (control white)"
     assert drawn(text, {}) == ["cell: 2 1 (piece king white), 9 1 x, 10 1 x", "control white", "open"]
+
+
+def test_facts_of_one_name_and_several_arities_stay_apart() -> None:
+    assert drawn("a (a 1) (a b) (a 1 2)", {}) == ["a", "a: 1, b", "a 1 2"]
+
+
+def test_long_numbers_are_sorted_too() -> None:
+    long = "1" * 5_000
+    lines = drawn(f"(n {long}2) (n {long}1) (n 2) (n 10) (n 09)", {})
+    assert " ".join(lines).replace(",", "").split() == ["n:", "2", "09", "10", f"{long}1", f"{long}2"]
 
 
 def test_long_lists_are_folded_between_facts() -> None:

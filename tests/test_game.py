@@ -1,11 +1,17 @@
 """Games and states as a person uses them."""
 
+import os
+from concurrent.futures import ThreadPoolExecutor
+from errno import EACCES
 from pathlib import Path
 
 import pytest
 
 import ggp
 from ggp.errors import IllegalMoveError, RulesheetError, SettingsError, UnknownGameError, UnknownRoleError
+from ggp.library import Metadata
+
+SMALL = "(role r) (legal r a) (goal r 1) (<= terminal (true x))"
 
 
 def test_the_example_of_the_readme() -> None:
@@ -41,6 +47,28 @@ def test_a_move_that_is_not_legal_says_why() -> None:
         state.legal_moves("zplayer")
 
 
+def test_roles_in_any_spelling() -> None:
+    state = ggp.load("tictactoe").initial_state
+    assert state.legal_moves("xPlayer") == state.legal_moves("xplayer")
+    assert state.play({"XPLAYER": "(mark 1 1)"}) == state.play({"xplayer": "(mark 1 1)"})
+
+
+def test_nothing_is_played_after_the_end() -> None:
+    game = ggp.load_text("(role r) (legal r go) (init a) (<= (next b) (true a)) (<= terminal (true b)) (goal r 0)")
+    state = game.initial_state.play({})
+    assert state.is_terminal
+    with pytest.raises(IllegalMoveError, match="the match is over"):
+        state.play({})
+    with pytest.raises(IllegalMoveError, match="the match is over"):
+        state.play({"r": "go"})
+
+
+def test_a_move_is_text_or_a_term() -> None:
+    state = ggp.load("tictactoe").initial_state
+    with pytest.raises(IllegalMoveError, match="a move is text or a term"):
+        state.play({"xplayer": 5})  # type: ignore[dict-item]
+
+
 def test_games_are_loaded_from_files_and_text(tmp_path: Path) -> None:
     path = tmp_path / "mine.kif"
     path.write_text("(role r) (legal r a) (goal r 1) (<= terminal (true x))", encoding="utf-8")
@@ -68,9 +96,71 @@ def test_metadata_with_a_mistake_names_its_file(tmp_path: Path) -> None:
     path.with_suffix(".toml").write_text("title = ", encoding="utf-8")
     with pytest.raises(SettingsError, match=r"mine\.toml: Invalid value"):
         ggp.load(path)
-    path.with_suffix(".toml").write_text("colour = 'red'", encoding="utf-8")
+    path.with_suffix(".toml").write_text("title = 'red'\ncolour = 'red'", encoding="utf-8")
     with pytest.raises(SettingsError, match=r"mine\.toml: no field is called 'colour'; the fields are title, "):
         ggp.load(path)
     path.with_suffix(".toml").write_text("title = 3", encoding="utf-8")
     with pytest.raises(SettingsError, match=r"mine\.toml: the field 'title' is no string"):
         ggp.load(path)
+    path.with_suffix(".toml").write_text(f"title = {'9' * 5_000}", encoding="utf-8")
+    with pytest.raises(SettingsError, match=r"mine\.toml: "):
+        ggp.load(path)
+    path.with_suffix(".toml").unlink()
+    path.with_suffix(".toml").symlink_to(path.with_suffix(".toml"))
+    with pytest.raises(SettingsError, match=r"mine\.toml: Too many levels of symbolic links$"):
+        ggp.load(path)
+
+
+def test_metadata_of_something_else_is_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "pyproject.kif"
+    path.write_text(SMALL, encoding="utf-8")
+    path.with_suffix(".toml").write_text("[project]\nname = 'x'", encoding="utf-8")
+    assert ggp.load(path).metadata == Metadata()
+    path.with_suffix(".toml").unlink()
+    path.with_suffix(".toml").mkdir()
+    assert ggp.load(path).metadata == Metadata()
+
+
+def test_files_that_the_system_refuses_say_why_in_one_line(tmp_path: Path) -> None:
+    with pytest.raises(UnknownGameError, match=r"is a folder$"):
+        ggp.load(tmp_path)
+    with pytest.raises(UnknownGameError, match=r"^'\(role r\)\\n.*…': File name too long$") as caught:
+        ggp.load("(role r)\n" * 1_000)
+    assert len(str(caught.value)) < 200
+    loop = tmp_path / "loop.kif"
+    loop.symlink_to(loop)
+    with pytest.raises(UnknownGameError, match=r"Too many levels of symbolic links$"):
+        ggp.load(loop)
+    for nothing in ("", "a\0b", "tictactoe.kif/x"):
+        with pytest.raises(UnknownGameError, match="no game or file is called"):
+            ggp.load(nothing)
+
+
+def test_a_name_too_long_for_metadata_has_none(tmp_path: Path) -> None:
+    path = tmp_path / ("x" * 255)
+    path.write_text(SMALL, encoding="utf-8")
+    assert ggp.load(path).metadata == Metadata()
+
+
+def test_a_folder_without_permission_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    allowed = Path.stat
+
+    def refuse(path: Path, **options: bool) -> os.stat_result:
+        if path.name == "mine.kif":
+            raise PermissionError(EACCES, "Permission denied", str(path))
+        return allowed(path, **options)
+
+    monkeypatch.setattr(Path, "stat", refuse)  # root may read everything
+    with pytest.raises(UnknownGameError, match=r"mine\.kif': Permission denied$"):
+        ggp.load(tmp_path / "mine.kif")
+
+
+def test_a_pipe_is_a_file(tmp_path: Path) -> None:
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    with ThreadPoolExecutor() as pool:
+        writing = pool.submit(path.write_text, SMALL, encoding="utf-8")
+        assert ggp.load(path).roles == ("r",)
+        writing.result(10)
+    with pytest.raises(RulesheetError, match="no role is named"):
+        ggp.load("/dev/null")

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ggp.errors import ReadError
-from ggp.reader import decode, read, read_node, read_term
+from ggp.reader import decode, place_in, read, read_node, read_term
 from ggp.terms import MAX_NESTING, Term, depth, is_ground, match, substitute, subterms, to_text, variables
 
 symbols = st.text(st.characters(codec="utf-8", exclude_characters="();"), min_size=1, max_size=6).filter(
@@ -29,6 +29,32 @@ def test_case_does_not_matter_within_ascii(term: Term) -> None:
 def test_comments_white_space_and_a_byte_order_mark_are_skipped() -> None:
     nodes = read("\ufeff; first (\n (A ;; b)\n\t B) c;d\n")
     assert [node.term for node in nodes] == [("a", "b"), "c"]
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_every_kind_of_line_end_counts_once(end: str) -> None:
+    text = f"\ufeff\ufeff(a) ; b{end}{end}  (c"
+    assert [node.term for node in read(text + ")")] == ["a", "c"]
+    with pytest.raises(ReadError, match=r"^f\.kif:3:3: '\(' is never closed$"):
+        read(text, "f.kif")
+    with pytest.raises(ReadError, match=r"^f\.kif:3:5: byte 0xff is not UTF-8$"):
+        decode(text.encode() + b"\xff", "f.kif")
+
+
+def test_line_ends_of_several_kinds_are_counted_one_by_one() -> None:
+    place = place_in("a\r\nb\rc\n\rd", "f.kif")
+    assert [(place(offset).line, place(offset).column) for offset in (0, 3, 5, 7, 8)] == [
+        (1, 1),
+        (2, 1),
+        (3, 1),
+        (4, 1),
+        (5, 1),
+    ]
+
+
+def test_byte_order_marks_do_not_count_as_columns() -> None:
+    with pytest.raises(ReadError, match=r"^f\.kif:1:2: byte 0xff is not UTF-8$"):
+        decode("\ufeff\ufeffa".encode() + b"\xff", "f.kif")
 
 
 def test_one_name_in_parentheses_is_the_name() -> None:

@@ -1,9 +1,13 @@
 """Rulesheet → findings: each check finds its mistake at its place, and nothing in a sound rulesheet."""
 
+from collections.abc import Callable
+
 import pytest
 
 import ggp
+from ggp.errors import Place
 from ggp.library import find_rulesheet
+from ggp.reader import place_in
 from ggp.validator import validate
 
 SOUND = """(role r)
@@ -55,6 +59,13 @@ def test_the_shipped_rulesheets_have_no_findings(name: str) -> None:
             "9:1 error stratification",
         ),
         ("(<= (view ?x) (true (p ?x)) (view ?y))", "8:1 error recursion-restriction"),
+        ("(<= (view ?x) (true (p ?x)) (view (f ?x)))", "8:1 error recursion-restriction"),
+        ("(<= (view (f ?x)) (view ?x))", "8:1 error recursion-restriction"),
+        ("(<= (view ?x) (true (p ?x)) (or (view ?y) (true (p ?y))))", "8:1 error recursion-restriction"),
+        ("(<= (goal ?r 1))", "8:1 error safety"),
+        ("(<= (view ?x) (and))", "8:1 error safety"),
+        ("(<= (goal r ?x) (or (view ?x) (true (p a))))", "8:1 error safety"),
+        ("(<= (goal r 1) (not (and (true (p ?x)) (view ?x))))", "8:1 error safety"),
         ("(<= (goal r 1))", "8:1 warning empty-body"),
         ("(<= (goal r 1) (or (view a)))", "8:16 warning short-or"),
         ("(<= (goal r 1) (or))", "8:16 warning short-or"),
@@ -64,6 +75,10 @@ def test_the_shipped_rulesheets_have_no_findings(name: str) -> None:
         ("(<= (goal r 1) (true (q (f a) (f a b))))", "8:16 warning varying-arity"),
         ("(<= (goal r 1) (true (p legal)))", "8:16 warning keyword-object"),
         ("(<= (goal r 1) (true (view a)))", "8:16 warning shared-name"),
+        ("(<= (goal r 1) (true (late a)))\n(<= (late ?x) (view ?x))", "8:16 warning shared-name"),
+        ("(<= (goal r 1) (distinct a (view b)))", "8:16 warning shared-name"),
+        ("(<= (goal r 1) (distinct (f a) (f a b)))", "8:16 warning varying-arity"),
+        ("(<= (goal r 1) (distinct a 'b'))", "8:16 warning unusual-characters"),
         ("(<= (goal r 1) (missing a))", "8:16 warning never-produced"),
         ("(unread a)", "8:1 warning never-used"),
         ('(<= (goal r 1) (true (p "a")))', "8:16 warning unusual-characters"),
@@ -73,6 +88,56 @@ def test_each_check_finds_its_mistake_at_its_place(added: str, finding: str) -> 
     assert finding in findings(SOUND + added)
 
 
+@pytest.mark.parametrize(
+    "added",
+    [
+        "(<= (view ?x) (true (p (e ?x ?y))) (view ?y))",
+        "(<= (view (f ?x)) (seen (f ?x)))\n(<= (seen ?x) (view ?x))",
+        "(<= (view ?x) (true (p ?x)) (or (view ?x) (and (true (p ?y)) (view ?y))))",
+        "(<= (view ?x) (true (p ?x)) (or))",
+        "(<= (goal r ?x) (or (view ?x) (true (p ?x))))",
+        "(<= (goal r 1) (true (p ?x)) (not (or (view ?x) (distinct ?x b))))",
+    ],
+)
+def test_what_gdl_allows_is_no_error(added: str) -> None:
+    assert [finding for finding in findings(SOUND + added) if " error " in finding] == []
+
+
+def test_messages_name_what_the_rulesheet_names() -> None:
+    pair = "(or (true (p ?x)) (view ?x) (not (seen ?x)) (not (or (seen ?y) (distinct ?y ?z))))"
+    found = validate(f"{SOUND}(<= (seen ?x) {' '.join([pair] * 5)})\n(seen a)\n(seen b)", "f.kif")
+    assert {finding.check for finding in found} >= {"safety", "stratification"}
+    for finding in found:
+        assert finding.message == finding.message.lower()
+        assert "'seen'" in finding.message or finding.severity == "warning"
+
+
+def test_shared_names_do_not_depend_on_the_order_of_the_text() -> None:
+    lines = ["(<= (goal r 1) (view a))", "(<= (late ?x) (true (p (late ?x))))"]
+    for order in (lines, lines[::-1]):
+        assert sum("shared-name" in found for found in findings(SOUND + "\n".join(order))) == 1
+
+
+@pytest.mark.parametrize("line", ["(<= (q ?x))", "(<= p or)"])
+def test_each_of_many_findings_has_its_line(line: str) -> None:
+    found = validate(f"{line}\n" * 2_000)
+    assert {finding.place.line for finding in found if finding.severity == "error"} >= set(range(1, 2_001))
+
+
+def test_all_findings_are_placed_by_one_function(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+
+    def counted(text: str, source: str) -> Callable[[int], Place]:
+        asked.append(source)
+        return place_in(text, source)
+
+    monkeypatch.setattr("ggp.validator.place_in", counted)
+    monkeypatch.setattr("ggp.rulesheet.place_in", counted)
+    validate("(<= (q ?x))\n" * 50)
+    validate("(<=)\n" * 50)
+    assert len(asked) <= 4
+
+
 @pytest.mark.parametrize("name", ["role", "legal", "terminal", "goal"])
 def test_a_rulesheet_needs_its_parts(name: str) -> None:
     without = "\n".join(line for line in SOUND.splitlines() if f"({name} " not in line and f" {name} " not in line)
@@ -80,6 +145,14 @@ def test_a_rulesheet_needs_its_parts(name: str) -> None:
 
 
 def test_all_lines_without_a_meaning_are_reported_at_once() -> None:
+    deep = "(f " * 100 + "a" + ")" * 100
+    assert findings(f"(<= p or)\n(<= p <=)\n(<= p (not distinct))\n(<= p (<= a b))\n(p {deep})\n{deep}") == [
+        "1:7 error sentence-form",
+        "2:7 error sentence-form",
+        "3:12 error sentence-form",
+        "4:7 error sentence-form",
+        "5:301 error term-form",
+    ]
     assert findings("(role r)\n(<=)\n(<= (p) (not a b))\n()") == [
         "2:1 error rule-form",
         "3:9 error not-arity",

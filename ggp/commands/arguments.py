@@ -1,10 +1,11 @@
-"""What sub-commands share: the GAME argument."""
+"""What sub-commands share: the GAME argument, and standard input."""
 
 import sys
 from typing import Annotated
 
 import typer
 
+from ggp.errors import UnknownGameError
 from ggp.game import Game, load, load_text
 from ggp.reader import decode
 
@@ -20,5 +21,15 @@ JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON for program
 def load_argument(game: str) -> Game:
     """The game that a GAME argument names."""
     if game == STDIN:
-        return load_text(decode(sys.stdin.buffer.read(), "<stdin>"), "<stdin>")
+        return load_text(decode(read_stdin(), "<stdin>"), "<stdin>")
     return load(game)
+
+
+def read_stdin() -> bytes:
+    """All of standard input; UnknownGameError when it is closed or cannot be read."""
+    if sys.stdin is None:
+        raise UnknownGameError("<stdin>: standard input is closed")
+    try:
+        return sys.stdin.buffer.read()
+    except OSError as error:
+        raise UnknownGameError(f"<stdin>: {error.strerror or error}") from None

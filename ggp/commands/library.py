@@ -1,7 +1,6 @@
 """The sub-commands that need the library only: games, validate, perft."""
 
 import json
-import sys
 from dataclasses import asdict
 from pathlib import Path
 from time import perf_counter
@@ -12,7 +11,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.padding import Padding
 
-from ggp.commands.arguments import EXIT_MISTAKE, STDIN, GameArgument, JsonOption, load_argument
+from ggp.commands.arguments import EXIT_MISTAKE, STDIN, GameArgument, JsonOption, load_argument, read_stdin
 from ggp.engines import make_machine
 from ggp.errors import GgpError, ReadError
 from ggp.evidence import Evidence, gather_evidence
@@ -55,7 +54,8 @@ def show_validation(
 
     Errors break a rule of GDL, warnings are dubious; both name their place and their check. Random matches add evidence
     for what no text shows: does every match end, has every role always a move, has each exactly one goal value at the
-    end, can each win. Exit code 1 when there are errors, 2 when a file cannot be read.
+    end, can each win. Exit code 1 when there are errors, as there are in a file that is no text; 2 when a file is not
+    there or may not be read.
     """
     reports: list[dict[str, Any]] = []
     exit_code = 0
@@ -78,7 +78,7 @@ def show_validation(
 def _report(file: str, matches: int, max_steps: int, seed: int) -> dict[str, Any]:
     """Findings and evidence for one rulesheet, as JSON would have them."""
     source = "<stdin>" if file == STDIN else str(find_rulesheet(file))
-    data = sys.stdin.buffer.read() if file == STDIN else read_bytes(Path(source))
+    data = read_stdin() if file == STDIN else read_bytes(Path(source))
     try:
         text = decode(data, source)
     except ReadError as error:
@@ -161,8 +161,8 @@ def show_perft(
 ) -> None:
     """Count the paths of 1, 2 … DEPTH joint moves from the initial state.
 
-    A path stops where the match is over. Two engines, or two rulesheets of one game, that agree on these numbers hardly
-    differ anywhere.
+    A path stops where the match is over, and the counts stop at 0. Two engines, or two rulesheets of one game, that
+    agree on these numbers hardly differ anywhere.
     """
     machine = load_argument(game).machine
     began = perf_counter()
@@ -171,6 +171,8 @@ def show_perft(
         counts.append(count)
         if not as_json:
             typer.echo(f"{number:3}  {count:15,}  {perf_counter() - began:8.2f} s")
+        if not count:
+            break
     if as_json:
         print_json({"game": game, "engine": machine.engine, "perft": counts})
 
