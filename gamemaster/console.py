@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import os
 import signal
 import sys
 from collections.abc import Mapping, Sequence
@@ -37,7 +38,7 @@ def run(game_name: str, players: Sequence[str], settings: Mapping[str, Any], wan
     addresses = [parse_player(text) for text in players]
     game = load_argument(game_name)
     takers = _takers(game, addresses)
-    name = new_match_name(game.name)
+    name = new_match_name("match" if checked.scramble else game.name)
     writer = RecordWriter(record_path(wanted, name))
     display = Display(_console(quiet=as_json), game.metadata.drawing)
     try:
@@ -154,8 +155,17 @@ def _facts(replayed: Replayed) -> list[str] | None:
     return None if replayed.state is None else sorted(map(to_text, replayed.state))
 
 
+class _Console(Console):
+    """A console whose end is not the end of a match."""
+
+    def on_broken_pipe(self) -> None:
+        """Writes nothing more; rich would end the process."""
+        self.quiet = True
+        sys.stdout = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115 - until the process ends
+
+
 def _console(*, quiet: bool) -> Console:
-    return Console(markup=False, highlight=False, emoji=False, quiet=quiet)
+    return _Console(markup=False, highlight=False, emoji=False, quiet=quiet)
 
 
 def _write(path: Path, text: str) -> None:

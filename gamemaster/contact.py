@@ -76,6 +76,8 @@ async def ask(session: Session, question: Question) -> Reply:
         answer = make_fault("malformed", f"the answer is not HTTP: {_first_line(error.message)}")
     except (OSError, aiohttp.ClientError) as error:
         answer = _unreachable(error)
+    except UnicodeError:  # a host name that the resolver cannot spell
+        answer = make_fault("unreachable", "no connection: the host name is not valid")
     return Reply(answer, clock() - began)
 
 

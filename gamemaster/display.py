@@ -130,7 +130,10 @@ class Display:
     def _line(self, *parts: str | Text | tuple[str, str]) -> None:
         line = Text.assemble(*parts)
         line.rstrip()
-        self._console.print(line, soft_wrap=True)
+        try:
+            self._console.print(line, soft_wrap=True)
+        except OSError:  # nobody looks any more, or the disk is full: the match goes on, and its record with it
+            self._console.quiet = True
 
 
 def _timed(step: StepRecord, role: str) -> tuple[str | tuple[str, str], ...]:

@@ -4,24 +4,31 @@ import asyncio
 import re
 import secrets
 from collections.abc import Mapping
+from functools import partial
 from importlib.metadata import version
 
+from gamemaster.aside import aside
 from gamemaster.contact import Question, Reply, Session, ask_all, open_session
 from gamemaster.events import Began, Ended, Listener, Started, Stepped
-from gamemaster.faults import Fault, shown
+from gamemaster.faults import Fault, make_fault, shown
 from gamemaster.introduction import introduced
 from gamemaster.player import Player
 from gamemaster.record import Keep, MatchRecord, PlayerRecord, StartRecord, StepRecord, now
 from gamemaster.referee import Choice, Executed, Outcome, Referee, Situation
 from gamemaster.settings import MatchSettings, derived
 from gamemaster.wording import Told, Wording
+from ggp.errors import ReadError
 from ggp.game import Game
 from ggp.protocol.scramble import Scrambler
+from ggp.reader import read
 from ggp.terms import to_text
 
 
 def new_match_name(game: str) -> str:
-    """A name that no other match has, one word of the protocol, such as `tictactoe-20260131-174500-1f3a`."""
+    """A name that no other match has, one word of the protocol, such as `tictactoe-20260131-174500-1f3a`.
+
+    Players are told it: give it no name of a game that they are not to recognise.
+    """
     words = re.sub(r"[^a-z0-9]+", "-", game.lower()).strip("-") or "match"
     return f"{words}-{now():%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"
 
@@ -68,7 +75,7 @@ class _Match:
     async def run(self) -> MatchRecord:
         dismissed = False
         try:
-            situation = await asyncio.to_thread(self._referee.begin)
+            situation = await aside(self._referee.begin)
             await self._save()
             if isinstance(situation, Choice):
                 self._listen(Began(self._record, situation.state))
@@ -95,7 +102,7 @@ class _Match:
         texts = {role: wording.play(choice.step, self._told(role)) for role, wording in self._wordings.items()}
         replies = await self._ask(texts, self._settings.playclock + self._settings.grace)
         answers = {role: self._wordings[role].move(reply.answer) for role, reply in replies.items()}
-        executed, situation = await asyncio.to_thread(self._referee.execute, choice, answers)
+        executed, situation = await aside(partial(self._referee.execute, choice, answers))
         self._last = executed
         step = StepRecord(
             moves=tuple(map(to_text, executed.joint_move)),
@@ -203,9 +210,21 @@ def _new_record(
 
 
 def _start_record(reply: Reply) -> StartRecord:
+    seconds = _rounded(reply.seconds)
     if isinstance(reply.answer, Fault):
-        return StartRecord(seconds=_rounded(reply.seconds), fault=reply.answer)
-    return StartRecord(seconds=_rounded(reply.seconds), answer=shown(reply.answer))
+        return StartRecord(seconds=seconds, fault=reply.answer)
+    fault = _unreadable(reply.answer)
+    if fault is not None:
+        return StartRecord(seconds=seconds, fault=fault)
+    return StartRecord(seconds=seconds, answer=shown(reply.answer))
+
+
+def _unreadable(answer: str) -> Fault | None:
+    """The fault of an answer to START that says nothing; any words will do, since the match goes on anyway."""
+    try:
+        return None if read(answer, "answer") else make_fault("malformed", "the answer is empty", answer)
+    except ReadError as error:
+        return make_fault("malformed", str(error), answer)
 
 
 def _rounded(seconds: float) -> float:

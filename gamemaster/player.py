@@ -59,6 +59,9 @@ def _url(text: str, place: str) -> str:
     try:
         parts = urlsplit(place)
         port = parts.port
+        (parts.hostname or "").encode("idna")
+    except UnicodeError:
+        raise _wrong(text, "the host name is not valid") from None
     except ValueError as error:
         raise _wrong(text, str(error)) from None
     if parts.scheme != "http" or not parts.hostname or re.search(r"\s", place):

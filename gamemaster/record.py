@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Literal, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationError
 
 from gamemaster.faults import Fault
 from gamemaster.referee import Ending, Goals
@@ -46,7 +46,7 @@ class StepRecord(_Part):
     moves: tuple[str, ...]  # as executed, in the order of the roles
     seconds: dict[str, Seconds]  # role → from the request to the answer or fault; not of `random`
     faults: dict[str, Fault] = {}  # only of the roles that have one; their move is a replacement
-    time: datetime  # when the joint move was executed, UTC
+    time: AwareDatetime  # when the joint move was executed, UTC
 
 
 class MatchRecord(_Part):
@@ -63,12 +63,12 @@ class MatchRecord(_Part):
     roles: tuple[str, ...]
     players: dict[str, PlayerRecord]  # role → player; not of `random`
     settings: MatchSettings
-    started: datetime  # UTC
+    started: AwareDatetime  # UTC
     start: dict[str, StartRecord] = {}  # empty before START
     status: Status = "running"
     reason: str | None = None  # why it ended, where the rules did not end it
     goals: Goals | None = None  # of the last state; None unless the match came to a terminal state or the step limit
-    finished: datetime | None = None  # UTC
+    finished: AwareDatetime | None = None  # UTC
     steps: tuple[StepRecord, ...] = ()
 
     @property

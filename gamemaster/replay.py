@@ -1,12 +1,12 @@
 """Record → the states of the match, each step checked against the rulesheet and the seed."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 from gamemaster.faults import shown
 from gamemaster.record import MatchRecord, StepRecord
 from gamemaster.referee import Choice, Outcome, Referee, Situation, replacement
-from gamemaster.settings import Replacement
+from gamemaster.settings import Replacement, derived
 from ggp.engines import make_machine
 from ggp.errors import ReadError, RecordError
 from ggp.legality import refusal
@@ -33,6 +33,8 @@ def replay(record: MatchRecord) -> Iterator[Replayed]:
     rulesheet = _rulesheet(record)
     referee = Referee(rulesheet, make_machine(rulesheet), record.settings)
     _check_roles(record, referee.machine.roles)
+    _check_seeds(record)
+    _check_course(record)
     situation = referee.begin()
     yield Replayed(situation.state, None)
     for number, step in enumerate(record.steps):
@@ -63,6 +65,35 @@ def _check_roles(record: MatchRecord, roles: tuple[str, ...]) -> None:
     strangers = {role for _, role, _ in record.faults} - played
     if strangers:
         raise _wrong(f"faults of {' '.join(sorted(strangers))}, which no player took")
+
+
+def _check_seeds(record: MatchRecord) -> None:
+    seed = record.settings.seed
+    for role, player in record.players.items():
+        scramble = derived(seed, "scramble", role) if record.settings.scramble else None
+        if player.scramble_seed != scramble:
+            raise _wrong(f"scramble_seed of {role} should be {scramble}, not {player.scramble_seed}")
+        bot_seed = None if player.bot is None else derived(seed, "bot", role)
+        if player.bot_seed != bot_seed:
+            raise _wrong(f"bot_seed of {role} should be {bot_seed}, not {player.bot_seed}")
+
+
+def _check_course(record: MatchRecord) -> None:
+    """What was told and measured: every player at START and in every step. Times do not matter: clocks are set."""
+    if record.start or record.steps:
+        _check_same_roles("start", record.start.keys(), record)
+    for role, start in record.start.items():
+        if (start.answer is None) == (start.fault is None):
+            raise _wrong(f"start of {role} should have either an answer or a fault")
+    for number, step in enumerate(record.steps):
+        _check_same_roles(f"seconds of step {number}", step.seconds.keys(), record)
+    if (record.finished is None) != (record.status == "running"):
+        raise _wrong(f"finished should {'not ' if record.finished else ''}be there in a match that is {record.status}")
+
+
+def _check_same_roles(what: str, roles: Collection[str], record: MatchRecord) -> None:
+    if set(roles) != record.players.keys():
+        raise _wrong(f"{what} should be of {' '.join(sorted(record.players))}, not of {' '.join(sorted(roles))}")
 
 
 def _joint_move(record: MatchRecord, step: StepRecord, choice: Choice, referee: Referee) -> JointMove:

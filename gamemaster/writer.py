@@ -19,7 +19,7 @@ class RecordWriter:
     def __init__(self, path: Path) -> None:
         """RecordError when the file could not be written."""
         self.path = path.resolve()
-        self._temporary = self.path.with_name(f".{self.path.name}.part")
+        self._temporary = self.path.with_name(f".{self.path.name}.{os.getpid()}.part")
         self._steps: list[str] = []
         self.has_written = False
         self._check()

@@ -4,6 +4,7 @@ import errno
 import os
 import sys
 from importlib.metadata import entry_points
+from io import TextIOWrapper
 
 import typer
 from typer.exceptions import TyperException
@@ -31,6 +32,9 @@ def make_app() -> typer.Typer:
 
 def main() -> None:
     """Runs the command line; a mistake of the user ends it with one clear line and exit code 2."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # a terminal that lacks a letter ends nothing
     try:
         code = _run()
         _flush()

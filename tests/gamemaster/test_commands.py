@@ -193,3 +193,72 @@ async def test_a_signal_in_mid_match_leaves_a_readable_record_and_no_bot(
             assert len(player.told(Abort)) == 1
             assert "aborted: the game master gave the match up" in out.decode()
             assert out.decode().endswith(f"record: {in_folder / 'record.json'}\n")
+
+
+SIX = "?a ?b ?c ?d ?e ?f"
+ENDLESS = " ".join(
+    (
+        "(role r) (init a) (legal r go) (goal r 0) (<= terminal (true z))",
+        *(f"(n {i})" for i in range(99)),
+        f"(<= (all {SIX}) {' '.join(f'(n {name})' for name in SIX.split())})",
+        f"(<= (next z) {' '.join(f'(n {name})' for name in SIX.split())} (not (all {SIX})))",
+    )
+)  # the next state needs 99 to the power of 6 steps
+
+
+def seconds_worked(pid: int) -> float:
+    """Processor time of a process so far."""
+    fields = Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc to see that the rules are evaluated")
+async def test_ctrl_c_ends_a_match_whose_rules_do_not(in_folder: Path) -> None:
+    path = in_folder / "endless.kif"
+    path.write_text(ENDLESS, encoding="utf-8")
+    clocks = ["--startclock", "1", "--playclock", "1", "--grace", "0", "--record", "record.json"]
+    process = await asyncio.create_subprocess_exec(*GGP, "match", path, "legal", *clocks, stdout=PIPE, cwd=in_folder)
+    assert process.stdout is not None
+    async with asyncio.timeout(60):
+        while not (await process.stdout.readline()).startswith(b"START"):
+            pass
+        begun = seconds_worked(process.pid)
+        while seconds_worked(process.pid) < begun + 1.0:  # noqa: ASYNC110 - only the next state takes that long
+            await asyncio.sleep(0.02)  # until the other process gets there
+        process.send_signal(signal.SIGINT)
+        await process.stdout.read()
+        assert await process.wait() == 130
+    assert read_record(in_folder / "record.json").status == "aborted"
+
+
+async def test_a_match_goes_on_when_nobody_looks(in_folder: Path) -> None:
+    words = [
+        "match",
+        "tictactoe",
+        "random",
+        "random",
+        "--startclock",
+        "1",
+        "--playclock",
+        "1",
+        "--record",
+        "record.json",
+    ]
+    process = await asyncio.create_subprocess_exec(*GGP, *words, stdout=PIPE, stderr=PIPE, cwd=in_folder)
+    assert process.stdout is not None
+    assert process.stderr is not None
+    await process.stdout.readline()
+    transport = process._transport.get_pipe_transport(1)  # type: ignore[attr-defined]
+    transport.close()
+    async with asyncio.timeout(30):
+        assert b"Traceback" not in await process.stderr.read()
+        await process.wait()
+    assert read_record(in_folder / "record.json").status == "terminal"
+
+
+async def test_a_scrambled_match_does_not_tell_its_game(in_folder: Path) -> None:
+    words = ["match", "tictactoe", "legal", "legal", "--startclock", "1", "--playclock", "1", "--scramble", "--json"]
+    process = await asyncio.create_subprocess_exec(*GGP, *words, stdout=PIPE, cwd=in_folder)
+    async with asyncio.timeout(30):
+        output, _ = await process.communicate()
+    assert json.loads(output)["match"].startswith("match-")

@@ -89,7 +89,7 @@ def test_a_match_that_was_not_completed_is_aborted_and_has_no_goal_values(tmp_pa
     match = exported(record, tuple(replay(record)))
     assert (match["isCompleted"], match["isAborted"]) == (False, True)
     assert "goalValues" not in match
-    running = record.model_copy(update={"status": "running", "goals": None})
+    running = record.model_copy(update={"status": "running", "goals": None, "finished": None})
     match = exported(running, tuple(replay(running)))
     assert (match["isCompleted"], match["isAborted"]) == (False, False)
 

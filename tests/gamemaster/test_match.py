@@ -230,6 +230,18 @@ def test_busy_is_no_fault_and_is_kept(tmp_path: Path) -> None:
     assert record.faults == ()
 
 
+@pytest.mark.parametrize("answer", ["", ")) garbage"])
+def test_an_unreadable_answer_to_start_is_malformed(answer: str, tmp_path: Path) -> None:
+    players = {
+        "xplayer": ScriptedPlayer({"start": says(answer)}),
+        "oplayer": ScriptedPlayer({"start": says("Hello !")}),
+    }
+    record = play_match(TICTACTOE, players, tmp_path)
+    assert [(step, role, fault.kind) for step, role, fault in record.faults] == [(None, "xplayer", "malformed")]
+    assert record.start["oplayer"].answer == "Hello !"
+    assert record.status == "terminal"
+
+
 def test_players_without_a_name_are_asked_for_it(tmp_path: Path) -> None:
     left, right = ScriptedPlayer(), ScriptedPlayer({"info": silent})
 

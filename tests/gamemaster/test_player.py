@@ -44,6 +44,8 @@ def test_a_player_is_a_url_or_a_bot(text: str, address: PlayerAddress) -> None:
         ("host:0", "port 0"),
         ("host:1#stanford", "no dialect is called 'stanford'"),
         ("http://[::1:9147", "."),
+        ("http://a..b:9147", "the host name is not valid"),
+        ("x" * 64 + ":9147", "the host name is not valid"),
     ],
 )
 def test_anything_else_is_refused_with_what_was_given(text: str, reason: str) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 import ggp
 from gamemaster.faults import make_fault
-from gamemaster.record import MatchRecord
+from gamemaster.record import MatchRecord, StartRecord
 from gamemaster.replay import replay
 from ggp.errors import RecordError
 from ggp.terms import to_text
@@ -83,9 +83,20 @@ WRONG: dict[str, tuple[Change, str]] = {
     "another ending": (lambda record: changed(record, status="step limit"), "status should not be step limit"),
     "an early end": (lambda record: changed(record, steps=record.steps[:4]), "the rules go on with step 4"),
     "goals of a match under way": (
-        lambda record: changed(record, status="running"),
+        lambda record: changed(record, status="running", finished=None),
         "goals in a match that is running",
     ),
+    "another scramble seed": (
+        lambda record: changed(record, settings=record.settings.model_copy(update={"scramble": True})),
+        "scramble_seed of xplayer should be",
+    ),
+    "no START": (lambda record: changed(record, start={}), "start should be of oplayer xplayer"),
+    "a START without answer and fault": (
+        lambda record: changed(record, start={**record.start, "xplayer": StartRecord(seconds=0.1)}),
+        "start of xplayer should have either an answer or a fault",
+    ),
+    "a step without seconds": (with_step(1, seconds={}), "seconds of step 1 should be of oplayer xplayer"),
+    "no end": (lambda record: changed(record, finished=None), "finished should be there"),
     "a step after the end": (
         lambda record: changed(record, steps=(*record.steps, record.steps[-1])),
         "comes after the end: the state is terminal",
