@@ -110,8 +110,7 @@ class Player:
         match.ready.give(BUSY)
         if match.asked is not None:
             self._give_move(match, match.asked)
-        match.worker.submit(partial(_forget, match), lambda: None)
-        match.worker.close()
+        match.worker.stop(partial(_forget, match))
 
     def _info(self) -> str:
         name = self.settings.name or self.settings.strategy
@@ -137,8 +136,8 @@ class Player:
 
     def _prepare(self, match: _Match) -> None:
         """In the worker's thread; long rules may outlast the startclock."""
-        with _told_in_one_line(match.start.match):
-            match.thinker = Thinker(match.start, self.settings, self._make_machine)
+        with _told_in_one_line(match):
+            match.thinker = Thinker(match.start, self.settings, self._make_machine, match.worker.warn)
 
     def _give_ready(self, match: _Match) -> None:
         if match.thinker is None and not match.ready.is_given and match is self._match:
@@ -165,7 +164,7 @@ class Player:
 
     def _think(self, match: _Match, asked: _Asked, answered: Term | None) -> None:
         """In the worker's thread."""
-        with _told_in_one_line(match.start.match):
+        with _told_in_one_line(match):
             if match.thinker is not None:
                 match.thinker.choose(asked.news, answered, asked.thought)
 
@@ -205,11 +204,11 @@ def _is_same_start(left: Start, right: Start) -> bool:
 
 
 @contextmanager
-def _told_in_one_line(match: str) -> Iterator[None]:
+def _told_in_one_line(match: _Match) -> Iterator[None]:
     """Rules that cannot be read or evaluated are no fault of the player: they are logged, and it goes on."""
     try:
         yield
     except GgpError as error:
-        log.warning("%s: %s", match, error)
+        match.worker.warn(f"{match.start.match}: {error}")
     except (RecursionError, MemoryError) as error:
-        log.warning("%s: the rules need too much: %s", match, type(error).__name__)
+        match.worker.warn(f"{match.start.match}: the rules need too much: {type(error).__name__}")

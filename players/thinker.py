@@ -16,6 +16,7 @@ from players.thought import Thought
 
 News: TypeAlias = Play | PlayPercepts
 MakeMachine: TypeAlias = Callable[[Rulesheet], StateMachine]
+Warn: TypeAlias = Callable[[str], None]  # logs one line
 
 _TRIES = 100  # joint moves to try, when only percepts are known
 
@@ -28,7 +29,9 @@ class Thinker:
     In GDL-II the state is a guess: one that agrees with the percepts, as far as a few tries find it.
     """
 
-    def __init__(self, start: Start, settings: PlayerSettings, make_machine: MakeMachine) -> None:
+    def __init__(
+        self, start: Start, settings: PlayerSettings, make_machine: MakeMachine, warn: Warn = log.warning
+    ) -> None:
         """RulesheetError, EvaluationError or UnknownRoleError when this match cannot be played."""
         rulesheet = parse_rulesheet(start.rules, start.match)
         self._machine = machine = make_machine(rulesheet)
@@ -36,6 +39,7 @@ class Thinker:
             raise UnknownRoleError(f"no role is called {start.role!r}; the roles are {', '.join(machine.roles)}")
         self._role = start.role
         self._match = start.match
+        self._warn = warn
         self._sees = any(name_and_arity(rule.head)[0] == "sees" for rule in rulesheet.rules)
         self._rng = Random(settings.seed)  # noqa: S311 - not for secrets
         self._strategy = STRATEGIES[settings.strategy](machine, start.role, self._rng)
@@ -98,12 +102,12 @@ class Thinker:
     def _make_step(self, step: int, told: tuple[Term, ...], own_move: Term | None) -> None:
         """Makes one step by what was told, legal or not: the game master is right."""
         if step > self._step + 1:
-            log.warning("%s: %d steps were never told", self._match, step - self._step - 1)
+            self._warn(f"{self._match}: {step - self._step - 1} steps were never told")
         self._step = step
         self._told = told
         joint_move = self._guess(told, own_move) if self._sees else joint_move_of(told, self._machine.roles)
         if joint_move is None:
-            log.warning("%s: step %d cannot be followed from %d moves", self._match, step, len(told))
+            self._warn(f"{self._match}: step {step} cannot be followed from {len(told)} moves")
             return
         self.state = self._machine.next_state(self.state, joint_move)
         self._strategy.advance(joint_move)

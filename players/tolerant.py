@@ -11,13 +11,13 @@ from typing import cast
 from urllib.parse import quote
 
 _END_OF_HEAD = re.compile(rb"\r?\n\r?\n")
-_REQUEST = re.compile(r"\s*([A-Za-z]+)\s+(.*?)(?:\s+HTTP/(1\.[01])?\S*)?\s*", re.IGNORECASE)
-_ORIGIN = re.compile(r"[a-z]+://[^/]*", re.IGNORECASE)
+_VERSIONS = frozenset({"1.0", "1.1"})
 _PRINTABLE = "".join(map(chr, range(0x21, 0x7F)))
-_COMMENT = re.compile(rb";[^\n]*\n")
+_COMMENT = re.compile(rb";[^\n]*")
 _CONTINUATIONS = bytes(range(0x80, 0xC0))  # bytes of UTF-8 that begin no character
 _BODILESS = frozenset({"GET", "HEAD", "OPTIONS"})
 _LEFT_TO_LIBRARY = frozenset({"transfer-encoding", "content-encoding", "expect", "upgrade"})
+_MAX_HEAD_BYTES = 2**16  # what has no end by then is no head, but a message that is none
 
 SILENCES = (1.0, 10.0)  # seconds to wait for more of a message that looks whole, and of one that does not
 
@@ -27,7 +27,8 @@ class RequestReader:
 
     def __init__(self, max_bytes: int) -> None:
         self._max_bytes = max_bytes
-        self._head: str | None = None  # None until it has been seen whole
+        self._head: bytes | None = None  # None until it has been seen whole
+        self._request = ("POST", "/", "1.0")  # method, target and version
         self._body = bytearray()  # everything, as long as there is no head
         self._length: int | None = None
         self._depth = 0
@@ -45,7 +46,7 @@ class RequestReader:
         self._body += data
         if self._head is None:
             if not self._find_head(len(data)):
-                return self.rest() if len(self._body) > self._max_bytes else None
+                return self.rest() if len(self._body) > min(_MAX_HEAD_BYTES, self._max_bytes) else None
             data = bytes(self._body)
         if self.is_for_library or len(self._body) > self._max_bytes:
             return self.rest()
@@ -57,8 +58,8 @@ class RequestReader:
         if self._head is None and not self._body:
             return None
         if self.is_for_library:
-            return f"{self._head}\r\n\r\n".encode("latin-1") + bytes(self._body)
-        method, target, version = self._request()
+            return (self._head or b"") + b"\r\n\r\n" + bytes(self._body)
+        method, target, version = self._request
         lines = [f"{method} {target} HTTP/{version}", "Host: player", "Connection: close"]
         body = b"" if method in _BODILESS else bytes(self._body)
         if method not in _BODILESS:
@@ -66,30 +67,25 @@ class RequestReader:
         return "\r\n".join([*lines, "", ""]).encode("ascii") + body
 
     def _find_head(self, new_bytes: int) -> bool:
-        if self._body.lstrip()[:1] == b"(":  # no HTTP at all: a bare message
-            self._head = ""
+        if self._body[:1].isspace():
+            self._body = self._body.lstrip() or bytearray(b" ")
+        if self._body[:1] == b"(":  # no HTTP at all: a bare message
+            self._head = b""
             return True
         end = _END_OF_HEAD.search(self._body, max(0, len(self._body) - new_bytes - 3))
-        if end is None:
+        if end is None or end.start() > _MAX_HEAD_BYTES:
             return False
-        self._head = self._body[: end.start()].decode("latin-1")
+        self._head = bytes(self._body[: end.start()])
         del self._body[: end.end()]
-        for line in self._head.splitlines()[1:]:
-            name, _, value = line.partition(":")
+        lines = self._head.split(b"\n")
+        self._request = _parse_request(lines[0])
+        for line in lines[1:]:
+            name, _, value = line.decode("latin-1").partition(":")
             name = name.strip().lower()
             if name == "content-length" and re.fullmatch(r"\s*[0-9]{1,15}\s*", value):
                 self._length = int(value)
             self.is_for_library |= name in _LEFT_TO_LIBRARY
         return True
-
-    def _request(self) -> tuple[str, str, str]:
-        lines = (self._head or "").splitlines()
-        found = _REQUEST.fullmatch(lines[0]) if lines else None
-        method = found[1].upper() if found else "POST"
-        if not found or method not in _BODILESS:
-            return "POST", "/", (found and found[3]) or "1.0"
-        path = _ORIGIN.sub("", found[2]).lstrip("/")
-        return method, "/" + quote(path.encode("latin-1"), safe=_PRINTABLE), found[3] or "1.0"
 
     def _scan(self, data: bytes) -> None:
         self._characters += len(data.translate(None, _CONTINUATIONS))
@@ -97,21 +93,36 @@ class RequestReader:
             _, newline, data = data.partition(b"\n")
             self._in_comment = not newline
         if b";" in data:
-            data, semicolon, _ = _COMMENT.sub(b"\n", data).partition(b";")
-            self._in_comment = bool(semicolon)
+            self._in_comment = b";" in data.rpartition(b"\n")[2]
+            data = _COMMENT.sub(b"", data)
         opened = data.count(b"(")
         self._has_lists |= bool(opened)
         self._depth += opened - data.count(b")")
 
     def _is_whole(self) -> bool:
-        method, _, _ = self._request()
-        if method in _BODILESS:
+        if self._request[0] in _BODILESS:
             return True
         if self._length is None:
             return self.looks_whole
         if len(self._body) < self._length:
             return False
         return self._depth <= 0 or self._characters >= self._length
+
+
+def _parse_request(line: bytes) -> tuple[str, str, str]:
+    """Method, target and version of a request line; where it is none, those of a POST."""
+    method, target = [*line.split(None, 1), b"", b""][:2]
+    path, last = [*target.rsplit(None, 1), b"", b""][:2]
+    is_version = last[:5].upper() == b"HTTP/"
+    version = last[5:8].decode("latin-1") if is_version else ""
+    version = version if version in _VERSIONS else "1.0"
+    word = method.decode("latin-1").upper()
+    if word not in _BODILESS or not target:
+        return "POST", "/", version
+    path = path if is_version else target.rstrip()
+    if not path.startswith(b"/") and b"://" in path:
+        path = path.partition(b"://")[2].partition(b"/")[2]
+    return word, "/" + quote(path.lstrip(b"/"), safe=_PRINTABLE), version
 
 
 class TolerantProtocol(asyncio.Protocol):

@@ -2,6 +2,10 @@
 
 import asyncio
 import logging
+import threading
+import time
+from contextlib import suppress
+from threading import Event
 
 import pytest
 
@@ -223,6 +227,40 @@ async def test_the_end_stops_the_thinking_at_once(message: Message, word: str, m
     assert await thinking == "(take 1)"
     match = start("next")
     assert await stage.ask(match) == "ready"  # though the thread of the old match is stuck for good
+
+
+@pytest.mark.parametrize("message", [Stop("endless", None), Abort("endless")])
+async def test_the_end_interrupts_even_a_call_that_never_returns(message: Message) -> None:
+    class Endless(Nim):
+        def legal_moves(self, state: Facts, role: str) -> tuple[Term, ...]:
+            if not self.is_endless:
+                return super().legal_moves(state, role)
+            self.is_reached.set()
+            until = time.perf_counter() + PATIENCE
+            while time.perf_counter() < until:
+                with suppress(Exception):
+                    pass
+            raise AssertionError
+
+        is_endless = True
+        is_reached = Event()
+
+    machine = Endless(5)
+    stage = Stage(machine)
+    match = start("endless")
+    await stage.ask(match)
+    [thread] = [thread for thread in threading.enumerate() if thread.name == "endless"]
+    thinking = stage.ask(play(match="endless"))
+    await seen(machine.is_reached)
+    waiting = stage.ask(play("(take 1) wait", match="endless"))
+    await settle()
+    machine.is_endless = False
+    assert await stage.ask(message) in {"done", "aborted"}
+    assert await asyncio.gather(thinking, waiting) == ["nil", "nil"]
+    await asyncio.to_thread(thread.join, 1.0)
+    assert not thread.is_alive()
+    assert await stage.ask(start("next")) == "ready"
+    assert await stage.ask(play(match="next")) == "(take 1)"
 
 
 async def test_abort_while_the_rules_are_read(machines: list[StuckNim]) -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import time
 from collections.abc import AsyncIterator
 
 import pytest
@@ -147,6 +148,36 @@ def test_length_in_characters_ends_even_garbage() -> None:
     assert RequestReader(MAX_BYTES).feed(head + "(é(".encode()) is not None
     assert RequestReader(MAX_BYTES).feed(head + "(éé".encode()[:-1]) is not None
     assert RequestReader(MAX_BYTES).feed(head + "(é".encode()) is None
+
+
+@pytest.mark.parametrize(
+    "start",
+    [
+        b"POST /" + b" " * 12_000 + b"x",
+        b"GET /" + b" " * 60_000 + b"x",
+        b"GET " + b"a" * 60_000,
+        b"GET " + b"\t" * 60_000 + b"HTTP/1.0",
+        b"POST / HTTP/1.0\r\n\r\n" + b";" * 500_000,
+        b" " * 200_000,
+    ],
+    ids=["blanks", "GET", "letters", "tabs", "semicolons", "nothing"],
+)
+def test_odd_requests_cost_no_time(start: bytes) -> None:
+    began = time.process_time()
+    reader = RequestReader(10**6)
+    reader.feed(start)
+    reader.feed(b"\r\n\r\n")
+    for _ in range(1000):
+        reader.feed(b"x")
+    assert time.process_time() - began < 0.5
+
+
+def test_head_of_more_than_64_kb_is_none() -> None:
+    for head in (b"GET /" + b"x" * 2**16, b"GET / HTTP/1.0\r\n" + b"X: y\r\n" * 11_000 + b"\r\n"):
+        request = RequestReader(10**6).feed(head)
+        assert request is not None
+        assert request.startswith(b"POST / HTTP/1.0\r\n")
+        assert request.endswith(head)
 
 
 def test_two_messages_are_one_too_many() -> None:
