@@ -9,11 +9,12 @@ from aiohttp import web
 from ggp.engines import make_machine
 from ggp.errors import MessageError
 from ggp.protocol.headers import CONTENT_TYPE, CORS
-from ggp.protocol.messages import Info, Message, Ping, Preview, Start, parse_message
+from ggp.protocol.messages import Info, Message, Ping, Preview, Start, parse_message, unread_start
 from players.clock import Clock, MonotonicClock
 from players.player import Player
 from players.settings import PlayerSettings
 from players.thinker import MakeMachine
+from players.tolerant import TolerantProtocol
 
 PLAYER = web.AppKey("PLAYER", Player)
 
@@ -37,7 +38,7 @@ async def _stop(app: web.Application) -> None:
 
 async def _handle(request: web.Request) -> web.Response:
     player = request.app[PLAYER]
-    received = player.clock.now()
+    received = player.clock.now() - _age(request)
     if request.method == "OPTIONS":
         return _response("")
     try:
@@ -53,6 +54,12 @@ async def _handle(request: web.Request) -> web.Response:
     return _response(reply)
 
 
+def _age(request: web.Request) -> float:
+    """Seconds since the request began to come, when somebody has measured that."""
+    protocol = request.transport.get_protocol() if request.transport is not None else None
+    return protocol.age if isinstance(protocol, TolerantProtocol) else 0.0
+
+
 async def _message(request: web.Request) -> Message:
     if request.method in ("GET", "HEAD"):
         text = unquote_plus(request.raw_path.lstrip("/"))
@@ -60,9 +67,10 @@ async def _message(request: web.Request) -> Message:
             return Info()  # a look from a browser or a health check
     else:
         text = _text(await request.read())
-    if len(text) > _LONG:
-        return await asyncio.to_thread(parse_message, text)
-    return parse_message(text)
+    if len(text) <= _LONG:
+        return parse_message(text)
+    start = unread_start(text)  # its deadline is known before its rules
+    return start if start is not None else await asyncio.to_thread(parse_message, text)
 
 
 def _text(body: bytes) -> str:
@@ -74,7 +82,9 @@ def _text(body: bytes) -> str:
 
 
 def _response(text: str, status: int = 200) -> web.Response:
-    return web.Response(body=text.encode(), status=status, headers={**CORS, "Content-Type": CONTENT_TYPE})
+    response = web.Response(body=text.encode(), status=status, headers={**CORS, "Content-Type": CONTENT_TYPE})
+    response.force_close()
+    return response
 
 
 def _summary(message: Message) -> str:

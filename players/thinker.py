@@ -52,6 +52,8 @@ class Thinker:
 
         Nothing is written when there is no legal move. EvaluationError when the rules have no meaning here.
         """
+        if self._sees and news == Play(news.match, None) and (self._step > 0 or answered is not None):
+            news = Play(news.match, ())  # GDL-II's form of 2011: nothing was perceived
         if self._is_repeated(news):
             if answered is not None:
                 thought.move = answered

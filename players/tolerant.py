@@ -7,6 +7,7 @@ sender falls silent. A connection carries one message; what follows is ignored.
 
 import asyncio
 import re
+import time
 from typing import cast
 from urllib.parse import quote
 
@@ -16,10 +17,10 @@ _PRINTABLE = "".join(map(chr, range(0x21, 0x7F)))
 _COMMENT = re.compile(rb";[^\n]*")
 _CONTINUATIONS = bytes(range(0x80, 0xC0))  # bytes of UTF-8 that begin no character
 _BODILESS = frozenset({"GET", "HEAD", "OPTIONS"})
-_LEFT_TO_LIBRARY = frozenset({"transfer-encoding", "content-encoding", "expect", "upgrade"})
+_LEFT_TO_LIBRARY = frozenset({"transfer-encoding", "content-encoding", "expect"})
 _MAX_HEAD_BYTES = 2**16  # what has no end by then is no head, but a message that is none
 
-SILENCES = (1.0, 10.0)  # seconds to wait for more of a message that looks whole, and of one that does not
+SILENCES = (0.1, 10.0)  # seconds to wait for more of a message that looks whole, and of one that does not
 
 
 class RequestReader:
@@ -84,7 +85,7 @@ class RequestReader:
             name = name.strip().lower()
             if name == "content-length" and re.fullmatch(r"\s*[0-9]{1,15}\s*", value):
                 self._length = int(value)
-            self.is_for_library |= name in _LEFT_TO_LIBRARY
+            self.is_for_library |= name in _LEFT_TO_LIBRARY and value.strip().lower() != "identity"
         return True
 
     def _scan(self, data: bytes) -> None:
@@ -134,9 +135,18 @@ class TolerantProtocol(asyncio.Protocol):
         self._silences = silences
         self._silence: asyncio.TimerHandle | None = None
         self._is_passed_on = False
+        self._transport: asyncio.BaseTransport | None = None
+        self._began: float | None = None  # when the first byte came
+
+    @property
+    def age(self) -> float:
+        """Seconds since the first byte of the request, which count against its clock."""
+        return 0.0 if self._began is None else time.monotonic() - self._began
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = transport
         self._inner.connection_made(transport)
+        self._listen_on(self._silences[1])
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._listen_on(None)
@@ -153,6 +163,8 @@ class TolerantProtocol(asyncio.Protocol):
             if self._reader.is_for_library:
                 self._inner.data_received(data)
             return
+        if self._began is None:
+            self._began = time.monotonic()
         request = self._reader.feed(data)
         if request is not None:
             self._pass_on(request)
@@ -169,6 +181,11 @@ class TolerantProtocol(asyncio.Protocol):
         if rest is not None:
             self._pass_on(rest)
 
+    def _end_by_silence(self) -> None:
+        self._take_rest()
+        if not self._is_passed_on and self._transport is not None:
+            self._transport.close()
+
     def _pass_on(self, request: bytes) -> None:
         self._is_passed_on = True
         self._listen_on(None)
@@ -179,7 +196,7 @@ class TolerantProtocol(asyncio.Protocol):
             self._silence.cancel()
         self._silence = None
         if seconds is not None:
-            self._silence = asyncio.get_running_loop().call_later(seconds, self._take_rest)
+            self._silence = asyncio.get_running_loop().call_later(seconds, self._end_by_silence)
 
 
 def tolerant(inner: asyncio.BaseProtocol, max_bytes: int) -> TolerantProtocol:

@@ -12,6 +12,9 @@ from ggp.terms import Term, to_text
 
 NIL = "nil"  # stands where there is no move yet
 _WORD = re.compile(r"[^\s();]+")
+_START_HEAD = re.compile(r"\ufeff?\s*\(\s*start\s+([^\s();]+)\s+([^\s();]+)\s*(?=\()", re.IGNORECASE)
+_START_TAIL = re.compile(r"\)\s*([0-9]{1,9})\s+([0-9]{1,9})(?:\s[^();]*)?\)\Z")
+_START_TAIL_LENGTH = 1000  # characters at the end of a message where its clocks are looked for
 
 
 class Dialect(Enum):
@@ -47,7 +50,10 @@ class Preview:
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """A match begins; `rules` is KIF, one rule a line as `ggp.rulesheet.kif` prints them, clocks in seconds."""
+    """A match begins; clocks in seconds.
+
+    `rules` is KIF, one rule a line as `ggp.rulesheet.kif` prints them; from `unread_start` as they were spelled.
+    """
 
     match: str  # as it was spelled; compared without regard to case
     role: str
@@ -135,6 +141,19 @@ def parse_message(text: str) -> Message:
     return parser(node.items[1:])
 
 
+def unread_start(text: str) -> Start | None:
+    """A START whose rules nobody has read yet, at once however long they are; None when only parsing can tell.
+
+    The rules may turn out to be no KIF.
+    """
+    text = text.rstrip()
+    head = _START_HEAD.match(text)
+    tail = _START_TAIL.search(text, max(0, len(text) - _START_TAIL_LENGTH))
+    if head is None or tail is None or head.end() >= tail.start():
+        return None
+    return Start(head[1], head[2].lower(), text[head.end() + 1 : tail.start()], int(tail[1]), int(tail[2]))
+
+
 def format_message(message: Message, dialect: Dialect = Dialect.GGP_BASE) -> str:
     """The text of a message, on one line; MessageError when a name in it is not one word."""
     match message:
@@ -196,17 +215,17 @@ def _start(arguments: tuple[Node, ...]) -> Start:
 
 
 def _play(arguments: tuple[Node, ...]) -> Play | PlayPercepts:
-    _step_form("PLAY", arguments)
-    if len(arguments) == 2:
-        return Play(_match(arguments[0]), _moves(arguments[1]))
-    return PlayPercepts(*_turn(arguments))
+    if _has_turn("PLAY", arguments):
+        return PlayPercepts(*_turn(arguments))
+    return Play(_match(arguments[0]), _moves(arguments[1]))
 
 
 def _stop(arguments: tuple[Node, ...]) -> Stop | StopPercepts:
-    _step_form("STOP", arguments)
-    if len(arguments) == 2:
-        return Stop(_match(arguments[0]), _moves(arguments[1]))
-    return StopPercepts(*_turn(arguments))
+    if len(arguments) == 1:
+        return Stop(_match(arguments[0]), None)
+    if _has_turn("STOP", arguments):
+        return StopPercepts(*_turn(arguments))
+    return Stop(_match(arguments[0]), _moves(arguments[1]))
 
 
 def _abort(arguments: tuple[Node, ...]) -> Abort:
@@ -225,13 +244,17 @@ _PARSERS: dict[str, Callable[[tuple[Node, ...]], Message]] = {
 }
 
 
-def _step_form(word: str, arguments: tuple[Node, ...]) -> None:
-    if len(arguments) not in (2, 4):
+def _has_turn(word: str, arguments: tuple[Node, ...]) -> bool:
+    """Which of the two forms it is; parts that follow either are ignored."""
+    if len(arguments) == 2 or (len(arguments) > 2 and (arguments[1].is_list or arguments[1].term == NIL)):
+        return False
+    if len(arguments) < 4:
         raise MessageError(f"{word} has 2 arguments or, in GDL-II, 4, not {len(arguments)}")
+    return True
 
 
 def _turn(arguments: tuple[Node, ...]) -> tuple[str, int, Term | None, tuple[Term, ...]]:
-    name, turn, last_move, percepts = arguments
+    name, turn, last_move, percepts = arguments[:4]
     return _match(name), _number(turn, "the turn"), _last_move(last_move), _terms(percepts)
 
 

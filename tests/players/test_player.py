@@ -256,7 +256,7 @@ async def test_the_end_interrupts_even_a_call_that_never_returns(message: Messag
     await settle()
     machine.is_endless = False
     assert await stage.ask(message) in {"done", "aborted"}
-    assert await asyncio.gather(thinking, waiting) == ["nil", "nil"]
+    assert await asyncio.gather(*[thinking, waiting]) == ["nil", "nil"]
     await asyncio.to_thread(thread.join, 1.0)
     assert not thread.is_alive()
     assert await stage.ask(start("next")) == "ready"

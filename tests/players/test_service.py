@@ -3,6 +3,8 @@
 import asyncio
 import logging
 from functools import partial
+from threading import Event
+from typing import NoReturn
 from urllib.parse import quote
 
 import pytest
@@ -10,6 +12,7 @@ from aiohttp.test_utils import TestClient
 from aiohttp.web import Application, Request
 from pytest_aiohttp.plugin import AiohttpClient
 
+from ggp.errors import MessageError
 from ggp.protocol.messages import format_message
 from players.service import make_app
 from players.settings import PlayerSettings
@@ -104,6 +107,30 @@ async def test_long_rules_do_not_hold_the_loop(aiohttp_client: AiohttpClient, ca
         assert await say(client, message) == "ready"
     loop.set_debug(False)
     assert [message for message in caplog.messages if message.startswith("Executing")] == []
+
+
+async def test_ready_leaves_in_time_while_long_rules_are_read(
+    aiohttp_client: AiohttpClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    is_read, released = Event(), Event()
+
+    def read_slowly(*_: object) -> NoReturn:
+        is_read.set()
+        released.wait(PATIENCE)
+        raise MessageError
+
+    for reader in ("players.service.parse_message", "players.thinker.parse_rulesheet"):
+        monkeypatch.setattr(reader, read_slowly)
+    clock = FakeClock()
+    client = await aiohttp_client(make_app(PlayerSettings("legal"), clock, maker(Nim(5))))
+    message = format_message(start(rules="(role left) " * 5000, startclock=20))
+    asking = asyncio.create_task(say(client, message))
+    await seen(is_read)
+    clock.advance(20)
+    done, _ = await asyncio.wait([asking], timeout=2)
+    released.set()
+    assert done
+    assert await asking == "ready"
 
 
 async def test_each_message_is_one_short_line_in_the_log(client: Client, caplog: pytest.LogCaptureFixture) -> None:

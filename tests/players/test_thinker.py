@@ -160,6 +160,18 @@ def test_guesses_a_state_that_agrees_with_the_percepts(hidden: str, has_turns: b
     assert told.hear(turn(1, executed, percepts) if has_turns else play(percepts)) == f"(guess {side} {hidden})"
 
 
+def test_no_percepts_are_a_step_too() -> None:
+    """In the form of 2011, NIL is also what a player hears that perceived nothing."""
+    rules = SEES.replace("(sees guesser (hint ?n))", "(sees random (hint ?n))")
+    told = Told(make_machine(parse_rulesheet(rules)), "guesser", "random", rules)
+    answer = told.hear(play())
+    assert answer is not None
+    side = answer.strip("()").split()[1]
+    assert told.hear(play()) in {f"(guess {side} 1)", f"(guess {side} 2)"}
+    told.hear(play())
+    assert told.thinker.state == {("stage", "over")}
+
+
 def test_percepts_that_fit_nothing_still_give_a_legal_guess() -> None:
     told = Told(make_machine(parse_rulesheet(SEES)), "guesser", "random", SEES)
     told.hear(turn(0))

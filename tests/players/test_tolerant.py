@@ -10,7 +10,7 @@ import pytest
 from players.server import listening
 from players.service import make_app
 from players.settings import PlayerSettings
-from players.tolerant import RequestReader, TolerantProtocol
+from players.tolerant import SILENCES, RequestReader, TolerantProtocol
 from tests.players.doubles import FakeClock, maker
 from tests.search.machines import Nim
 
@@ -49,6 +49,9 @@ WHOLE = {
     "by GET, to a whole address": b"GET http://localhost:9147/(INFO) HTTP/1.1\r\nHost: localhost\r\n\r\n",
     "by GET, of HTTP/0.9": b"GET /(INFO)\r\n\r\n",
     "by GET, without a message": b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n",
+    "with an upgrade": body("( INFO )", "Upgrade: h2c", "Content-Encoding: identity"),
+    "in chunks on a connection that is kept": b"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
+    b"8\r\n( INFO )\r\n0\r\n\r\n",
     "in chunks": b"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n"
     b"5\r\n( INF\r\n3\r\nO )\r\n0\r\n\r\n",
 }
@@ -210,6 +213,29 @@ class Inner(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         self.received.put_nowait(data)
+
+
+async def test_silent_connection_is_closed() -> None:
+    class Transport(asyncio.Transport):
+        def close(self) -> None:
+            closed.set()
+
+    closed = asyncio.Event()
+    protocol = TolerantProtocol(Inner(), MAX_BYTES, silences=(1000.0, 0.0))
+    protocol.connection_made(Transport())
+    await asyncio.wait_for(closed.wait(), 2)
+
+
+def test_waiting_for_more_is_short_when_parentheses_balance() -> None:
+    assert SILENCES[0] <= 0.1
+
+
+async def test_time_counts_from_the_first_byte(port: int, caplog: pytest.LogCaptureFixture) -> None:
+    """The length is too large by one: the silence that ends the message is part of the time it took."""
+    with caplog.at_level(logging.INFO, "players"):
+        assert INFO in await exchange(port, body("( INFO )", "Content-Length: 9"))
+    assert caplog.messages[-1].startswith("INFO: ")
+    assert float(caplog.messages[-1].split()[-2]) >= SILENCES[0]
 
 
 async def test_silence_ends_a_message() -> None:

@@ -22,6 +22,7 @@ from ggp.protocol.messages import (
     format_message,
     parse_message,
     same_match,
+    unread_start,
 )
 from ggp.protocol.replies import parse_move
 from ggp.protocol.scramble import plain_rules
@@ -82,6 +83,47 @@ def test_rules_come_out_as_kif_prints_them() -> None:
         read = parse_message(format_message(message, dialect))
         assert isinstance(read, Start)
         assert tuple(read.rules.splitlines()) == kif(rulesheet)
+
+
+@settings(deadline=None)
+@given(st.builds(Start, MATCHES, WORDS, RULES, NUMBERS, NUMBERS), st.sampled_from(Dialect))
+def test_start_is_understood_before_its_rules_are_read(message: Start, dialect: Dialect) -> None:
+    found = unread_start(format_message(message, dialect))
+    assert found is not None
+    again = parse_message(format_message(found))
+    assert again == message
+
+
+@pytest.mark.parametrize(
+    ("text", "rules"),
+    [
+        ("\ufeff ( start m A ; who\n ((role a)) 1 2 )", None),
+        ("\ufeff ( start m A((role a) ; (\n(Role b))1 2 extra )\n", "(role a) ; (\n(Role b)"),
+        ("(START m a ((role a)) 1 2 (extra))", None),
+        ("(START m a rules 1 2)", None),
+        ("(START m a) 1 2)", None),
+        ("(PREVIEW ((role a)) 1 2)", None),
+        ("(START m a ((role a)) one 2)", None),
+    ],
+)
+def test_odd_start_is_left_to_the_parser(text: str, rules: str | None) -> None:
+    assert unread_start(text) == (None if rules is None else Start("m", "a", rules, 1, 2))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("(STOP m)", Stop("m", None)),
+        ("(STOP m (a b) 7)", Stop("m", ("a", "b"))),
+        ("(PLAY m (a b) extra)", Play("m", ("a", "b"))),
+        ("(PLAY m NIL extra (more) 3)", Play("m", None)),
+        ("(PLAY m () a b)", Play("m", ())),
+        ("(PLAY m 1 a (p) extra)", PlayPercepts("m", 1, "a", ("p",))),
+        ("(STOP m 1 NIL NIL extra)", StopPercepts("m", 1, None, ())),
+    ],
+)
+def test_missing_and_extra_parts_are_understood(text: str, message: Message) -> None:
+    assert parse_message(text) == message
 
 
 def test_dresden_is_in_upper_case_but_for_the_match() -> None:
