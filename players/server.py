@@ -6,6 +6,7 @@ import json
 import logging
 import os
 import signal
+import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from threading import Thread
@@ -17,6 +18,7 @@ from players.service import make_app
 from players.settings import PlayerSettings
 from players.tolerant import tolerant
 
+SWITCH_INTERVAL = 0.001  # seconds for which a thinking thread may keep the event loop waiting each time
 _KEEPALIVE = 60.0  # seconds after which a connection that asks nothing is closed
 
 log = logging.getLogger(__name__)
@@ -48,6 +50,7 @@ async def listening(app: web.Application, host: str, port: int, max_bytes: int) 
 
 async def serve(settings: PlayerSettings, host: str, port: int, *, announce: bool) -> None:
     """Until SIGTERM or SIGINT or, with `announce`, until standard input ends."""
+    sys.setswitchinterval(SWITCH_INTERVAL)
     gc.set_threshold(700, 10, 1000)  # a full collection of a large tree holds every thread for tenths of a second
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
