@@ -3,10 +3,10 @@
 import re
 from collections.abc import Callable, Iterable, Sequence
 from threading import RLock
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeAlias
 
-from ggp.dependencies import find_dependencies
-from ggp.domains import find_domains
+from ggp.dependencies import Dependencies, find_dependencies
+from ggp.domains import Domains, find_domains
 from ggp.errors import EvaluationError, RulesheetError, UnknownRoleError
 from ggp.interpreter.compiler import Compiled, Compiler, Query
 from ggp.interpreter.plan import make_planner
@@ -14,6 +14,8 @@ from ggp.machine import Facts, JointMove
 from ggp.program import Program, Relation, make_program
 from ggp.rulesheet import Rulesheet, name_and_arity
 from ggp.terms import Term, is_ground, to_text
+
+Analysis: TypeAlias = tuple[Dependencies, Domains]
 
 MAX_DEPTH = 150  # levels of function terms in a fact, or in a relation that reads itself
 MAX_NODES = 10_000  # names in one term, those inside of it included
@@ -42,13 +44,14 @@ class Interpreter:
         self._program = program = make_program(rulesheet)
         self._lock = RLock()
         self._texts = _Texts()
-        start = _load(_compile(program, _START, {}))
+        analysis = _analysed(program)
+        start = _load(_compile(program, analysis, _START, {}))
         self.roles: tuple[str, ...] = _roles(rulesheet, _queried(start, 0))
         self.initial_state: Facts = frozenset(_queried(start, 1))
         counts: dict[Relation, int] = {}
         for fact in self.initial_state:
             counts[name_and_arity(fact)] = counts.get(name_and_arity(fact), 0) + 1
-        self._at = _load(_compile(program, _PLAY, counts))
+        self._at = _load(_compile(program, analysis, _PLAY, counts))
         self._state: Facts | None = None
         self._answers: Any = None
 
@@ -104,7 +107,7 @@ def ask(program: Program, relations: Sequence[Relation], state: Facts = frozense
 
     Compiles anew at each call: for checks and explanations, not for play.
     """
-    at = _load(_compile(program, tuple(Query(relation, ()) for relation in relations), {}))
+    at = _load(_compile(program, _analysed(program), tuple(Query(relation, ()) for relation in relations), {}))
     answers = (_queried(at, query, state) for query in range(len(relations)))
     return tuple(map(_terms, relations, answers))
 
@@ -139,9 +142,13 @@ def _roles(rulesheet: Rulesheet, found: Iterable[Term]) -> tuple[str, ...]:
     return tuple(role for role in roles if isinstance(role, str))
 
 
-def _compile(program: Program, queries: tuple[Query, ...], counts: dict[Relation, int]) -> Compiled:
-    dependencies = find_dependencies(program)
-    planner = make_planner(program, dependencies, find_domains(program), counts)
+def _analysed(program: Program) -> Analysis:
+    return find_dependencies(program), find_domains(program)
+
+
+def _compile(program: Program, analysis: Analysis, queries: tuple[Query, ...], counts: dict[Relation, int]) -> Compiled:
+    dependencies, domains = analysis
+    planner = make_planner(program, dependencies, domains, counts)
     return Compiler(program, dependencies, planner).compile(queries)
 
 
