@@ -1,15 +1,54 @@
 """The choice of an engine: rulesheet → state machine."""
 
-from ggp.errors import SettingsError
+import logging
+from dataclasses import dataclass
+
+from ggp.errors import GroundingError, SettingsError
 from ggp.interpreter import Interpreter
 from ggp.machine import StateMachine
 from ggp.rulesheet import Rulesheet
 
-ENGINES = ("interpreter",)
+ENGINES = ("circuit", "interpreter")
+BUDGET_SECONDS = 60.0  # to write out the rules without variables
+
+_log = logging.getLogger(__name__)
 
 
-def make_machine(rulesheet: Rulesheet, engine: str | None = None) -> StateMachine:
-    """The fastest engine that can evaluate the rules, or the one that is named."""
+@dataclass(frozen=True, slots=True, eq=False)
+class Choice:
+    """A state machine, and why it is not a faster one."""
+
+    machine: StateMachine
+    fallback: str | None  # one line; None where the best engine was taken, or the one that was named
+
+
+def make_machine(rulesheet: Rulesheet, engine: str | None = None, seconds: float = BUDGET_SECONDS) -> StateMachine:
+    """The fastest engine that can evaluate the rules, or the one that is named; see `choose_engine`."""
+    return choose_engine(rulesheet, engine, seconds).machine
+
+
+def choose_engine(rulesheet: Rulesheet, engine: str | None = None, seconds: float = BUDGET_SECONDS) -> Choice:
+    """The circuit when the rules can be grounded in so many seconds, else the interpreter; or the engine that is named.
+
+    GroundingError when it is the circuit that is named and there is none.
+    """
     if engine is not None and engine not in ENGINES:
         raise SettingsError(f"no engine is called {engine!r}; the engines are {', '.join(ENGINES)}")
-    return Interpreter(rulesheet)
+    if engine == "interpreter":
+        return Choice(Interpreter(rulesheet), None)
+    try:
+        return Choice(_circuit_machine(rulesheet, seconds), None)
+    except GroundingError as error:
+        if engine is not None:
+            raise
+        machine = Interpreter(rulesheet)
+        _log.warning("played by the interpreter, which is slower: %s", error)
+        return Choice(machine, str(error))
+
+
+def _circuit_machine(rulesheet: Rulesheet, seconds: float) -> StateMachine:
+    from ggp.circuit_machine import CircuitMachine  # noqa: PLC0415 - here and below: numba takes half a second to load
+    from ggp.compilation import compile_game  # noqa: PLC0415
+    from ggp.grounding import Budget  # noqa: PLC0415
+
+    return CircuitMachine(rulesheet, compile_game(rulesheet, Budget(seconds=seconds)))

@@ -6,6 +6,7 @@
     ├── UnknownGameError     a name that no shipped game and no file has
     ├── UnknownRoleError     a role that the rulesheet does not name
     ├── EvaluationError      rules that have no meaning or no end in some state
+    ├── GroundingError       rules that cannot be written out without variables within their budget
     ├── IllegalMoveError     a move that is not legal, with the reason
     ├── MessageError         text that is no message of the protocol
     ├── RecordError          a match record that is not one, or does not replay
@@ -60,6 +61,10 @@ class UnknownRoleError(GgpError):
 
 class EvaluationError(GgpError):
     """The rules have no meaning in this state, or reach a bound before they end."""
+
+
+class GroundingError(GgpError):
+    """The rules cannot be written out without variables: too many, too slow, or of a kind that only evaluation plays."""
 
 
 class IllegalMoveError(GgpError):

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ggp.engines import make_machine
+from ggp.engines import choose_engine
 from ggp.errors import IllegalMoveError, UnknownRoleError
 from ggp.legality import refusal
 from ggp.library import Metadata, find_rulesheet, read_bytes, read_metadata
@@ -22,9 +22,11 @@ class Game:
     rulesheet: Rulesheet = field(repr=False)
     machine: StateMachine = field(repr=False)
     metadata: Metadata = field(repr=False, default_factory=Metadata)
+    fallback: str | None = field(repr=False, default=None)  # why the engine is not the fastest one, where it is not
 
     @property
     def engine(self) -> str:
+        """What evaluates the rules: `circuit` or `interpreter`."""
         return self.machine.engine
 
     @property
@@ -98,16 +100,18 @@ class State:
 
 
 def load(game: str | Path, engine: str | None = None) -> Game:
-    """A shipped game by its name, or any rulesheet by its path.
+    """A shipped game by its name, or any rulesheet by its path; played by the fastest engine, or the one that is named.
 
     UnknownGameError when there is none; RulesheetError, with its place, for rules that have no meaning.
     """
     path = find_rulesheet(str(game))
     rulesheet = parse_rulesheet(decode(read_bytes(path), str(path)), str(path))
-    return Game(path.stem, rulesheet, make_machine(rulesheet, engine), read_metadata(path))
+    choice = choose_engine(rulesheet, engine)
+    return Game(path.stem, rulesheet, choice.machine, read_metadata(path), choice.fallback)
 
 
 def load_text(text: str, name: str = "rulesheet", engine: str | None = None) -> Game:
     """A game from the text of its rulesheet."""
     rulesheet = parse_rulesheet(text, name)
-    return Game(name, rulesheet, make_machine(rulesheet, engine))
+    choice = choose_engine(rulesheet, engine)
+    return Game(name, rulesheet, choice.machine, fallback=choice.fallback)

@@ -1,0 +1,364 @@
+"""What was worked out from a rulesheet → files on disk → the same in a later run.
+
+A cache only saves time: where it cannot be read or written, everything is as if it were empty, and one line of the log
+says why. Several processes may share it. Entries are found again only by the same sources of this package and the same
+libraries. A file is one entry, in little-endian order:
+
+    magic (8 bytes), CRC-32 of all that follows, 4 zero bytes, size of the file, size of the header, identity (32 bytes)
+    header: JSON with the notes and the name, dtype and shape of each array
+    the arrays, C-contiguous, each at a multiple of 64 bytes
+
+The checksum finds accidents (a full disk, a lost block), not malice; it is looked at before anything is parsed, and
+nothing is ever unpickled. Against other people there are the permissions: the folders are ours alone, or not used.
+"""
+
+import ast
+import atexit
+import errno
+import hashlib
+import json
+import logging
+import os
+import re
+import shutil
+import struct
+import sys
+import tempfile
+import time
+import zlib
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+FOLDER_VARIABLE = "GGP_CACHE"
+LIMIT_VARIABLE = "GGP_CACHE_LIMIT"
+DEFAULT_LIMIT_BYTES = 1 << 30
+KERNELS = "kernels"
+ENTRIES = "entries"
+
+_LIBRARIES = ("clingo", "llvmlite", "numba", "numpy")
+_KERNEL_DAYS = 14
+_KERNEL_VERSIONS = 16  # kept of other versions, however recent
+_DAY = 86_400.0
+
+_HEAD = struct.Struct("<8sI4xQQ32s")
+_MAGIC = b"ggp\r\n\x1a\x00\x01"
+_CHECKED_FROM = 12  # the checksum covers the file from here
+_ALIGNMENT = 64
+_SUFFIX = ".entry"
+_UNFINISHED = ".unfinished"
+_UNFINISHED_SECONDS = 3_600.0
+_KIND = re.compile(r"[a-z][a-z0-9-]*")
+
+_log = logging.getLogger(__name__)
+
+
+def cache_folder() -> Path | None:
+    """$GGP_CACHE, else $XDG_CACHE_HOME/ggp, else ~/.cache/ggp; None when GGP_CACHE is "off" or empty."""
+    chosen = os.environ.get(FOLDER_VARIABLE)
+    if chosen is not None:
+        return None if chosen.strip() in ("", "off") else Path(chosen).absolute()
+    base = os.environ.get("XDG_CACHE_HOME", "")
+    if Path(base).is_absolute():
+        return Path(base) / "ggp"
+    try:
+        return Path.home() / ".cache" / "ggp"
+    except RuntimeError:  # a user without a home
+        return None
+
+
+@cache
+def source_version() -> str:
+    """A hexadecimal hash of the sources of package `ggp`, of Python and of the libraries that our results depend on."""
+    about = [sys.version, sys.platform, *sorted(_installed())]
+    digest = hashlib.sha256("\n".join(about).encode(errors="surrogateescape"))
+    package = Path(__file__).parent
+    for folder, folders, files in os.walk(package):
+        folders.sort()
+        for path in sorted(Path(folder, name) for name in files if name.endswith(".py")):
+            source = path.read_bytes()
+            digest.update(f"\n{path.relative_to(package)} {len(source)}\n".encode(errors="surrogateescape"))
+            digest.update(source)
+    return digest.hexdigest()[:32]
+
+
+def _installed() -> set[str]:
+    """Names of the folders such as numpy-2.4.0.dist-info; importlib.metadata knows the same, in 30 ms instead of 1."""
+    found: set[str] = set()
+    for folder in sys.path:
+        with suppress(OSError):
+            found.update(name for name in os.listdir(folder or ".") if name.endswith("-info"))  # noqa: PTH208
+    return {name for name in found if name.partition("-")[0] in _LIBRARIES}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Entry:
+    """Arrays of any dtype without objects, and notes that JSON can hold; arrays that were read back are read-only."""
+
+    arrays: "dict[str, NDArray[Any]]" = field(default_factory=dict)
+    notes: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """How much of a kind is kept."""
+
+    files: int
+    size_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Cache:
+    """Entries by kind and key; those not used for the longest time go when all together exceed the limit."""
+
+    folder: Path | None  # None: nothing is kept
+    limit_bytes: int = DEFAULT_LIMIT_BYTES
+    version: str = field(default_factory=source_version)
+
+    def get(self, kind: str, key: str) -> Entry | None:
+        """The entry, or None; a damaged or foreign file in its place is removed."""
+        identity = self._identity(kind, key)
+        if self.folder is None:
+            return None
+        path = self._path(self.folder, kind, identity)
+        try:
+            _check_private(path.parent)
+            data = _read(path)
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            _warn(f"the cache {self.folder} cannot be read: {error.strerror or error}")
+            return None
+        entry = _unpack(data, identity)
+        with suppress(OSError):
+            if entry is None:
+                _log.warning("a damaged entry of the cache is removed: %s", path)
+                path.unlink()
+            else:
+                _touch(path)
+        return entry
+
+    def put(self, kind: str, key: str, entry: Entry) -> None:
+        """Keeps the entry for later runs, if that can be; TypeError or ValueError for what no file can hold."""
+        identity = self._identity(kind, key)
+        if self.folder is None:
+            return
+        parts = _pack(entry, identity)
+        if sum(map(len, parts)) > self.limit_bytes:
+            return
+        path = self._path(self.folder, kind, identity)
+        try:
+            _make_private(self.folder, ENTRIES)
+            _write(path, parts)
+            self._evict(path)
+        except OSError as error:
+            _warn(f"the cache {self.folder} cannot be written: {error.strerror or error}")
+
+    def clear(self) -> int:
+        """Removes all entries and kernels, those of other versions too; the number of files that are gone."""
+        if self.folder is None:
+            return 0
+        before = sum(usage.files for usage in self.usage().values())
+        for path, _ in _files(self.folder / ENTRIES):
+            with suppress(OSError):
+                path.unlink()
+        shutil.rmtree(self.folder / KERNELS, ignore_errors=True)
+        return before - sum(usage.files for usage in self.usage().values())
+
+    def usage(self) -> dict[str, Usage]:
+        """What is kept of each kind, of all versions together; `kernels` are numba's own files."""
+        found: dict[str, list[int]] = {}
+        if self.folder is not None:
+            for path, status in _files(self.folder / ENTRIES):
+                found.setdefault(path.name.rpartition("-")[0] or "unfinished", []).append(status.st_size)
+            for folder, _, _ in os.walk(self.folder / KERNELS):
+                found.setdefault(KERNELS, []).extend(status.st_size for _, status in _files(Path(folder)))
+        return {kind: Usage(len(sizes), sum(sizes)) for kind, sizes in sorted(found.items()) if sizes}
+
+    def _identity(self, kind: str, key: str) -> bytes:
+        if not _KIND.fullmatch(kind) or kind == KERNELS:
+            raise ValueError(f"{kind!r} cannot name a kind of entries")
+        return hashlib.sha256(json.dumps([self.version, kind, key]).encode()).digest()
+
+    @staticmethod
+    def _path(folder: Path, kind: str, identity: bytes) -> Path:
+        return folder / ENTRIES / f"{kind}-{identity.hex()}{_SUFFIX}"
+
+    def _evict(self, newest: Path) -> None:
+        """Removes the least recently used entries until the rest fits, and what writers that died have left."""
+        found = sorted(_files(newest.parent), key=lambda item: item[1].st_mtime_ns)
+        excess = sum(status.st_size for _, status in found) - self.limit_bytes
+        for path, status in found:
+            abandoned = path.suffix == _UNFINISHED and time.time() - status.st_mtime > _UNFINISHED_SECONDS
+            if abandoned or (excess > 0 and path.suffix == _SUFFIX and path != newest):
+                path.unlink(missing_ok=True)
+                excess -= status.st_size
+
+
+def default_cache() -> Cache:
+    """The cache of this user, as the environment sets it: GGP_CACHE (a folder or "off"), GGP_CACHE_LIMIT (bytes)."""
+    text = os.environ.get(LIMIT_VARIABLE, "").strip()
+    if text and not (text.isascii() and text.isdigit()):
+        _warn(f"{LIMIT_VARIABLE} must be a number of bytes, not {text!r}; it is taken as {DEFAULT_LIMIT_BYTES}")
+        text = ""
+    return Cache(cache_folder(), int(text) if text else DEFAULT_LIMIT_BYTES)
+
+
+def kernel_folder() -> Path:
+    """An existing folder for numba's own cache, for these sources and this bounds-check flag; at worst a temporary one.
+
+    Removes the folders of versions that were not used for two weeks. OSError when there is no temporary folder either.
+    """
+    root = cache_folder()
+    if root is None:
+        return _temporary_folder()
+    checked = os.environ.get("NUMBA_BOUNDSCHECK", "").strip() not in ("", "0")
+    try:
+        folder = _make_private(root, KERNELS, source_version() + ("-boundscheck" if checked else ""))
+        tempfile.TemporaryFile(dir=folder).close()  # only this shows a read-only file system
+        _touch(folder)
+    except OSError as error:
+        _warn(f"compiled kernels are not kept in {root}: {error.strerror or error}")
+        return _temporary_folder()
+    _drop_kernels(folder)
+    return folder
+
+
+def _drop_kernels(used: Path) -> None:
+    """Removes the folders beside this one that are old, or too many."""
+    with suppress(OSError):
+        others = [(path.stat().st_mtime, path) for path in used.parent.iterdir() if path != used]
+        for rank, (used_at, path) in enumerate(sorted(others, reverse=True)):
+            if rank >= _KERNEL_VERSIONS or time.time() - used_at > _KERNEL_DAYS * _DAY:
+                shutil.rmtree(path, ignore_errors=True)
+
+
+@cache
+def _temporary_folder() -> Path:
+    folder = tempfile.mkdtemp(prefix="ggp-kernels-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return Path(folder)
+
+
+@cache
+def _warn(message: str) -> None:
+    """Says a thing once in this process."""
+    _log.warning(message)
+
+
+def _make_private(root: Path, *names: str) -> Path:
+    """Makes the folder under the root, each part for us alone; PermissionError when it is not."""
+    folder = root
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    for name in names:
+        folder /= name
+        folder.mkdir(mode=0o700, exist_ok=True)
+        _check_private(folder)
+    return folder
+
+
+def _check_private(folder: Path) -> None:
+    """PermissionError when someone else could have put files there."""
+    status = folder.stat()
+    if os.name == "posix" and (status.st_uid != os.geteuid() or status.st_mode & 0o022):
+        raise PermissionError(errno.EPERM, "Not ours alone", str(folder))
+
+
+def _files(folder: Path) -> Iterator[tuple[Path, os.stat_result]]:
+    """The files in a folder; those that vanish meanwhile are left out."""
+    try:
+        with os.scandir(folder) as found:
+            entries = list(found)
+    except OSError:
+        return
+    for entry in entries:
+        with suppress(OSError):
+            if entry.is_file(follow_symlinks=False):
+                yield Path(entry.path), entry.stat(follow_symlinks=False)
+
+
+def _touch(path: Path) -> None:
+    now = time.time_ns()
+    os.utime(path, ns=(now, now))
+
+
+def _read(path: Path) -> bytes:
+    """The bytes of the file; of one that is not as long as its head says, the head only."""
+    with path.open("rb", buffering=0) as file:
+        head = file.read(_HEAD.size)
+        if len(head) < _HEAD.size or _HEAD.unpack(head)[2] != os.fstat(file.fileno()).st_size:
+            return head
+        file.seek(0)
+        return file.readall()
+
+
+def _write(path: Path, parts: list[bytes]) -> None:
+    """Puts the file in its place in one stroke: whoever reads sees all of it, or what was there before."""
+    descriptor, name = tempfile.mkstemp(dir=path.parent, prefix="", suffix=_UNFINISHED)
+    unfinished = Path(name)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.writelines(parts)
+        _touch(unfinished)
+        unfinished.replace(path)
+    finally:
+        with suppress(OSError):
+            unfinished.unlink(missing_ok=True)
+
+
+def _pack(entry: Entry, identity: bytes) -> list[bytes]:
+    """The file of an entry, in pieces."""
+    from numpy import asarray  # noqa: PLC0415 - here and below: whoever imports this module need not load numpy
+    from numpy.lib.format import dtype_to_descr  # noqa: PLC0415
+
+    table: list[tuple[str, str, list[int]]] = []
+    blocks: list[bytes] = []
+    for name, array in entry.arrays.items():
+        if array.dtype.hasobject:
+            raise TypeError(f"array {name!r} holds Python objects")
+        table.append((name, repr(dtype_to_descr(array.dtype)), list(array.shape)))
+        data = asarray(array, order="C").tobytes()
+        blocks += [data, bytes(-len(data) % _ALIGNMENT)]
+    header = json.dumps({"notes": entry.notes, "arrays": table}).encode()
+    blocks = [header, bytes(-len(header) % _ALIGNMENT), *blocks]
+    size = _HEAD.size + sum(map(len, blocks))
+    checksum = zlib.crc32(_HEAD.pack(_MAGIC, 0, size, len(header), identity)[_CHECKED_FROM:])
+    for block in blocks:
+        checksum = zlib.crc32(block, checksum)
+    return [_HEAD.pack(_MAGIC, checksum, size, len(header), identity), *blocks]
+
+
+def _unpack(data: bytes, identity: bytes) -> Entry | None:
+    """The entry in the bytes of a file; None when they are damaged, or are not what they should be."""
+    from numpy import ndarray  # noqa: PLC0415
+    from numpy.lib.format import descr_to_dtype  # noqa: PLC0415
+
+    if len(data) <= _HEAD.size:
+        return None
+    magic, checksum, _, header_size, owner = _HEAD.unpack_from(data)
+    if magic != _MAGIC or owner != identity or checksum != zlib.crc32(memoryview(data)[_CHECKED_FROM:]):
+        return None
+    try:
+        header = json.loads(data[_HEAD.size : _HEAD.size + header_size])
+        arrays: dict[str, NDArray[Any]] = {}
+        offset = _aligned(_HEAD.size + header_size)
+        for name, description, shape in header["arrays"]:
+            dtype = descr_to_dtype(ast.literal_eval(description))
+            if dtype.hasobject:
+                return None
+            array = ndarray(shape, dtype, data, offset)
+            arrays[name] = array
+            offset = _aligned(offset + array.nbytes)
+        return Entry(arrays, header["notes"])
+    except (LookupError, SyntaxError, TypeError, ValueError):
+        return None  # sound, but not written by this code
+
+
+def _aligned(offset: int) -> int:
+    return -(-offset // _ALIGNMENT) * _ALIGNMENT

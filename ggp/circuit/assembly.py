@@ -1,0 +1,108 @@
+"""Networks put together from cones of others: with inputs replaced, constants folded and dead gates left behind."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ggp.circuit.circuit import Circuit, Loops
+from ggp.circuit.network import (
+    INPUT,
+    LOOP,
+    Ids,
+    Network,
+    add_input,
+    add_loop,
+    both,
+    check_capacity,
+    differ,
+    make_network,
+)
+from ggp.circuit.schedule import mark_needed
+from ggp.kernel import kernel
+
+Literals = NDArray[np.int64]
+
+
+class Assembly:
+    """A network under construction, with its loops."""
+
+    def __init__(self, capacity: int) -> None:
+        self.network: Network = make_network(capacity)
+        self._inputs = 0
+        self._results: list[Ids] = [np.zeros(0, np.int32)]
+        self._components: list[Ids] = [np.zeros(0, np.int32)]
+
+    def inputs(self, count: int) -> Literals:
+        """The literals of new inputs."""
+        found = [add_input(self.network, self._inputs + at) for at in range(count)]
+        self._inputs += count
+        return np.array(found, np.int64)
+
+    def copy(self, circuit: Circuit, inputs: Literals, outputs: Ids) -> Literals:
+        """The literals here of outputs of the circuit; inputs: (F + M,) what its inputs are here.
+
+        GroundingError when the network runs full.
+        """
+        known = sum(map(len, self._results))
+        needed = mark_needed(circuit.left, circuit.right, circuit.loops.results, outputs)
+        literal_of, loops = _copy_cone(
+            self.network, circuit.left, circuit.right, needed, inputs.astype(np.int64), known
+        )
+        check_capacity(self.network)
+        if len(loops):
+            results = circuit.loops.results[loops]
+            self._results.append((literal_of[results >> 1] ^ (results & 1)).astype(np.int32))
+            first = 1 + max(int(found.max(initial=-1)) for found in self._components)
+            self._components.append((circuit.loops.components[loops] + first).astype(np.int32))
+        copied: Literals = literal_of[outputs >> 1] ^ (outputs & 1)
+        return copied
+
+    @property
+    def size(self) -> int:
+        return int(self.network.size[0])
+
+    @property
+    def left(self) -> Ids:
+        return self.network.left[: self.size]
+
+    @property
+    def right(self) -> Ids:
+        return self.network.right[: self.size]
+
+    @property
+    def loops(self) -> Loops:
+        return Loops(np.concatenate(self._results), np.concatenate(self._components))
+
+
+def specialise(circuit: Circuit, known: NDArray[np.int8]) -> Circuit:
+    """The circuit without dead gates; known: (F,) the constant 0 or 1 that a fact always is, else -1."""
+    assembly = Assembly(len(circuit.left) + 1024)
+    inputs = assembly.inputs(circuit.inputs)
+    given = inputs.copy()
+    given[: circuit.facts] = np.where(known < 0, inputs[: circuit.facts], known)
+    outputs = assembly.copy(circuit, given, circuit.outputs)
+    return circuit.with_nodes(assembly.left.copy(), assembly.right.copy(), assembly.loops, outputs.astype(np.int32))
+
+
+@kernel
+def _copy_cone(
+    network: Network, left: Ids, right: Ids, needed: "NDArray[np.bool_]", inputs: Literals, first_loop: int
+) -> tuple[Literals, Ids]:
+    """The literal of each needed node, and the loops that were copied, in order."""
+    literal_of = np.zeros(left.shape[0], np.int64)
+    loops = np.empty(left.shape[0], np.int32)
+    copied = 0
+    for node in range(1, left.shape[0]):
+        if not needed[node]:
+            continue
+        first, second = np.int64(left[node]), np.int64(right[node])
+        if first == INPUT:
+            literal_of[node] = inputs[second]
+        elif first == LOOP:
+            literal_of[node] = add_loop(network, first_loop + copied)
+            loops[copied] = second
+            copied += 1
+        else:
+            a = literal_of[first >> 1] ^ (first & 1)
+            b = literal_of[second >> 1] ^ (second & 1)
+            literal_of[node] = both(network, a, b) if first < second else differ(network, a, b)
+    return literal_of, loops[:copied]

@@ -1,0 +1,94 @@
+"""Facts whose value does not depend on the moves: constants, and those that come round with a fixed period.
+
+Found by simulation with a third value, unknown, for all moves; then proved by induction: if they have their values in
+one phase, and nothing else is known, they have those of the next phase after a step.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ggp.circuit.circuit import Circuit
+from ggp.circuit.network import INPUT, LOOP, Ids
+from ggp.kernel import kernel
+
+LONGEST_PERIOD = 8
+UNKNOWN = 2
+
+Values = NDArray[np.int8]  # 0, 1 or UNKNOWN
+
+
+def find_phases(circuit: Circuit) -> NDArray[np.int8]:
+    """(P, F) the value that each fact has at all steps t with t mod P = phase, from the initial state on; -1: it varies.
+
+    P is the shortest period with which any fact comes round, 1 if none does.
+    """
+    state = circuit.initial.astype(np.int8)
+    path = [state]
+    for _ in range(2 * LONGEST_PERIOD):
+        state = _following(circuit, state)
+        path.append(state)
+    constant = _proved(circuit, np.array([_agreed(path)]))
+    for period in range(2, LONGEST_PERIOD + 1):
+        candidates = np.array([_agreed(path[phase::period]) for phase in range(period)])
+        known = _proved(circuit, candidates)
+        if np.any((known != UNKNOWN) & (known != known[0])):
+            return _marked(known)
+    return _marked(constant)
+
+
+def _marked(known: Values) -> NDArray[np.int8]:
+    return np.where(known == UNKNOWN, -1, known).astype(np.int8)
+
+
+def _agreed(states: list[Values]) -> Values:
+    """What all states say."""
+    first = states[0].copy()
+    for state in states[1:]:
+        first[first != state] = UNKNOWN
+    return first
+
+
+def _proved(circuit: Circuit, known: Values) -> Values:
+    """The largest part of the candidates that keeps itself up."""
+    known[:, np.any(known == UNKNOWN, axis=0)] = UNKNOWN
+    while True:
+        wrong = np.zeros(circuit.facts, np.bool_)
+        for phase in range(len(known)):
+            expected = known[(phase + 1) % len(known)]
+            wrong |= (expected != UNKNOWN) & (_following(circuit, known[phase]) != expected)
+        if not wrong.any():
+            return known
+        known[:, wrong] = UNKNOWN
+
+
+def _following(circuit: Circuit, state: Values) -> Values:
+    inputs = np.full(circuit.inputs, UNKNOWN, np.int8)
+    inputs[: circuit.facts] = state
+    values = _evaluate(circuit.left, circuit.right, inputs)[circuit.next >> 1]
+    inverted = (circuit.next & 1).astype(np.bool_) & (values != UNKNOWN)
+    return np.where(inverted, 1 - values, values).astype(np.int8)
+
+
+@kernel
+def _evaluate(left: Ids, right: Ids, inputs: Values) -> Values:
+    """The value of each node; of loop nodes nothing is known."""
+    values = np.full(left.shape[0], UNKNOWN, np.int8)
+    values[0] = 0
+    for node in range(1, left.shape[0]):
+        first, second = left[node], right[node]
+        if first == INPUT:
+            values[node] = inputs[second]
+        elif first != LOOP:
+            a, b = values[first >> 1], values[second >> 1]
+            if a != UNKNOWN:
+                a ^= first & 1
+            if b != UNKNOWN:
+                b ^= second & 1
+            if first < second:
+                if a == 0 or b == 0:
+                    values[node] = 0
+                elif a == 1 and b == 1:
+                    values[node] = 1
+            elif a != UNKNOWN and b != UNKNOWN:
+                values[node] = a ^ b
+    return values

@@ -1,0 +1,137 @@
+"""AND, XOR and inverters over numbered nodes, each gate only once: the form in which circuits are built and simplified.
+
+Node 0 is the constant false, inputs and loop nodes are declared, gates come after what they read. A literal is
+2 · node, + 1 for its complement; so 0 is false and 1 is true. An AND has left < right, an XOR left > right.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ggp.errors import GroundingError
+from ggp.kernel import Int, kernel
+
+Ids = NDArray[np.int32]
+INPUT = -1  # left of an input; right is its number
+LOOP = -2  # left of a loop node; right is its number
+FALSE = 0
+TRUE = 1
+
+
+class Network(NamedTuple):
+    """A network that grows in place."""
+
+    left: Ids  # (capacity,) literal, INPUT or LOOP
+    right: Ids  # (capacity,) literal, or the number of the input or loop node
+    table: Ids  # (power of two,) gates by hash; 0: free
+    size: Ids  # (1,) the number of nodes
+
+
+def make_network(capacity: int) -> Network:
+    """An empty network; its memory is taken only as it fills."""
+    slots = 1 << max(10, int(2 * capacity - 1).bit_length())
+    network = Network(
+        np.empty(capacity, np.int32), np.empty(capacity, np.int32), np.zeros(slots, np.int32), np.ones(1, np.int32)
+    )
+    network.left[0] = network.right[0] = INPUT
+    return network
+
+
+def check_capacity(network: Network) -> None:
+    """GroundingError when the network has run full; what was built then is not to be used."""
+    if network.size[0] >= network.left.shape[0] - 1:
+        raise GroundingError(f"the circuit has more than {network.left.shape[0]:,} gates")
+
+
+@kernel
+def add_input(network: Network, number: Int) -> Int:
+    return _append(network, INPUT, number)
+
+
+@kernel
+def add_loop(network: Network, number: Int) -> Int:
+    return _append(network, LOOP, number)
+
+
+@kernel
+def _append(network: Network, left: Int, right: Int) -> Int:
+    """The positive literal of a new node; a full network stays full and gives wrong nodes (see check_capacity)."""
+    node = network.size[0]
+    if node >= network.left.shape[0] - 1:
+        return 0
+    network.left[node] = left
+    network.right[node] = right
+    network.size[0] = node + 1
+    return 2 * np.int64(node)
+
+
+@kernel
+def both(network: Network, a: Int, b: Int) -> Int:
+    """The literal of a AND b."""
+    while True:
+        if a > b:
+            a, b = b, a
+        if a == 0 or a ^ b == 1:
+            return 0
+        if a == 1 or a == b:
+            return b
+        again = False
+        for _ in range(2):  # what one side implies about the other
+            a, b = b, a
+            left, right = np.int64(network.left[b >> 1]), np.int64(network.right[b >> 1])
+            if not 0 <= left < right:
+                continue
+            if b & 1 == 0:
+                if a in (left, right):
+                    return b
+                if a ^ 1 in (left, right):
+                    return 0
+            elif a ^ 1 in (left, right):
+                return a
+            elif a in (left, right):
+                b = (right if a == left else left) ^ 1
+                again = True
+                break
+        if not again:
+            return _gate(network, min(a, b), max(a, b))
+
+
+@kernel
+def either(network: Network, a: Int, b: Int) -> Int:
+    """The literal of a OR b."""
+    return both(network, a ^ 1, b ^ 1) ^ 1
+
+
+@kernel
+def differ(network: Network, a: Int, b: Int) -> Int:
+    """The literal of a XOR b."""
+    inverted = (a ^ b) & 1
+    a, b = max(a & ~1, b & ~1), min(a & ~1, b & ~1)
+    if b == 0 or a == b:
+        return (a if b == 0 else 0) ^ inverted
+    return _gate(network, a, b) ^ inverted
+
+
+@kernel
+def choose(network: Network, condition: Int, then: Int, otherwise: Int) -> Int:
+    """The literal of `then` where the condition holds, else of `otherwise`."""
+    if then == otherwise:
+        return then
+    return either(network, both(network, condition, then), both(network, condition ^ 1, otherwise))
+
+
+@kernel
+def _gate(network: Network, left: Int, right: Int) -> Int:
+    """The gate with these inputs, made if there is none."""
+    mask = network.table.shape[0] - 1
+    slot = ((left * 0x9E3779B1) ^ (right * 0x85EBCA77) ^ (left >> 7)) & mask
+    while True:
+        node = network.table[slot]
+        if node == 0:
+            made = _append(network, left, right)
+            network.table[slot] = made >> 1
+            return made
+        if network.left[node] == left and network.right[node] == right:
+            return 2 * np.int64(node)
+        slot = (slot + 1) & mask

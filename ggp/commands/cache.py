@@ -1,0 +1,55 @@
+"""The sub-command cache: what is kept on disk between runs."""
+
+from dataclasses import asdict
+
+import typer
+
+from ggp.cache import FOLDER_VARIABLE, default_cache
+from ggp.commands.arguments import JsonOption
+from ggp.commands.library import print_json
+
+_MEBIBYTE = 1 << 20
+
+
+def add_commands(app: typer.Typer) -> None:
+    """Adds the sub-command and its own sub-commands to the application."""
+    group = typer.Typer(help="Show or clear what is kept on disk between runs.", no_args_is_help=True)
+    group.command("show")(show_cache)
+    group.command("clear")(clear_cache)
+    app.add_typer(group, name="cache")
+
+
+def show_cache(as_json: JsonOption = False) -> None:
+    """Show where the cache is and how much of each kind it holds.
+
+    The environment sets its folder (GGP_CACHE; "off" for no cache) and its limit in bytes (GGP_CACHE_LIMIT), which is
+    for everything but the kernels.
+    """
+    cache = default_cache()
+    kinds = cache.usage()
+    if as_json:
+        folder = None if cache.folder is None else str(cache.folder)
+        usage = {kind: asdict(used) for kind, used in kinds.items()}
+        print_json({"folder": folder, "limit_bytes": cache.limit_bytes, "kinds": usage})
+        return
+    if cache.folder is None:
+        typer.echo(f"no cache ({FOLDER_VARIABLE} is off, or there is no home folder)")
+        return
+    typer.echo(f"{cache.folder}, at most {_size(cache.limit_bytes)} without the kernels")
+    for kind, used in kinds.items():
+        typer.echo(f"  {kind}: {_files(used.files)}, {_size(used.size_bytes)}")
+    if not kinds:
+        typer.echo("  empty")
+
+
+def clear_cache() -> None:
+    """Remove everything from the cache."""
+    typer.echo(f"removed {_files(default_cache().clear())}")
+
+
+def _files(number: int) -> str:
+    return f"{number} file{'' if number == 1 else 's'}"
+
+
+def _size(size_bytes: int) -> str:
+    return f"{size_bytes / _MEBIBYTE:,.1f} MiB"

@@ -1,0 +1,108 @@
+"""Clauses → all that each relation may ever hold for: the rules without their dynamic negations, as facts."""
+
+from collections.abc import Iterable
+from math import prod
+
+from ggp.grounding.extents import Extents
+from ggp.grounding.aspif import parse_names
+from ggp.grounding.gringo import Budget, run_gringo
+from ggp.grounding.preparation import Prepared
+from ggp.grounding.translation import Translation
+from ggp.program import DISTINCT, Clause, Literal, Relation
+from ggp.terms import Term, variables
+
+PART_PREFIX = "PART"
+_MUCH = 20_000.0  # joins of fewer rows are left as they are
+
+
+def find_extents(prepared: Prepared, translation: Translation, budget: Budget) -> Extents:
+    """The extents of all relations that clauses read."""
+    clauses = [_positive(clause, prepared) for clause in prepared.clauses]
+    eliminator = _Eliminator(prepared)
+    clauses = [part for clause in clauses for part in eliminator.split(clause)]
+    shown = dict.fromkeys(literal.relation for clause in prepared.clauses for literal in clause.body)
+    shown.pop(DISTINCT, None)
+    text = translation.reached_text(clauses, prepared.tables, shown)
+    return Extents(translation, parse_names(run_gringo(text, budget)))
+
+
+def _positive(clause: Clause, prepared: Prepared) -> Clause:
+    """Without the conditions that something dynamic does not hold."""
+    body = [
+        lit for lit in clause.body if lit.positive or lit.relation == DISTINCT or prepared.is_static(lit.relation)
+    ]
+    return Clause(clause.head, tuple(body), clause.offset)
+
+
+class _Eliminator:
+    """Splits bodies that would give many rows, variable by variable, by the sizes of domains."""
+
+    def __init__(self, prepared: Prepared) -> None:
+        self._prepared = prepared
+        self._parts = 0
+
+    def split(self, clause: Clause) -> list[Clause]:
+        """Clauses that give the same for the head."""
+        found: list[Clause] = []
+        body = list(clause.body)
+        sizes = self._domain_sizes(clause)
+        while self._size(body, sizes) > _MUCH:
+            wanted = set(variables(clause.head))
+            names = dict.fromkeys(name for literal in body for name in variables(literal.atom) if name not in wanted)
+            buckets = [(self._size(bucket := _bucket(body, name), sizes), len(bucket), name) for name in names]
+            buckets = [row for row in buckets if row[1] < len(body)]
+            if not buckets:
+                break
+            size, _, name = min(buckets)
+            if size >= self._size(body, sizes):
+                break
+            bucket = _bucket(body, name)
+            rest = [literal for literal in body if literal not in bucket]
+            outside = wanted.union(*(variables(literal.atom) for literal in rest))
+            kept = [v for v in dict.fromkeys(v for lit in bucket for v in variables(lit.atom)) if v in outside]
+            bound = {v for lit in bucket if lit.positive and lit.relation != DISTINCT for v in variables(lit.atom)}
+            if not bound.issuperset(v for lit in bucket for v in variables(lit.atom)):
+                break
+            self._parts += 1
+            head: Term = (f"{PART_PREFIX}{self._parts}", *kept) if kept else f"{PART_PREFIX}{self._parts}"
+            found.append(Clause(head, tuple(bucket), clause.offset))
+            body = [*rest, Literal(head, positive=True)]
+        return [*found, Clause(clause.head, tuple(body), clause.offset)]
+
+    def _domain_sizes(self, clause: Clause) -> dict[str, int]:
+        """For each variable, the number of values that the smallest of its positions has."""
+        sizes: dict[str, int] = {}
+        domains = self._prepared.domains
+        for literal in clause.body:
+            if not literal.positive or literal.relation == DISTINCT:
+                continue
+            for index, argument in enumerate(literal.arguments):
+                if isinstance(argument, str):
+                    found = [(argument, len(domains.of(literal.relation, index)))]
+                else:
+                    inside = domains.inside(literal.relation, index, (str(argument[0]), len(argument) - 1))
+                    found = [(str(p), len(v)) for p, v in zip(argument[1:], inside, strict=True) if isinstance(p, str)]
+                for name, size in found:
+                    if name.startswith("?"):
+                        sizes[name] = min(sizes.get(name, size), max(1, size))
+        return sizes
+
+    def _size(self, body: Iterable[Literal], sizes: dict[str, int]) -> float:
+        """About how many rows a join has."""
+        known: set[str] = set()
+        rows = 1.0
+        tables = self._prepared.tables
+        conditions = [lit for lit in body if lit.positive and lit.relation != DISTINCT]
+        for literal in sorted(conditions, key=lambda lit: len(tables.get(lit.relation, ())) or 1 << 30):
+            names = variables(literal.atom)
+            new = prod(sizes.get(name, 1) for name in names if name not in known)
+            if literal.relation in tables:
+                old = prod(sizes.get(name, 1) for name in names if name in known)
+                new = min(new, max(1, len(tables[literal.relation]) // max(1, old)))
+            rows *= new
+            known.update(names)
+        return rows
+
+
+def _bucket(body: list[Literal], name: str) -> list[Literal]:
+    return [literal for literal in body if name in variables(literal.atom)]

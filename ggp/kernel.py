@@ -1,0 +1,329 @@
+"""The one door to numba and LLVM: compiled Python functions, 512-bit words, and machine code made at run time.
+
+A word is 8 × uint64, one bit for each of 512 lanes; words stand in rows of a C-contiguous array of shape (S, 8).
+Kernels are kept on disk in a folder that is named after our sources and the bounds-check flag: numba notices neither an
+edit in another file nor that flag.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ParamSpec, TypeAlias, TypeVar
+
+import llvmlite.binding as llvm
+import numba
+import numpy as np
+from llvmlite import ir
+from numba.core import cgutils, types
+from numba.extending import intrinsic
+from numpy.typing import NDArray
+
+from ggp.cache import kernel_folder
+
+Int: TypeAlias = int | np.integer[Any]
+Words: TypeAlias = NDArray[np.uint64]  # (rows, 8)
+
+LANES = 512
+WORD = LANES // 64  # uint64 in a word
+
+numba.config.CACHE_DIR = str(kernel_folder())
+
+BOUNDS_CHECKED = bool(numba.config.BOUNDSCHECK)
+
+Parameters = ParamSpec("Parameters")
+Result = TypeVar("Result")
+
+
+def kernel(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
+    """The function as machine code that runs without Python's lock."""
+    compiled: Callable[Parameters, Result] = numba.njit(cache=True, nogil=True, error_model="numpy")(function)
+    return compiled
+
+
+def inner(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
+    """A part of a kernel, put in the place of its call: passing tuples of arrays costs more than many such parts do."""
+    compiled: Callable[Parameters, Result] = numba.njit(cache=True, nogil=True, error_model="numpy", forceinline=True)(
+        function
+    )
+    return compiled
+
+
+_VECTOR = ir.VectorType(ir.IntType(64), WORD)
+
+
+def _row(context: Any, builder: Any, array: Any, array_type: Any, index: Any) -> Any:
+    """A pointer to the word in a row of the array."""
+    data = context.make_array(array_type)(context, builder, array).data
+    first = builder.gep(data, [builder.mul(index, ir.Constant(ir.IntType(64), WORD))])
+    return builder.bitcast(first, _VECTOR.as_pointer())
+
+
+def _load(builder: Any, pointer: Any) -> Any:
+    return builder.load(pointer, align=8)
+
+
+def _literal(context: Any, builder: Any, array: Any, array_type: Any, literal: Any) -> Any:
+    """The word of a literal: 2 · row, + 1 for its complement."""
+    one = ir.Constant(ir.IntType(64), 1)
+    word = _load(builder, _row(context, builder, array, array_type, builder.lshr(literal, one)))
+    mask = builder.neg(builder.and_(literal, one))
+    lanes = builder.insert_element(ir.Constant(_VECTOR, ir.Undefined), mask, ir.Constant(ir.IntType(32), 0))
+    zeros = ir.Constant(ir.VectorType(ir.IntType(32), WORD), None)
+    return builder.xor(word, builder.shuffle_vector(lanes, ir.Constant(_VECTOR, ir.Undefined), zeros))
+
+
+def _gate(operation: str) -> Any:
+    def declare(typing_context: Any, words: Any, left: Any, right: Any, out: Any) -> Any:
+        del typing_context, left, right, out
+
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            array, first, second, row = arguments
+            values = [_literal(context, builder, array, signature.args[0], literal) for literal in (first, second)]
+            result = getattr(builder, operation)(*values)
+            builder.store(result, _row(context, builder, array, signature.args[0], row), align=8)
+            return context.get_dummy_value()
+
+        return types.void(words, types.int64, types.int64, types.int64), generate
+
+    return declare
+
+
+def _blend(typing_context: Any, words: Any, row: Any, other: Any, mask: Any) -> Any:
+    del typing_context, row, other, mask
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        array, *rows = arguments
+        target, other, mask = (_row(context, builder, array, signature.args[0], index) for index in rows)
+        kept, taken, lanes = (_load(builder, pointer) for pointer in (target, other, mask))
+        mixed = builder.xor(kept, builder.and_(builder.xor(kept, taken), lanes))
+        builder.store(mixed, target, align=8)
+        return context.get_dummy_value()
+
+    return types.void(words, types.int64, types.int64, types.int64), generate
+
+
+def _fill_random(typing_context: Any, words: Any, row: Any, count: Any, state: Any) -> Any:
+    del typing_context, row, count
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        array, row, count, numbers = arguments
+        places = [
+            _row(context, builder, numbers, signature.args[3], ir.Constant(ir.IntType(64), at)) for at in range(4)
+        ]
+        state = [cgutils.alloca_once_value(builder, _load(builder, place)) for place in places]
+        with cgutils.for_range(builder, count) as loop:
+            s0, s1, s2, s3 = (builder.load(part) for part in state)
+            target = _row(context, builder, array, signature.args[0], builder.add(row, loop.index))
+            builder.store(builder.add(s0, s3), target, align=8)
+            shifted = builder.shl(s1, ir.Constant(_VECTOR, [17] * WORD))
+            s2, s3 = builder.xor(s2, s0), builder.xor(s3, s1)
+            s1, s0 = builder.xor(s1, s2), builder.xor(s0, s3)
+            s2 = builder.xor(s2, shifted)
+            high = builder.shl(s3, ir.Constant(_VECTOR, [45] * WORD))
+            s3 = builder.or_(high, builder.lshr(s3, ir.Constant(_VECTOR, [19] * WORD)))
+            for part, value in zip(state, (s0, s1, s2, s3), strict=True):
+                builder.store(value, part)
+        for part, place in zip(state, places, strict=True):
+            builder.store(builder.load(part), place, align=8)
+        return context.get_dummy_value()
+
+    return types.void(words, types.int64, types.int64, state), generate
+
+
+def _any_lane(typing_context: Any, words: Any, row: Any) -> Any:
+    del typing_context, row
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        word = _load(builder, _row(context, builder, arguments[0], signature.args[0], arguments[1]))
+        reduced = _call_intrinsic(builder, "llvm.vector.reduce.or.v8i64", ir.IntType(64), [word])
+        return builder.icmp_unsigned("!=", reduced, ir.Constant(ir.IntType(64), 0))
+
+    return types.boolean(words, types.int64), generate
+
+
+def _call_intrinsic(builder: Any, name: str, result: Any, arguments: list[Any]) -> Any:
+    kind = ir.FunctionType(result, [argument.type for argument in arguments])
+    return builder.call(cgutils.get_or_insert_function(builder.module, kind, name), arguments)
+
+
+def _count_both(typing_context: Any, words: Any, row: Any, other: Any) -> Any:
+    del typing_context, row, other
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        array, *rows = arguments
+        data = context.make_array(signature.args[0])(context, builder, array).data
+        total = ir.Constant(ir.IntType(64), 0)
+        size = ir.Constant(ir.IntType(64), WORD)
+        for column in range(WORD):
+            at = [
+                builder.gep(data, [builder.add(builder.mul(row, size), ir.Constant(ir.IntType(64), column))])
+                for row in rows
+            ]
+            total = builder.add(total, builder.ctpop(builder.and_(*(builder.load(place) for place in at))))
+        return total
+
+    return types.int64(words, types.int64, types.int64), generate
+
+
+def plain_any(words: Words, row: Int) -> bool:
+    """Whether any lane has the row."""
+    found = np.uint64(0)
+    for column in range(WORD):
+        found |= words[row, column]
+    return found != 0
+
+
+def plain_count(words: Words, row: Int, other: Int) -> int:
+    """In how many lanes both rows hold."""
+    total = 0
+    for column in range(WORD):
+        value = words[row, column] & words[other, column]
+        while value:
+            value &= value - np.uint64(1)
+            total += 1
+    return total
+
+
+def plain_and(words: Words, left: Int, right: Int, out: Int) -> None:
+    """Row `out` becomes left AND right; literals are 2 · row, + 1 for the complement."""
+    for column in range(WORD):
+        first = words[left >> 1, column] ^ (np.uint64(0) - np.uint64(left & 1))
+        second = words[right >> 1, column] ^ (np.uint64(0) - np.uint64(right & 1))
+        words[out, column] = first & second
+
+
+def plain_xor(words: Words, left: Int, right: Int, out: Int) -> None:
+    """Row `out` becomes left XOR right."""
+    for column in range(WORD):
+        first = words[left >> 1, column] ^ (np.uint64(0) - np.uint64(left & 1))
+        second = words[right >> 1, column] ^ (np.uint64(0) - np.uint64(right & 1))
+        words[out, column] = first ^ second
+
+
+def plain_blend(words: Words, row: Int, other: Int, mask: Int) -> None:
+    """Row `row` takes the lanes of row `other` where row `mask` has them."""
+    for column in range(WORD):
+        kept = words[row, column]
+        words[row, column] = kept ^ ((kept ^ words[other, column]) & words[mask, column])
+
+
+def plain_random(words: Words, row: Int, count: Int, state: Words) -> None:
+    """Fill `count` rows from `row` on with random bits: eight streams of xoshiro256+ (Blackman, Vigna 2018).
+
+    state: (4, 8), none of the columns all 0; changed in place.
+    """
+    for target in range(row, row + count):
+        for column in range(WORD):
+            words[target, column] = state[0, column] + state[3, column]
+            shifted = state[1, column] << np.uint64(17)
+            state[2, column] ^= state[0, column]
+            state[3, column] ^= state[1, column]
+            state[1, column] ^= state[2, column]
+            state[0, column] ^= state[3, column]
+            state[2, column] ^= shifted
+            last = state[3, column]
+            state[3, column] = (last << np.uint64(45)) | (last >> np.uint64(19))
+
+
+# The plain functions check their indices where numba is told to; the intrinsics never do.
+gate_and: Callable[[Words, Int, Int, Int], None] = kernel(plain_and) if BOUNDS_CHECKED else intrinsic(_gate("and_"))
+gate_xor: Callable[[Words, Int, Int, Int], None] = kernel(plain_xor) if BOUNDS_CHECKED else intrinsic(_gate("xor"))
+blend: Callable[[Words, Int, Int, Int], None] = kernel(plain_blend) if BOUNDS_CHECKED else intrinsic(_blend)
+any_lane: Callable[[Words, Int], bool] = kernel(plain_any) if BOUNDS_CHECKED else intrinsic(_any_lane)
+count_both: Callable[[Words, Int, Int], int] = kernel(plain_count) if BOUNDS_CHECKED else intrinsic(_count_both)
+fill_random: Callable[[Words, Int, Int, Words], None] = (
+    kernel(plain_random) if BOUNDS_CHECKED else intrinsic(_fill_random)
+)
+
+
+@intrinsic
+def _call(typing_context: Any, address: Any, first: Any, second: Any, third: Any) -> Any:
+    del typing_context, address, first, second, third
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        del signature
+        pointer = cgutils.voidptr_t
+        target = ir.FunctionType(ir.VoidType(), [pointer] * 3).as_pointer()
+        function = builder.inttoptr(arguments[0], target)
+        builder.call(function, [builder.inttoptr(argument, pointer) for argument in arguments[1:]])
+        return context.get_dummy_value()
+
+    return types.void(*[types.int64] * 4), generate
+
+
+def _lowest(typing_context: Any, value: Any) -> Any:
+    del typing_context, value
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        del context, signature
+        return builder.cttz(arguments[0], ir.Constant(ir.IntType(1), 1))
+
+    return types.int64(types.uint64), generate
+
+
+lowest: Callable[[np.uint64], int] = intrinsic(_lowest)  # the index of the lowest bit set; not for 0
+
+
+@inner
+def call(address: Int, words: Words, current: Int, following: Int, bytes_at_once: Int) -> None:
+    """Run machine code on all lanes of the words; `current` and `following` are the first rows of the two states."""
+    base = words.ctypes.data
+    for shift in range(0, WORD * 8, bytes_at_once):
+        _call(address, base + current * WORD * 8 + shift, base + following * WORD * 8 + shift, base + shift)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MachineCode:
+    """Functions that were loaded from an object file; they live as long as this does."""
+
+    addresses: dict[str, int]
+    _engine: Any
+
+
+def vector_bits() -> int:
+    """The width of the vectors that this machine computes with: 512, 256 or 128."""
+    features = llvm.get_host_cpu_features()
+    if features.get("avx512f"):
+        return 512
+    return 256 if features.get("avx2") else 128
+
+
+def machine_name() -> str:
+    """What machine code depends on, as one line: the processor and its features."""
+    return f"{llvm.get_host_cpu_name()} {llvm.get_host_cpu_features().flatten()} {llvm.llvm_version_info}"
+
+
+def compile_object(text: str) -> bytes:
+    """An object file for this machine from LLVM's language; Python's lock is free while LLVM works."""
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    module = llvm.parse_assembly(text)
+    emitted: bytes = _target().emit_object(module)
+    return emitted
+
+
+def load_object(data: bytes, names: tuple[str, ...]) -> MachineCode:
+    """The functions of an object file by name."""
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _target())
+    engine.add_object_file(llvm.ObjectFileRef.from_data(data))
+    engine.finalize_object()
+    return MachineCode({name: engine.get_function_address(name) for name in names}, engine)
+
+
+def _target() -> Any:
+    return llvm.Target.from_default_triple().create_target_machine(
+        cpu=llvm.get_host_cpu_name(),
+        features=llvm.get_host_cpu_features().flatten(),
+        opt=1,
+        reloc="pic",
+        codemodel="jitdefault",
+        jit=True,
+    )
+
+
+def aligned_words(count: int) -> NDArray[np.uint64]:
+    """Zeros of shape (count, 8) that start at a multiple of 64 bytes."""
+    raw = np.zeros(count * WORD + WORD, dtype=np.uint64)
+    skip = (-raw.ctypes.data // 8) % WORD
+    return raw[skip : skip + count * WORD].reshape(count, WORD)

@@ -1,0 +1,183 @@
+"""Random playouts in 512 lanes: steps until a lane's match ends, its goals, and the next match in the same lane."""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ggp.circuit.network import Ids
+from ggp.kernel import LANES, WORD, Int, any_lane, blend, call, count_both, fill_random, gate_and, inner, kernel, lowest
+from ggp.simulation.running import Code, Words, run_program
+
+# numbers that the loop keeps, as indices of Lanes.counters
+STEP, QUOTA, STEPS, PLAYOUTS, CAPPED, STUCK, DUE = range(7)
+FIRST_GOAL = 7
+
+# rows of the loop's own, counted from Plan.lanes
+ONES, PENDING, TAKEN, FIRST_BIRTH = range(4)
+BIRTH_BITS = 24  # of the step at which a lane's playout began; a playout may be as long as half of this
+
+
+class Plan(NamedTuple):
+    """What does not change while playouts run."""
+
+    code: Code  # programs q = 0 … Q - 1 of the steps in turn, then the late goals if any
+    turns: int  # Q, a multiple of the phases and even
+    phases: int
+    start_phase: int
+    facts: int
+    goals: int
+    waiting: int  # a row; over, ended, stuck and the goals follow it
+    lanes: int  # the first row of the loop's own
+    first_random: int
+    random: Ids  # (Q,) random words of each program
+    late: bool
+    goal_facts: Ids  # facts that late goals read
+    addresses: NDArray[np.int64]  # (Q + 1,) machine code for each program, 0 for none; may be filled in at any time
+    bytes_at_once: int  # of each word that machine code works on
+    cap: int  # steps after which a playout is given up
+    birth_bits: int  # enough to tell ages up to the cap
+
+
+class Lanes(NamedTuple):
+    """What changes: one block of 512 lanes with its own stream of random numbers."""
+
+    words: Words
+    random: Words  # (4, 8)
+    counters: NDArray[np.int64]  # see above; then for each goal value how often it was the outcome
+
+
+@kernel
+def play(plan: Plan, lanes: Lanes, steps: Int) -> bool:
+    """Play so many steps in all lanes that have work; whether any is left."""
+    words, counters = lanes.words, lanes.counters
+    waiting, over, ended, stuck = plan.waiting, plan.waiting + 1, plan.waiting + 2, plan.waiting + 3
+    ones = plan.lanes + ONES
+    working = LANES - count_both(words, waiting, ones)
+    for _ in range(steps):
+        turn = counters[STEP] % plan.turns
+        current = 1 + plan.facts * (turn & 1)
+        if working < LANES and turn % plan.phases == plan.start_phase:
+            working += _refill(plan, lanes, current)
+        if working == 0:
+            if counters[QUOTA] == 0:
+                _settle(plan, lanes)
+                return False
+            counters[STEP] += 1
+            continue
+        fill_random(words, plan.first_random, plan.random[turn], lanes.random)
+        following = 1 + plan.facts - plan.facts * (turn & 1)
+        _run(plan, words, turn, current, following)
+        counters[STEP] += 1
+        counters[STEPS] += working
+        if any_lane(words, stuck):
+            halted = count_both(words, stuck, ones)
+            counters[STUCK] += halted
+            counters[STEPS] -= halted
+            working -= halted
+        if any_lane(words, ended):
+            finished = count_both(words, ended, ones)
+            counters[PLAYOUTS] += finished
+            working -= finished
+            _collect(plan, lanes, following)
+        gate_and(words, 2 * over, 1, waiting)
+        if counters[STEP] >= counters[DUE]:
+            working -= _give_up(plan, lanes)
+    return True
+
+
+@inner
+def _run(plan: Plan, words: Words, program: Int, current: Int, following: Int) -> None:
+    address = plan.addresses[program]
+    if address:
+        call(address, words, current, following, plan.bytes_at_once)
+    else:
+        run_program(words, plan.code, program)
+
+
+@inner
+def _collect(plan: Plan, lanes: Lanes, following: Int) -> None:
+    """Add up the goals of the lanes that ended, or put their states aside until it is worth evaluating them."""
+    words = lanes.words
+    ended, pending = plan.waiting + 2, plan.lanes + PENDING
+    if not plan.late:
+        for goal in range(plan.goals):
+            lanes.counters[FIRST_GOAL + goal] += count_both(words, plan.waiting + 4 + goal, ended)
+        return
+    if count_both(words, ended, pending):
+        _settle(plan, lanes)
+    first = 1 + 2 * plan.facts
+    for fact in plan.goal_facts:
+        blend(words, first + fact, following + fact, ended)
+    gate_and(words, 2 * pending + 1, 2 * ended + 1, pending)
+    gate_and(words, 2 * pending + 1, 1, pending)
+
+
+@inner
+def _settle(plan: Plan, lanes: Lanes) -> None:
+    """Evaluate the goals of all states that were put aside."""
+    words, pending = lanes.words, plan.lanes + PENDING
+    if any_lane(words, pending):
+        _run(plan, words, plan.turns, 1, 1 + plan.facts)
+        for goal in range(plan.goals):
+            lanes.counters[FIRST_GOAL + goal] += count_both(words, plan.waiting + 4 + goal, pending)
+        gate_and(words, 0, 0, pending)
+
+
+@inner
+def _refill(plan: Plan, lanes: Lanes, current: Int) -> Int:
+    """Start new playouts in waiting lanes, as many as the quota allows; how many."""
+    words, counters = lanes.words, lanes.counters
+    waiting, taken, ones = plan.waiting, plan.lanes + TAKEN, plan.lanes + ONES
+    free = min(count_both(words, waiting, ones), counters[QUOTA])
+    if free == 0:
+        return 0
+    gate_and(words, 2 * waiting, 1, taken)
+    if free == counters[QUOTA]:
+        _keep_lowest(words, taken, free)
+    counters[QUOTA] -= free
+    gate_and(words, 2 * waiting, 2 * taken + 1, waiting)
+    for fact in range(plan.facts):
+        blend(words, current + fact, 1 + 3 * plan.facts + fact, taken)
+    for bit in range(plan.birth_bits):
+        blend(words, plan.lanes + FIRST_BIRTH + bit, ones if (counters[STEP] >> bit) & 1 else 0, taken)
+    return free
+
+
+@inner
+def _keep_lowest(words: Words, row: Int, count: Int) -> None:
+    for column in range(WORD):
+        kept = np.uint64(0)
+        left = words[row, column]
+        while left and count:
+            bit = np.uint64(1) << np.uint64(lowest(left))
+            kept |= bit
+            left ^= bit
+            count -= 1
+        words[row, column] = kept
+
+
+@inner
+def _give_up(plan: Plan, lanes: Lanes) -> Int:
+    """End playouts that have lasted for the cap, and find the step at which to look again; how many ended."""
+    words, counters = lanes.words, lanes.counters
+    due = counters[STEP] + plan.cap
+    ended = 0
+    for column in range(WORD):
+        active = ~words[plan.waiting, column]
+        while active:
+            lane = np.uint64(lowest(active))
+            active &= active - np.uint64(1)
+            birth = np.int64(0)
+            for bit in range(plan.birth_bits):
+                word = words[plan.lanes + FIRST_BIRTH + bit, column]
+                birth |= np.int64((word >> lane) & np.uint64(1)) << bit
+            age = (counters[STEP] - birth) & ((1 << plan.birth_bits) - 1)
+            if age >= plan.cap:
+                words[plan.waiting, column] |= np.uint64(1) << lane
+                ended += 1
+            else:
+                due = min(due, counters[STEP] + plan.cap - age)
+    counters[CAPPED] += ended
+    counters[DUE] = due
+    return ended

@@ -1,0 +1,189 @@
+"""Circuit → step programs: state and random words → the next state, with a random legal move of each role done.
+
+One program for each phase of the game: facts whose value is the same in all matches at the same step, as whose turn it
+is, are constants there, and much of the circuit folds away. The rows of the words are those of `Layout`.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ggp.circuit.assembly import Assembly, Literals
+from ggp.circuit.choice import choose_move, random_bits
+from ggp.circuit.circuit import Circuit
+from ggp.circuit.network import Ids, both, either
+from ggp.circuit.schedule import Program, make_program
+
+LOOP_ROWS = 32
+GOALS_AT_ONCE = 3  # gates per fact that goals may take in each step before they are left for later
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """Which rows hold what; row 0 is false."""
+
+    facts: int  # the state at rows 1 .. F, the following one at F + 1 .. 2 F (in every other step the other way round)
+    goals: int  # goal values of all roles
+    random: int  # random words of a step, at most
+
+    @property
+    def current(self) -> int:
+        return 1
+
+    @property
+    def following(self) -> int:
+        return 1 + self.facts
+
+    @property
+    def finished(self) -> int:
+        """States of lanes that ended, until their goals are evaluated."""
+        return 1 + 2 * self.facts
+
+    @property
+    def start(self) -> int:
+        """The states in which playouts start."""
+        return 1 + 3 * self.facts
+
+    @property
+    def waiting(self) -> int:
+        """Lanes whose playout is over, before the step; then three rows that the step writes."""
+        return 1 + 4 * self.facts
+
+    @property
+    def over(self) -> int:
+        """Lanes that wait after the step."""
+        return self.waiting + 1
+
+    @property
+    def ended(self) -> int:
+        """Lanes whose playout this step brought to its end."""
+        return self.waiting + 2
+
+    @property
+    def stuck(self) -> int:
+        """Lanes that could not take the step: a role had no legal move."""
+        return self.waiting + 3
+
+    @property
+    def first_goal(self) -> int:
+        return self.waiting + 4
+
+    @property
+    def lanes(self) -> int:
+        """Rows of the playout loop's own."""
+        return self.first_goal + self.goals
+
+    @property
+    def first_random(self) -> int:
+        return self.lanes + LOOP_ROWS
+
+    @property
+    def first_free(self) -> int:
+        return self.first_random + self.random
+
+    def swapped(self, rows: int) -> Ids:
+        """(rows,) where each row goes when the two states change places."""
+        row_of = np.arange(rows, dtype=np.int32)
+        row_of[1 : 1 + self.facts] += self.facts
+        row_of[1 + self.facts : 1 + 2 * self.facts] -= self.facts
+        return row_of
+
+
+@dataclass(frozen=True, slots=True)
+class Steps:
+    """All that a playout runs."""
+
+    layout: Layout
+    phases: tuple[Program, ...]  # state → following state, what became of the lanes and, if not late, goals
+    late_goals: Program | None  # finished states → goals
+    goal_facts: Ids  # the facts that late goals read
+
+    @property
+    def rows(self) -> int:
+        programs = (*self.phases, self.late_goals) if self.late_goals is not None else self.phases
+        return max(self.layout.first_free, *(program.rows for program in programs))
+
+
+def make_steps(circuit: Circuit, phases: NDArray[np.int8]) -> Steps:
+    """phases: (P, F) the constant that a fact is in each phase, or -1."""
+    needed = sum(random_bits(count) for count in circuit.moves)
+    layout = Layout(circuit.facts, len(circuit.goals), needed)
+    made = [_step(circuit, layout, known) for known in phases]
+    at_once = max(gates for _, _, _, gates in made) <= GOALS_AT_ONCE * circuit.facts
+    programs = tuple(
+        _schedule(assembly, layout, outputs if at_once else outputs[: -layout.goals or None])
+        for assembly, outputs, _, _ in made
+    )
+    late, facts = (None, np.zeros(0, np.int32)) if at_once else _late_goals(circuit, layout)
+    return Steps(layout, programs, late, facts)
+
+
+def _step(circuit: Circuit, layout: Layout, known: NDArray[np.int8]) -> tuple[Assembly, Literals, Literals, int]:
+    """The network of a phase, its outputs, and how many gates of it the goals add."""
+    assembly = Assembly(12 * len(circuit.left) + 400 * sum(circuit.moves) + 100_000)
+    facts = assembly.inputs(circuit.facts)
+    random = assembly.inputs(layout.random)
+    waiting = int(assembly.inputs(1)[0])
+    facts = np.where(known < 0, facts, known)
+    nothing = np.zeros(sum(circuit.moves), np.int64)
+    legal = assembly.copy(circuit, np.concatenate([facts, nothing]), circuit.legal)
+    done, anything = _choices(assembly, circuit.moves, legal, random)
+    following = assembly.copy(circuit, np.concatenate([facts, done]), circuit.next)
+    after = np.concatenate([following, nothing])
+    terminal = assembly.copy(circuit, after, np.array([circuit.terminal], np.int32))
+    network = assembly.network
+    stuck = both(network, anything ^ 1, waiting ^ 1)
+    ended = both(network, both(network, terminal[0], waiting ^ 1), stuck ^ 1)
+    over = either(network, waiting, either(network, stuck, ended))
+    before = assembly.size
+    goals = assembly.copy(circuit, after, circuit.goals)
+    outputs = np.concatenate([following, [over, ended, stuck], goals])
+    return assembly, outputs, random, assembly.size - before
+
+
+def _choices(
+    assembly: Assembly, moves: tuple[int, ...], legal: Literals, random: Literals
+) -> tuple[Literals, np.int64]:
+    """The literals of the moves that are done, and whether every role has one."""
+    done = np.zeros(len(legal), np.int64)
+    everyone, first, used = np.int64(1), 0, 0
+    for count in moves:
+        possible = first + np.flatnonzero(legal[first : first + count])
+        bits = random_bits(len(possible))
+        if len(possible) == 1:
+            done[possible], anything = 1, legal[possible[0]]
+        else:
+            done[possible], anything = choose_move(assembly.network, legal[possible], random[used : used + bits])
+        everyone = np.int64(both(assembly.network, everyone, anything))
+        used += bits
+        first += count
+    return done, everyone
+
+
+def _schedule(assembly: Assembly, layout: Layout, outputs: Literals) -> Program:
+    row_of_input = np.full(assembly.size, -1, np.int32)
+    row_of_input[1 : 1 + layout.facts] = layout.current + np.arange(layout.facts)
+    first = 1 + layout.facts
+    row_of_input[first : first + layout.random] = layout.first_random + np.arange(layout.random)
+    row_of_input[first + layout.random] = layout.waiting
+    rows = np.concatenate(
+        [layout.following + np.arange(layout.facts), layout.over + np.arange(3 + layout.goals)]
+    ).astype(np.int32)
+    return make_program(
+        assembly.left, assembly.right, assembly.loops, outputs.astype(np.int32), row_of_input, rows[: len(outputs)],
+        layout.first_free,
+    )  # fmt: skip
+
+
+def _late_goals(circuit: Circuit, layout: Layout) -> tuple[Program, Ids]:
+    """The goals of the finished states, and the facts that they read."""
+    row_of_input = np.full(len(circuit.left), -1, np.int32)
+    row_of_input[1 : 1 + layout.facts] = layout.finished + np.arange(layout.facts)
+    rows = (layout.first_goal + np.arange(layout.goals)).astype(np.int32)
+    program = make_program(
+        circuit.left, circuit.right, circuit.loops, circuit.goals, row_of_input, rows, layout.first_free
+    )
+    read = np.unique(np.concatenate([program.left >> 1, program.right >> 1, circuit.goals >> 1]))
+    facts = read - layout.finished
+    return program, facts[(facts >= 0) & (facts < layout.facts)].astype(np.int32)

@@ -1,0 +1,173 @@
+"""Program → LLVM's language: straight-line code on vectors as wide as the machine's."""
+
+from itertools import pairwise
+
+import numpy as np
+
+from ggp.circuit.network import Ids
+from ggp.circuit.schedule import Program
+
+CHUNK = 4000  # instructions of one function; LLVM's time grows faster than its functions
+_ROW_BYTES = 64
+
+
+class _Writer:
+    """One function's text; values by row, as (name, whether it is the complement)."""
+
+    def __init__(self, name: str, vector_bits: int, facts: int) -> None:
+        self._type = f"<{vector_bits // 64} x i64>"
+        self._align = vector_bits // 8
+        self._facts = facts
+        self._values: dict[int, tuple[str, bool]] = {}
+        self._count = 0
+        self.lines = [f"define void @{name}(ptr noalias %current, ptr noalias %following, ptr noalias %rest) {{"]
+
+    def forget(self) -> None:
+        self._values.clear()
+
+    def block(self, label: str) -> None:
+        self.lines += [f"br label %{label}", f"{label}:"]
+
+    def name(self) -> str:
+        self._count += 1
+        return f"%v{self._count}"
+
+    def pointer(self, row: int) -> str:
+        base, at = "%rest", row
+        if 1 <= row <= self._facts:
+            base, at = "%current", row - 1
+        elif self._facts < row <= 2 * self._facts:
+            base, at = "%following", row - 1 - self._facts
+        found = self.name()
+        self.lines.append(f"{found} = getelementptr i8, ptr {base}, i64 {at * _ROW_BYTES}")
+        return found
+
+    def read(self, literal: int) -> tuple[str, bool]:
+        """A value and whether the literal is its complement."""
+        row = literal >> 1
+        if row == 0:
+            return "zeroinitializer", bool(literal & 1)
+        if row not in self._values:
+            pointer, found = self.pointer(row), self.name()
+            self.lines.append(f"{found} = load {self._type}, ptr {pointer}, align {self._align}")
+            self._values[row] = found, False
+        name, inverted = self._values[row]
+        return name, inverted != bool(literal & 1)
+
+    def plain(self, literal: int) -> str:
+        name, inverted = self.read(literal)
+        return self._operation("xor", name, "splat (i64 -1)") if inverted else name
+
+    def _operation(self, operation: str, left: str, right: str) -> str:
+        found = self.name()
+        self.lines.append(f"{found} = {operation} {self._type} {left}, {right}")
+        return found
+
+    def gate(self, left: int, right: int, out: int) -> None:
+        (first, first_inverted), (second, second_inverted) = self.read(left), self.read(right)
+        if out < 0:
+            self._values[~out] = self._operation("xor", first, second), first_inverted != second_inverted
+        elif first_inverted and second_inverted:
+            self._values[out] = self._operation("or", first, second), True
+        else:
+            if first_inverted:
+                first = self._operation("xor", first, "splat (i64 -1)")
+            if second_inverted:
+                second = self._operation("xor", second, "splat (i64 -1)")
+            self._values[out] = self._operation("and", first, second), False
+
+    def store(self, row: int, value: str) -> None:
+        self.lines.append(f"store {self._type} {value}, ptr {self.pointer(row)}, align {self._align}")
+
+    def written(self, row: int) -> bool:
+        return row in self._values
+
+    def changed(self, pairs: list[tuple[str, str]]) -> str:
+        """An i1: whether any of the pairs differs in any lane."""
+        total = "zeroinitializer"
+        for old, new in pairs:
+            total = self._operation("or", total, self._operation("xor", old, new))
+        width = self._type.split()[0][1:]
+        found, bit = self.name(), self.name()
+        self.lines.append(f"{found} = call i64 @llvm.vector.reduce.or.v{width}i64({self._type} {total})")
+        self.lines.append(f"{bit} = icmp ne i64 {found}, 0")
+        return bit
+
+
+def write_function(name: str, program: Program, facts: int, vector_bits: int) -> str:
+    """The text of `void name(ptr current, ptr following, ptr rest)`, for the lanes of one vector.
+
+    The first two point to the rows of the two states, the third to row 0 of the words. Values that are needed beyond a
+    chunk of instructions go through their rows.
+    """
+    pieces = _pieces(program)
+    kept = _kept_rows(program, pieces)
+    functions, names = [], []
+    for number, (start, end, first, last) in enumerate(pieces):
+        names.append(f"{name}_{number}")
+        writer = _Writer(names[-1], vector_bits, facts)
+        _write_piece(writer, program, (start, end), program.feedback[first:last], kept[number])
+        functions.append("\n".join([*writer.lines, "ret void", "}"]))
+    calls = [f"call void @{piece}(ptr %current, ptr %following, ptr %rest)" for piece in names]
+    head = f"define void @{name}(ptr noalias %current, ptr noalias %following, ptr noalias %rest) {{"
+    return "\n".join([*functions, head, *calls, "ret void", "}"])
+
+
+def declarations(vector_bits: int) -> str:
+    """What the functions of `write_function` call."""
+    width = vector_bits // 64
+    return f"declare i64 @llvm.vector.reduce.or.v{width}i64(<{width} x i64>)\n"
+
+
+def _pieces(program: Program) -> list[tuple[int, int, int, int]]:
+    """Chunks of the segments: instructions from, to; feedback from, to. A loop is one chunk however long."""
+    found = []
+    for start, end, first, last in program.segments.tolist():
+        if first != last:
+            found.append((start, end, first, last))
+        else:
+            cuts = [*range(start, end, CHUNK), end]
+            found += [(one, two, 0, 0) for one, two in pairwise(cuts)]
+    return found
+
+
+def _kept_rows(program: Program, pieces: list[tuple[int, int, int, int]]) -> list[Ids]:
+    """The rows that each piece has to leave in memory: outputs, and what later pieces read."""
+    rows = np.where(program.out < 0, ~program.out, program.out)
+    read = np.zeros(program.rows, np.bool_)
+    read[program.outputs] = True
+    kept = []
+    for start, end, first, last in reversed(pieces):
+        own = np.unique(rows[start:end])
+        kept.append(own[read[own]].astype(np.int32))
+        read[own] = False
+        read[program.outputs] = True
+        read[program.left[start:end] >> 1] = True
+        read[program.right[start:end] >> 1] = True
+        read[program.feedback[first:last, 1] >> 1] = True
+    return kept[::-1]
+
+
+def _write_piece(writer: _Writer, program: Program, span: tuple[int, int], feedback: Ids, kept: Ids) -> None:
+    start, end = span
+    loops = feedback.tolist()
+    if loops:
+        for row, _ in loops:
+            writer.store(row, "zeroinitializer")
+        writer.block("again")
+    instructions = zip(
+        program.left[start:end].tolist(), program.right[start:end].tolist(), program.out[start:end].tolist(),
+        strict=True,
+    )  # fmt: skip
+    old = {row: writer.plain(2 * row) for row, _ in loops}
+    for left, right, out in instructions:
+        writer.gate(left, right, out)
+    new = [(row, writer.plain(literal)) for row, literal in loops]
+    for row in kept.tolist():
+        if writer.written(row):
+            writer.store(row, writer.plain(2 * row))
+    if loops:
+        for row, value in new:
+            writer.store(row, value)
+        again = writer.changed([(old[row], value) for row, value in new])
+        writer.lines += [f"br i1 {again}, label %again, label %done", "done:"]

@@ -1,0 +1,40 @@
+"""What grounding costs and gives: `python -m tests.grounding.measure RULESHEETS`, a line for each rulesheet."""
+
+import argparse
+from pathlib import Path
+
+from ggp.errors import GgpError
+from ggp.grounding import Budget, ground
+from ggp.program import make_program
+from ggp.reader import decode
+from ggp.rulesheet import parse_rulesheet
+
+
+def line(path: Path, budget: Budget) -> str:
+    """Seconds, rules and literals of one rulesheet."""
+    try:
+        program = make_program(parse_rulesheet(decode(path.read_bytes(), str(path)), str(path)))
+        rules = ground(program, budget)
+    except GgpError as error:
+        return f"{path.stem:28} {error}"
+    moves = sum(map(len, rules.moves))
+    rewritings = " ".join(f"{name} {times}" for name, times in rules.report.rewritings)
+    return (
+        f"{path.stem:28} {rules.report.seconds:7.2f} s {len(rules.heads):9,} rules {len(rules.literals):10,} literals "
+        f"{rules.atom_count:8,} atoms {len(rules.facts):6,} facts {moves:6,} moves; "
+        f"plain {rules.report.plain_rules or 0:9,}; {rewritings}"
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("rulesheets", type=Path, nargs="+")
+    parser.add_argument("--seconds", type=float, default=60.0)
+    arguments = parser.parse_args()
+    paths = [path for given in arguments.rulesheets for path in (sorted(given.glob("*.kif")) if given.is_dir() else [given])]
+    for path in paths:
+        print(line(path, Budget(seconds=arguments.seconds)), flush=True)
+
+
+if __name__ == "__main__":
+    main()
