@@ -41,7 +41,7 @@ def kernel(function: Callable[Parameters, Result]) -> Callable[Parameters, Resul
 
 def inner(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
     """A part of a kernel, put in the place of its call: passing tuples of arrays costs more than many such parts do."""
-    compiled: Callable[Parameters, Result] = numba.njit(cache=True, nogil=True, error_model="numpy", forceinline=True)(
+    compiled: Callable[Parameters, Result] = numba.njit(cache=True, nogil=True, error_model="numpy", inline="always")(
         function
     )
     return compiled

@@ -15,7 +15,7 @@ from ggp.circuit.network import Ids, Network, add_input, add_loop, both, check_c
 from ggp.circuit.sorting import sort_pairs
 from ggp.errors import GroundingError
 from ggp.grounding.rules import NEVER, GroundRules, Offsets
-from ggp.kernel import Int, kernel
+from ggp.kernel import Int, inner, kernel
 
 MAX_GATES = 30_000_000
 MAX_IMPLIED = 24  # conditions of a move that are looked at for what its legality implies
@@ -175,7 +175,7 @@ def _build_atoms(building: Building, index: RuleIndex, moves: Moves, atoms: Ids,
         building.literal_of[atom] = literal
 
 
-@kernel
+@inner
 def _move_of(index: RuleIndex, moves: Moves, rule: Int) -> Int:
     """The move that the rule's first positive `does` is about, or -1."""
     for at in range(index.first_literal[rule], index.first_literal[rule + 1]):
@@ -186,7 +186,7 @@ def _move_of(index: RuleIndex, moves: Moves, rule: Int) -> Int:
     return -1
 
 
-@kernel
+@inner
 def _body(building: Building, index: RuleIndex, rule: Int, apart: Int, stamps: Ids, stamp: Int) -> Int:
     """The AND of a rule's literals, but for one atom, and for what a stamp says to be implied by that."""
     first, last = index.first_literal[rule], index.first_literal[rule + 1]
@@ -217,7 +217,7 @@ def _body(building: Building, index: RuleIndex, rule: Int, apart: Int, stamps: I
     return result
 
 
-@kernel
+@inner
 def _disjunction(
     network: Network,
     moves: Moves,
@@ -253,7 +253,7 @@ def _disjunction(
     return result
 
 
-@kernel
+@inner
 def _any_move(network: Network, moves: Moves, first: Int, last: Int, scratch: NDArray[np.int64], marks: Ids) -> Int:
     """The OR over the marked moves of one role, or the complement of the OR over the others; clears the marks."""
     marked = 0

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ggp.circuit.network import Network, both, differ, either
-from ggp.kernel import Int, kernel
+from ggp.kernel import Int, inner, kernel
 
-PRECISION = 12
+PRECISION = 10
 
 Literals = NDArray[np.int64]
 
@@ -32,12 +32,13 @@ def choose_move(network: Network, legal: Literals, random: Literals) -> tuple[Li
     for level in range(levels + 1):
         first[level + 1] = first[level] + ((moves + (1 << level) - 1) >> level)
     counts = np.zeros((first[levels + 1], levels + 1), np.int64)
-    counts[:moves, 0] = legal
+    for move in range(moves):
+        counts[move, 0] = legal[move]
     for level in range(1, levels + 1):
         for at in range(first[level + 1] - first[level]):
             left, right = first[level - 1] + 2 * at, first[level - 1] + 2 * at + 1
             if right == first[level]:
-                counts[first[level] + at] = counts[left]
+                _copy(counts[left], counts[first[level] + at])
             else:
                 _add(network, counts[left], counts[right], counts[first[level] + at], level)
                 most = min(moves - (at << level), 1 << level)
@@ -56,17 +57,23 @@ def choose_move(network: Network, legal: Literals, random: Literals) -> tuple[Li
             node = first[level] + at
             left, right = first[level - 1] + 2 * at, first[level - 1] + 2 * at + 1
             if right == first[level]:
-                number[left] = number[node]
+                _copy(number[node], number[left])
                 active[left] = active[node]
                 continue
             below = _subtract(network, number[node], counts[left], number[right], level)
-            number[left] = number[node]
+            _copy(number[node], number[left])
             active[left] = both(network, active[node], below)
             active[right] = both(network, active[node], below ^ 1)
     return active[:moves], any_legal
 
 
-@kernel
+@inner
+def _copy(source: Literals, target: Literals) -> None:
+    for bit in range(source.shape[0]):
+        target[bit] = source[bit]
+
+
+@inner
 def _add(network: Network, a: Literals, b: Literals, total: Literals, bits: Int) -> None:
     """total = a + b; a and b have `bits` bits, lowest first."""
     carry = np.int64(0)
@@ -77,7 +84,7 @@ def _add(network: Network, a: Literals, b: Literals, total: Literals, bits: Int)
     total[bits] = carry
 
 
-@kernel
+@inner
 def _subtract(network: Network, a: Literals, b: Literals, difference: Literals, bits: Int) -> Int:
     """difference = a - b; whether a < b."""
     borrow = np.int64(0)
@@ -88,7 +95,7 @@ def _subtract(network: Network, a: Literals, b: Literals, difference: Literals, 
     return borrow
 
 
-@kernel
+@inner
 def _scale(network: Network, count: Literals, random: Literals, product: Literals) -> None:
     """product = count × 0.random, rounded down; random bits lowest first."""
     bits = count.shape[0]
@@ -103,4 +110,5 @@ def _scale(network: Network, count: Literals, random: Literals, product: Literal
             if bit:
                 total[bit - 1] = result
         total[bits - 1] = carry
-    product[:bits] = total[:bits]
+    for bit in range(bits):
+        product[bit] = total[bit]

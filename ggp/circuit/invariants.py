@@ -1,7 +1,8 @@
 """Facts whose value does not depend on the moves: constants, and those that come round with a fixed period.
 
-Found by simulation with a third value, unknown, for all moves; then proved by induction: if they have their values in
-one phase, and nothing else is known, they have those of the next phase after a step.
+Found by simulation with a third value, unknown, for facts and moves; then proved by induction: if they have their
+values in one phase, and nothing else is known, they have those of the next phase after a step. A move that is not legal
+is not done, and the only one that may be legal is.
 """
 
 import numpy as np
@@ -12,28 +13,38 @@ from ggp.circuit.network import INPUT, LOOP, Ids
 from ggp.kernel import kernel
 
 LONGEST_PERIOD = 8
+WATCHED_STEPS = 64
+MOST_WORK = 100_000_000  # nodes evaluated in one proof; one that takes more is given up
 UNKNOWN = 2
 
 Values = NDArray[np.int8]  # 0, 1 or UNKNOWN
 
 
 def find_phases(circuit: Circuit) -> NDArray[np.int8]:
-    """(P, F) the value that each fact has at all steps t with t mod P = phase, from the initial state on; -1: it varies.
+    """(P, F) the value of each fact at all steps t with t mod P = phase, from the initial state on; -1: it varies.
 
     P is the shortest period with which any fact comes round, 1 if none does.
     """
     state = circuit.initial.astype(np.int8)
     path = [state]
-    for _ in range(2 * LONGEST_PERIOD):
+    for _ in range(WATCHED_STEPS):
         state = _following(circuit, state)
         path.append(state)
     constant = _proved(circuit, np.array([_agreed(path)]))
     for period in range(2, LONGEST_PERIOD + 1):
         candidates = np.array([_agreed(path[phase::period]) for phase in range(period)])
+        if not _varies(candidates):
+            continue
         known = _proved(circuit, candidates)
-        if np.any((known != UNKNOWN) & (known != known[0])):
+        if _varies(known):
             return _marked(known)
     return _marked(constant)
+
+
+def _varies(known: Values) -> bool:
+    """Whether any fact has different values in different phases."""
+    in_all = np.all(known != UNKNOWN, axis=0)
+    return bool(np.any(in_all & np.any(known != known[0], axis=0)))
 
 
 def _marked(known: Values) -> NDArray[np.int8]:
@@ -51,7 +62,7 @@ def _agreed(states: list[Values]) -> Values:
 def _proved(circuit: Circuit, known: Values) -> Values:
     """The largest part of the candidates that keeps itself up."""
     known[:, np.any(known == UNKNOWN, axis=0)] = UNKNOWN
-    while True:
+    for _ in range(64 + MOST_WORK // (len(known) * len(circuit.left))):
         wrong = np.zeros(circuit.facts, np.bool_)
         for phase in range(len(known)):
             expected = known[(phase + 1) % len(known)]
@@ -59,13 +70,27 @@ def _proved(circuit: Circuit, known: Values) -> Values:
         if not wrong.any():
             return known
         known[:, wrong] = UNKNOWN
+    return np.full_like(known, UNKNOWN)
 
 
 def _following(circuit: Circuit, state: Values) -> Values:
     inputs = np.full(circuit.inputs, UNKNOWN, np.int8)
     inputs[: circuit.facts] = state
-    values = _evaluate(circuit.left, circuit.right, inputs)[circuit.next >> 1]
-    inverted = (circuit.next & 1).astype(np.bool_) & (values != UNKNOWN)
+    legal = _values(circuit, inputs, circuit.legal)
+    moves = np.where(legal == 0, 0, UNKNOWN).astype(np.int8)
+    first = 0
+    for count in circuit.moves:
+        possible = first + np.flatnonzero(moves[first : first + count])
+        if len(possible) == 1:
+            moves[possible] = 1
+        first += count
+    inputs[circuit.facts :] = moves
+    return _values(circuit, inputs, circuit.next)
+
+
+def _values(circuit: Circuit, inputs: Values, outputs: Ids) -> Values:
+    values = _evaluate(circuit.left, circuit.right, inputs)[outputs >> 1]
+    inverted = (outputs & 1).astype(np.bool_) & (values != UNKNOWN)
     return np.where(inverted, 1 - values, values).astype(np.int8)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ggp.errors import GroundingError
-from ggp.kernel import Int, kernel
+from ggp.kernel import Int, inner, kernel
 
 Ids = NDArray[np.int32]
 INPUT = -1  # left of an input; right is its number
@@ -54,7 +54,7 @@ def add_loop(network: Network, number: Int) -> Int:
     return _append(network, LOOP, number)
 
 
-@kernel
+@inner
 def _append(network: Network, left: Int, right: Int) -> Int:
     """The positive literal of a new node; a full network stays full and gives wrong nodes (see check_capacity)."""
     node = network.size[0]
@@ -97,7 +97,7 @@ def both(network: Network, a: Int, b: Int) -> Int:
             return _gate(network, min(a, b), max(a, b))
 
 
-@kernel
+@inner
 def either(network: Network, a: Int, b: Int) -> Int:
     """The literal of a OR b."""
     return both(network, a ^ 1, b ^ 1) ^ 1
@@ -111,14 +111,6 @@ def differ(network: Network, a: Int, b: Int) -> Int:
     if b == 0 or a == b:
         return (a if b == 0 else 0) ^ inverted
     return _gate(network, a, b) ^ inverted
-
-
-@kernel
-def choose(network: Network, condition: Int, then: Int, otherwise: Int) -> Int:
-    """The literal of `then` where the condition holds, else of `otherwise`."""
-    if then == otherwise:
-        return then
-    return either(network, both(network, condition, then), both(network, condition ^ 1, otherwise))
 
 
 @kernel

@@ -175,13 +175,14 @@ def _evaluation_order(nodes: Nodes, outputs: Ids, components: Ids) -> tuple[Ids,
             depends[stack[at]] = 0
         for at in range(first_member, joined):
             depends[nodes.loop_nodes[members[at]]] = 0
-        segments[used] = np.array([start, count - inside, 0, 0], np.int32)
-        segments[used + 1] = np.array([count - inside, count, first_member, joined], np.int32)
+        segments[used, 0], segments[used, 1] = start, count - inside
+        segments[used + 1, 0], segments[used + 1, 1] = count - inside, count
+        segments[used + 1, 2], segments[used + 1, 3] = first_member, joined
         used += 2
     start = count
     for literal in outputs:
         count = _cone(nodes, literal, emitted, order, count, stack)
-    segments[used] = np.array([start, count, 0, 0], np.int32)
+    segments[used, 0], segments[used, 1] = start, count
     return order[:count], segments, members[:joined]
 
 

@@ -44,12 +44,8 @@ def parse_aspif(data: bytes) -> Aspif:
 def parse_names(data: bytes) -> list[bytes]:
     """The names of all atoms in an output."""
     at = data.find(b"\n4 ")
-    found: list[bytes] = []
-    if at >= 0:
-        for line in data[at + 1 :].split(b"\n"):
-            if line.startswith(b"4 "):
-                found.append(line.split(b" ", 3)[2])
-    return found
+    lines = data[at + 1 :].split(b"\n") if at >= 0 else []
+    return [line.split(b" ", 3)[2] for line in lines if line.startswith(b"4 ")]
 
 
 @kernel

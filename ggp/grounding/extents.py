@@ -4,18 +4,14 @@ from collections import defaultdict
 from collections.abc import Iterable
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ggp.grounding.joins import Table, make_table
+from ggp.grounding.joins import Column, Table, make_table
 from ggp.grounding.translation import Translation
 from ggp.program import Literal, Relation
 from ggp.terms import Term, is_variable, variables
 
-Column = NDArray[np.int64]
-
 _DIGITS = b"0123456789"
 _SPACES = bytes(byte if byte in _DIGITS else 32 for byte in range(256))
-_KEYWORD_NUMBER = -1
 
 
 class Extents:
@@ -24,7 +20,9 @@ class Extents:
     def __init__(self, translation: Translation, names: Iterable[bytes]) -> None:
         self._translation = translation
         self._base = len(translation.constants)
-        self._ids: dict[tuple[int, ...], int] = {}  # function terms: the number of the function, the ids of its arguments
+        self._ids: dict[
+            tuple[int, ...], int
+        ] = {}  # function terms: the number of the function, the ids of its arguments
         self._rows: dict[Relation, Column] = {}
         self._functions = np.zeros(0, np.int64)  # of each function term: the number of its function
         self._arguments: dict[int, Column] = {}  # by the number of a function, for every function term a row
@@ -44,6 +42,11 @@ class Extents:
     def number(self, constant: Term) -> int:
         """The id of a constant."""
         return self._translation.constant_number(constant)
+
+    def terms(self, relation: Relation) -> tuple[tuple[Term, ...], ...]:
+        """All that a relation may hold for."""
+        rows = self._rows.get(relation)
+        return () if rows is None else tuple(tuple(map(self.term, row)) for row in rows.tolist())
 
     def term(self, number: int) -> Term:
         """The term with an id."""
@@ -137,8 +140,8 @@ class Extents:
                     parts = self._arguments[number][places]
                 waiting += [(parts[:, index], part) for index, part in enumerate(pattern[1:])]
         names = tuple(dict.fromkeys(name for pattern in patterns for name in variables(pattern)))
-        columns = [bound[name][kept] for name in names]
-        return make_table(names, columns, int(kept.sum()))
+        columns = np.array([bound[name][kept] for name in names], np.int64).reshape(len(names), int(kept.sum()))
+        return make_table(names, columns)
 
 
 def _renamed(term: Term, names: dict[str, str]) -> Term:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from ggp.errors import GroundingError
 from ggp.grounding.aspif import Aspif
+from ggp.grounding.pruning import needed_atoms
 from ggp.grounding.rules import NEVER, GroundRules, Ids, Report
 from ggp.grounding.translation import Translation
 from ggp.rulesheet import Rulesheet, name_and_arity
@@ -58,7 +59,7 @@ def number_rules(aspif: Aspif, translation: Translation, rulesheet: Rulesheet) -
         heads=numbers[numbering.heads],
         first_literal=numbering.first_literal,
         literals=2 * numbers[np.abs(numbering.literals)] + (numbering.literals < 0).astype(np.int32),
-        report=Report(0.0, None, ()),
+        report=Report(0.0, ()),
     )
 
 
@@ -136,6 +137,7 @@ class _Numbering:
         self.heads = np.concatenate((self.heads, np.array([head for head, _ in self._more], np.int64)))
         self.first_literal = np.concatenate((self.first_literal, self.first_literal[-1] + ends))
         self.literals = np.concatenate((self.literals, np.array(more, np.int32)))
+        self._prune(np.array(sorted({atom for atom in outputs if atom != NEVER}), np.int64))
         used = np.zeros(self._bound, np.bool_)
         for part in (self.heads, np.abs(self.literals), np.array([a for a in outputs if a != NEVER], np.int64)):
             used[part] = True
@@ -144,3 +146,12 @@ class _Numbering:
         numbers[self._inputs] = np.arange(len(self._inputs), dtype=np.int32)
         numbers[:-1][used] = len(self._inputs) + np.arange(int(used.sum()), dtype=np.int32)
         return numbers
+
+    def _prune(self, outputs: NDArray[np.int64]) -> None:
+        """Drops the rules that no output needs."""
+        needed = needed_atoms(self.heads, self.first_literal, self.literals, outputs, self._bound)
+        kept = needed[self.heads]
+        sizes = np.diff(self.first_literal)
+        self.literals = self.literals[np.repeat(kept, sizes)]
+        self.heads = self.heads[kept]
+        self.first_literal = np.concatenate((np.zeros(1, np.int64), np.cumsum(sizes[kept])))

@@ -8,6 +8,7 @@ from typing import NoReturn
 from ggp.dependencies import Dependencies, Tier, find_dependencies
 from ggp.domains import Domains, find_domains
 from ggp.errors import GroundingError
+from ggp.grounding.unification import unifier
 from ggp.program import DISTINCT, DOES, TRUE, Clause, Literal, Program, Relation
 from ggp.rulesheet import name_and_arity
 from ggp.terms import Term, is_variable, substitute, variables
@@ -66,7 +67,9 @@ def prepare(program: Program) -> Prepared:
 def loose_variables(clause: Clause) -> list[str]:
     """The variables of a clause that no condition gives a value."""
     known = {name for lit in clause.body if lit.positive and lit.relation != DISTINCT for name in variables(lit.atom)}
-    wanted = dict.fromkeys(name for term in (clause.head, *(lit.atom for lit in clause.body)) for name in variables(term))
+    wanted = dict.fromkeys(
+        name for term in (clause.head, *(lit.atom for lit in clause.body)) for name in variables(term)
+    )
     return [name for name in wanted if name not in known]
 
 
@@ -91,7 +94,7 @@ def _refuse(program: Program, dependencies: Dependencies) -> None:
         if relation in OUTPUTS and dependencies.tiers[relation] > OUTPUTS[relation]:
             on = "does" if dependencies.tiers[relation] == Tier.STEP else "true"
             _fail(program, clauses[0], f"'{relation[0]}' depends on '{on}'")
-        if relation in dependencies.negative_cycles:
+        if relation in dependencies.negative_cycles and dependencies.tiers[relation] == Tier.STATIC:
             _fail(program, clauses[0], f"'{relation[0]}' depends on its own negation")
 
 
@@ -104,7 +107,7 @@ def _solved(clause: Clause) -> Clause | None:
     while True:
         for literal in clause.body:
             if literal.relation == DISTINCT and not literal.positive:
-                bindings = _unifier(*literal.arguments)
+                bindings = unifier(*literal.arguments)
                 if bindings is None:
                     return None
                 rest = [Literal(substitute(lit.atom, bindings), lit.positive) for lit in clause.body if lit != literal]
@@ -112,31 +115,6 @@ def _solved(clause: Clause) -> Clause | None:
                 break
         else:
             return clause
-
-
-def _unifier(left: Term, right: Term) -> dict[str, Term] | None:
-    """What makes two terms equal."""
-    bindings: dict[str, Term] = {}
-    waiting = [(left, right)]
-    while waiting:
-        one, other = (_resolved(term, bindings) for term in waiting.pop())
-        if one == other:
-            continue
-        if not (isinstance(one, str) and one.startswith("?")):
-            one, other = other, one
-        if isinstance(one, str) and one.startswith("?"):
-            if one in variables(other):
-                return None
-            bindings = {name: substitute(term, {one: other}) for name, term in bindings.items()} | {one: other}
-        elif isinstance(one, str) or isinstance(other, str) or one[0] != other[0] or len(one) != len(other):
-            return None
-        else:
-            waiting += zip(one[1:], other[1:], strict=True)
-    return bindings
-
-
-def _resolved(term: Term, bindings: dict[str, Term]) -> Term:
-    return substitute(term, bindings) if bindings else term
 
 
 def _rigid(clauses: list[Clause], tables: dict[Relation, tuple[tuple[Term, ...], ...]]) -> dict[Relation, Relation]:
@@ -168,7 +146,9 @@ def _with_rigid(clauses: list[Clause], functions: dict[Relation, Relation]) -> l
         if literal.relation == TRUE:
             function = functions.get(name_and_arity(literal.arguments[0]))
             if function:
-                return Literal((function[0], *literal.arguments[0][1:]) if function[1] else function[0], literal.positive)
+                return Literal(
+                    (function[0], *literal.arguments[0][1:]) if function[1] else function[0], literal.positive
+                )
         return literal
 
     found = [replace(clause, body=tuple(map(replaced, clause.body))) for clause in clauses]

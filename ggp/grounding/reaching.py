@@ -1,37 +1,69 @@
 """Clauses → all that each relation may ever hold for: the rules without their dynamic negations, as facts."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 from math import prod
+from time import perf_counter
 
-from ggp.grounding.extents import Extents
 from ggp.grounding.aspif import parse_names
-from ggp.grounding.gringo import Budget, run_gringo
+from ggp.grounding.demand import with_demand
+from ggp.grounding.extents import Extents
+from ggp.grounding.gringo import Budget, OverBudgetError, run_gringo
 from ggp.grounding.preparation import Prepared
-from ggp.grounding.translation import Translation
+from ggp.grounding.translation import KEYWORDS, Translation
 from ggp.program import DISTINCT, Clause, Literal, Relation
 from ggp.terms import Term, variables
 
 PART_PREFIX = "PART"
+_QUICK = Budget(seconds=5.0, rules=250_000)  # beyond, only what is needed is looked for
 _MUCH = 20_000.0  # joins of fewer rows are left as they are
 
 
-def find_extents(prepared: Prepared, translation: Translation, budget: Budget) -> Extents:
-    """The extents of all relations that clauses read."""
-    clauses = [_positive(clause, prepared) for clause in prepared.clauses]
+def find_extents(prepared: Prepared, translation: Translation, budget: Budget) -> tuple[Prepared, Extents]:
+    """The extents of all relations that clauses read; and the clauses, which hold less where they need not hold."""
+    start = perf_counter()
+    quick = replace(budget, seconds=min(budget.seconds, _QUICK.seconds), rules=min(budget.rules, _QUICK.rules))
+    try:
+        return prepared, _reach(prepared, prepared.clauses, (), translation, quick)
+    except OverBudgetError:
+        if prepared.domains.can_nest:
+            raise
+        large = _Eliminator(prepared).large_relations()
+        guarded, asking, needed = with_demand(prepared.clauses, large, prepared.dependencies.component)
+        left = replace(budget, seconds=max(0.0, start + budget.seconds - perf_counter()))
+        extents = _reach(prepared, (*guarded, *asking), needed, translation, left)
+        tables = {**prepared.tables, **{relation: extents.terms(relation) for relation in needed}}
+        return replace(prepared, clauses=tuple(guarded), tables=tables), extents
+
+
+def _reach(
+    prepared: Prepared,
+    clauses: Iterable[Clause],
+    needed: tuple[Relation, ...],
+    translation: Translation,
+    budget: Budget,
+) -> Extents:
     eliminator = _Eliminator(prepared)
-    clauses = [part for clause in clauses for part in eliminator.split(clause)]
+    parts = [part for clause in clauses for part in eliminator.split(_positive(clause, prepared))]
     shown = dict.fromkeys(literal.relation for clause in prepared.clauses for literal in clause.body)
+    shown |= dict.fromkeys(needed)
     shown.pop(DISTINCT, None)
-    text = translation.reached_text(clauses, prepared.tables, shown)
+    text = translation.reached_text(parts, prepared.tables, shown)
     return Extents(translation, parse_names(run_gringo(text, budget)))
 
 
 def _positive(clause: Clause, prepared: Prepared) -> Clause:
     """Without the conditions that something dynamic does not hold."""
-    body = [
-        lit for lit in clause.body if lit.positive or lit.relation == DISTINCT or prepared.is_static(lit.relation)
-    ]
+    body = [lit for lit in clause.body if lit.positive or lit.relation == DISTINCT or prepared.is_static(lit.relation)]
     return Clause(clause.head, tuple(body), clause.offset)
+
+
+def largest_clause(prepared: Prepared) -> tuple[Clause, float]:
+    """The clause that may have the most ground rules, and about how many."""
+    eliminator = _Eliminator(prepared)
+    sizes = [eliminator.size(_positive(clause, prepared)) for clause in prepared.clauses]
+    size = max(sizes)
+    return prepared.clauses[sizes.index(size)], size
 
 
 class _Eliminator:
@@ -69,6 +101,20 @@ class _Eliminator:
             body = [*rest, Literal(head, positive=True)]
         return [*found, Clause(clause.head, tuple(body), clause.offset)]
 
+    def size(self, clause: Clause) -> float:
+        """About how many ground rules a clause has."""
+        return self._size(clause.body, self._domain_sizes(clause))
+
+    def large_relations(self) -> frozenset[Relation]:
+        """Those that may hold for many arguments."""
+        sizes: dict[Relation, float] = {}
+        for clause in self._prepared.clauses:
+            known = self._domain_sizes(clause)
+            head = prod(known.get(name, 1) for name in variables(clause.head))
+            size = min(head, self._size(clause.body, known))
+            sizes[clause.relation] = sizes.get(clause.relation, 0) + size
+        return frozenset(relation for relation, size in sizes.items() if size > _MUCH and relation not in KEYWORDS)
+
     def _domain_sizes(self, clause: Clause) -> dict[str, int]:
         """For each variable, the number of values that the smallest of its positions has."""
         sizes: dict[str, int] = {}
@@ -83,8 +129,8 @@ class _Eliminator:
                     inside = domains.inside(literal.relation, index, (str(argument[0]), len(argument) - 1))
                     found = [(str(p), len(v)) for p, v in zip(argument[1:], inside, strict=True) if isinstance(p, str)]
                 for name, size in found:
-                    if name.startswith("?"):
-                        sizes[name] = min(sizes.get(name, size), max(1, size))
+                    if name.startswith("?") and size:
+                        sizes[name] = min(sizes.get(name, size), size)
         return sizes
 
     def _size(self, body: Iterable[Literal], sizes: dict[str, int]) -> float:

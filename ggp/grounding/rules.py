@@ -19,7 +19,6 @@ class Report:
     """How the ground rules came about."""
 
     seconds: float  # from program to ground rules
-    plain_rules: int | None  # without rewritings; None when that was not tried
     rewritings: tuple[tuple[str, int], ...]  # the name of each and how often it was applied
 
 

@@ -47,7 +47,7 @@ def run_program(words: Words, code: Code, program: Int) -> None:
             _run_gates(words, code, start, end)
             continue
         for at in range(first, last):
-            words[code.feedback[at, 0], :] = 0
+            gate_and(words, 0, 0, code.feedback[at, 0])
         while True:
             _run_gates(words, code, start, end)
             if not _feed_back(words, code, first, last):

@@ -11,9 +11,18 @@ from ggp.machine import Facts
 from ggp.validator import validate
 from tests.games.helpers import random_match
 
-GAMES = ("biddingtictactoe", "dotsandboxes", "fiveinarow", "noughtsandcrosses", "tictactoe")
-MATCHES = 20
-LONGEST = {"biddingtictactoe": 18, "dotsandboxes": 60, "fiveinarow": 64, "noughtsandcrosses": 9, "tictactoe": 9}
+LONGEST = {
+    "biddingtictactoe": 18,
+    "breakthrough": 177,
+    "connectfour": 42,
+    "dotsandboxes": 60,
+    "fiveinarow": 64,
+    "noughtsandcrosses": 9,
+    "reversi": 119,
+    "tictactoe": 9,
+}
+GAMES = tuple(LONGEST)
+MATCHES = dict.fromkeys(GAMES, 20) | {"breakthrough": 150, "connectfour": 40}  # enough to see all facts and moves
 
 Moves = frozenset[tuple[str, str]]  # roles with their moves
 
@@ -40,7 +49,7 @@ def visited(name: str) -> tuple[tuple[Facts, frozenset[str], Moves], ...]:
     """The states of some random matches, with their facts and legal moves as text; the legal moves of the last are
     left out."""
     found = []
-    for seed in range(MATCHES):
+    for seed in range(MATCHES[name]):
         for state, moves in random_match(load(name), seed):
             legal = frozenset((role, move) for role in moves for move in state.legal_moves(role))
             found.append((state.terms, frozenset(state.facts), legal))
@@ -114,7 +123,7 @@ def test_every_role_has_a_move_until_the_end(name: str) -> None:
 def test_matches_end(name: str) -> None:
     machine = load(name).machine
     ends = [number for number, (terms, _, _) in enumerate(visited(name)) if machine.is_terminal(terms)]
-    assert len(ends) == MATCHES
+    assert len(ends) == MATCHES[name]
     assert all(end - before - 1 <= LONGEST[name] for before, end in pairwise([-1, *ends]))
 
 

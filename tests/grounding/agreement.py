@@ -1,4 +1,4 @@
-"""Ground rules beside the interpreter: `python -m tests.grounding.agreement RULESHEETS` plays random matches of both."""
+"""Ground rules beside the interpreter, on random matches: `python -m tests.grounding.agreement RULESHEETS`."""
 
 import argparse
 import random
@@ -16,7 +16,7 @@ from tests.grounding.naive_ground import NaiveGround
 
 def assert_agree(rulesheet: Rulesheet, rules: GroundRules, matches: int, steps: int, seed: int = 0) -> int:
     """Compares both on the states of random matches; gives the number of states."""
-    random_moves = random.Random(seed)  # noqa: S311
+    random_moves = random.Random(seed)
     machine, naive = Interpreter(rulesheet), NaiveGround(rules)
     assert naive.roles == machine.roles
     assert naive.initial_state == machine.initial_state
@@ -52,7 +52,9 @@ def main() -> int:
     parser.add_argument("--rules", type=int, default=60_000, help="skip what has more ground rules")
     parser.add_argument("--seconds", type=float, default=20.0)
     arguments = parser.parse_args()
-    paths = [path for given in arguments.rulesheets for path in (sorted(given.glob("*.kif")) if given.is_dir() else [given])]
+    paths = [
+        path for given in arguments.rulesheets for path in (sorted(given.glob("*.kif")) if given.is_dir() else [given])
+    ]
     failed = 0
     for path in paths:
         rulesheet = parse_rulesheet(decode(path.read_bytes(), str(path)), str(path))

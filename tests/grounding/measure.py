@@ -17,12 +17,16 @@ def line(path: Path, budget: Budget) -> str:
         rules = ground(program, budget)
     except GgpError as error:
         return f"{path.stem:28} {error}"
+    try:
+        plain = f"{len(ground(program, budget, rewrite=False).heads):,}"
+    except GgpError as error:
+        plain = str(error)
     moves = sum(map(len, rules.moves))
     rewritings = " ".join(f"{name} {times}" for name, times in rules.report.rewritings)
     return (
         f"{path.stem:28} {rules.report.seconds:7.2f} s {len(rules.heads):9,} rules {len(rules.literals):10,} literals "
         f"{rules.atom_count:8,} atoms {len(rules.facts):6,} facts {moves:6,} moves; "
-        f"plain {rules.report.plain_rules or 0:9,}; {rewritings}"
+        f"plain {plain}; {rewritings}"
     )
 
 
@@ -31,7 +35,9 @@ def main() -> None:
     parser.add_argument("rulesheets", type=Path, nargs="+")
     parser.add_argument("--seconds", type=float, default=60.0)
     arguments = parser.parse_args()
-    paths = [path for given in arguments.rulesheets for path in (sorted(given.glob("*.kif")) if given.is_dir() else [given])]
+    paths = [
+        path for given in arguments.rulesheets for path in (sorted(given.glob("*.kif")) if given.is_dir() else [given])
+    ]
     for path in paths:
         print(line(path, Budget(seconds=arguments.seconds)), flush=True)
 

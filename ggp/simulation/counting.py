@@ -1,0 +1,84 @@
+"""Perft by batches: the counts of `ggp.perft`, with all joint moves of many states made side by side."""
+
+from collections.abc import Iterator
+from itertools import islice
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ggp.simulation.batches import Batches, unpack
+from ggp.simulation.packing import Bits, Indices
+
+STEPS_AT_ONCE = 1 << 18  # joint moves, or one state's if these are more
+_LARGE = 2.0**60
+
+Counts = NDArray[Any]  # int64, or Python's integers where that is too small
+
+
+def perft(batches: Batches, depth: int) -> tuple[int, ...]:
+    """The number of paths of 1, 2 … `depth` joint moves from the initial state; a path stops in a terminal state."""
+    return tuple(islice(layers(batches), depth))
+
+
+def layers(batches: Batches) -> Iterator[int]:
+    """The counts of `perft`, one after the other, without end; states that several paths reach are visited once."""
+    states = batches.initial
+    paths: Counts = np.ones(1, np.int64)
+    while True:
+        parts = [(states[:0], paths[:0])]
+        parts += [_merged(*part) for part in _followed(batches, states, paths)]
+        found = np.concatenate([count for _, count in parts])
+        states, paths = _merged(np.concatenate([part for part, _ in parts]), found)
+        yield int(paths.sum())
+
+
+def _followed(batches: Batches, states: Bits, paths: Counts) -> Iterator[tuple[Bits, Counts]]:
+    """The states after all joint moves, with the paths that lead there."""
+    legal, terminal = batches.look(states)
+    states, paths, legal = states[~terminal], paths[~terminal], legal[~terminal]
+    flags = unpack(legal, int(batches.first_move[-1]))
+    firsts = batches.first_move
+    choices = np.add.reduceat(
+        np.hstack([flags, np.zeros((len(flags), 1), np.bool_)]), firsts[:-1], axis=1, dtype=np.int64
+    )
+    choices[:, np.diff(firsts) == 0] = 0
+    joint = choices.prod(axis=1)
+    ends = np.cumsum(joint)
+    start = 0
+    while start < len(states):
+        before = int(ends[start - 1]) if start else 0
+        end = max(start + 1, int(np.searchsorted(ends, before + STEPS_AT_ONCE, side="right")))
+        part = slice(start, end)
+        state, moves = _joint_moves(flags[part], firsts, choices[part], joint[part])
+        following = batches.next_states(states[part][state], moves)
+        yield following, paths[part][state]
+        start = end
+
+
+def _joint_moves(
+    flags: NDArray[np.bool_], firsts: Indices, choices: NDArray[np.int64], joint: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], Indices]:
+    """All joint moves of some states: the number of the state, and the moves by role."""
+    state = np.repeat(np.arange(len(flags)), joint)
+    rest = np.arange(len(state)) - np.repeat(np.cumsum(joint) - joint, joint)
+    moves = np.empty((len(state), len(firsts) - 1), np.int32)
+    for role in range(len(firsts) - 1):
+        _, numbers = np.nonzero(flags[:, firsts[role] : firsts[role + 1]])
+        first = np.cumsum(choices[:, role]) - choices[:, role]
+        rest, pick = np.divmod(rest, choices[state, role])
+        moves[:, role] = numbers[first[state] + pick]
+    return state, moves
+
+
+def _merged(states: Bits, paths: Counts) -> tuple[Bits, Counts]:
+    """Each state once, with the sum of its paths."""
+    if not len(states):
+        return states, paths
+    if paths.dtype != object and float(paths.astype(np.float64).sum()) > _LARGE:
+        paths = paths.astype(object)
+    keys = np.ascontiguousarray(states).view(np.dtype((np.void, states.shape[1] * 8)))[:, 0]
+    _, first, place = np.unique(keys, return_index=True, return_inverse=True)
+    sums = np.zeros(len(first), paths.dtype)
+    np.add.at(sums, place, paths)
+    return states[first], sums

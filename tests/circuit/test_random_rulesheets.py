@@ -1,0 +1,174 @@
+"""Differential: small random games, played by the circuit and by the interpreter.
+
+HYPOTHESIS_PROFILE=explore looks for new ones.
+"""
+
+from itertools import islice
+from random import Random
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from ggp.compilation import compile_game
+from ggp.rulesheet import parse_rulesheet
+from tests.circuit.agreement import Pair, Sample, batch_differences, differences, make_pair, samples
+
+NAMES = ("a", "b", "c", "(f a)")
+FACTS = {"p": 1, "q": 2, "s": 0, "k": 1}  # by arity; `k` never changes
+STATIC = {"e": 2, "d": 1}
+MOVES = ("wait", "(go {0})", "(put {0} {1})")
+VARIABLES = ("?x", "?y", "?z")
+LEVELS = 3  # views read those of their own level, and the negation of lower ones
+
+names = st.sampled_from(NAMES)
+arguments = st.sampled_from((*VARIABLES, "?x", "?y", "a"))
+
+
+def written(name: str, parts: list[str]) -> str:
+    return f"({name} {' '.join(parts)})" if parts else name
+
+
+@st.composite
+def positive(draw: st.DrawFn, level: int) -> str:
+    """A condition that gives its variables values."""
+    kind = draw(st.integers(0, 3 if level >= 0 else 2))
+    if kind == 3:
+        arity = draw(st.integers(0, 2))
+        return written(f"v{draw(st.integers(0, level))}_{arity}", [draw(arguments) for _ in range(arity)])
+    name = draw(st.sampled_from(sorted(STATIC if kind == 2 else FACTS)))
+    arity = (STATIC | FACTS)[name]
+    text = written(name, [draw(arguments) for _ in range(arity)])
+    return text if kind == 2 else f"(true {text})"
+
+
+@st.composite
+def body(
+    draw: st.DrawFn, level: int, wanted: tuple[str, ...] = (), more: str = ""
+) -> tuple[list[str], st.SearchStrategy[str]]:
+    """Conditions that bind the wanted variables, and what can stand where a bound variable can."""
+    found = [more] if more else []
+    found += [draw(positive(level)) for _ in range(draw(st.integers(0 if found else 1, 3)))]
+    found += [f"(d {name})" for name in wanted if not any(name in part for part in found)]
+    bound = [name for name in VARIABLES if any(name in part for part in found)]
+    safe = st.sampled_from([*bound, *bound, "a", "b"])
+    if draw(st.booleans()):
+        lower = draw(st.integers(-1, level - 1)) if level > 0 else -1
+        arity = draw(st.integers(0, 2))
+        parts = [draw(safe) for _ in range(arity)]
+        negated = (
+            written(f"v{lower}_{arity}", parts) if lower >= 0 else f"(true {written(('s', 'p', 'q')[arity], parts)})"
+        )
+        found.append(f"(not {negated})")
+    if draw(st.integers(0, 3)) == 0:
+        found.append(f"(distinct {draw(safe)} {draw(safe)})")
+    return draw(st.permutations(found)), safe
+
+
+@st.composite
+def view(draw: st.DrawFn, level: int) -> str:
+    conditions, safe = draw(body(level))
+    arity = draw(st.integers(0, 2))
+    return f"(<= {written(f'v{level}_{arity}', [draw(safe) for _ in range(arity)])} {' '.join(conditions)})"
+
+
+@st.composite
+def role_rules(draw: st.DrawFn, role: str) -> list[str]:
+    found = [f"(legal {role} {draw(st.sampled_from(MOVES)).format(draw(names), draw(names))})"] * draw(
+        st.integers(0, 1)
+    )
+    for _ in range(draw(st.integers(0, 2))):
+        conditions, safe = draw(body(LEVELS - 1))
+        move = draw(st.sampled_from(MOVES)).format(draw(safe), draw(safe))
+        found.append(f"(<= (legal {role} {move}) {' '.join(conditions)})")
+    for _ in range(draw(st.integers(0, 2))):
+        value = draw(st.sampled_from(("0", "50", "100")))
+        conditions, _ = draw(body(LEVELS - 1))
+        found.append(
+            draw(st.sampled_from((f"(goal {role} {value})", f"(<= (goal {role} {value}) {' '.join(conditions)})")))
+        )
+    return found
+
+
+@st.composite
+def step_rule(draw: st.DrawFn, roles: list[str], head: str) -> str:
+    """A rule that may read the moves."""
+    role = draw(st.sampled_from([*roles, "?r"]))
+    move = draw(st.sampled_from((*MOVES, "?z"))).format("?x", "?y")
+    more = f"({draw(st.sampled_from(('does', 'does', 'not (does')))} {role} {move})"
+    if "not" in more:
+        conditions, _ = draw(body(LEVELS - 1, ("?x", "?y", "?z")))
+        conditions = [*conditions, more.replace("?r", roles[0]) + ")"]
+        safe = st.sampled_from(("?x", "?y", "b"))
+    else:
+        conditions, safe = draw(body(LEVELS - 1, (), more))
+    if head == "sees":
+        told = draw(st.sampled_from(("bang", "(saw {0})"))).format(draw(safe))
+        return f"(<= (sees {draw(st.sampled_from(roles))} {told}) {' '.join(conditions)})"
+    fact = draw(st.sampled_from(("p", "q", "s")))
+    return f"(<= (next {written(fact, [draw(safe) for _ in range(FACTS[fact])])}) {' '.join(conditions)})"
+
+
+@st.composite
+def games(draw: st.DrawFn) -> str:
+    roles = [f"r{number}" for number in range(draw(st.integers(1, 6)))]
+    found = [f"(role {role})" for role in roles]
+    for relations, form in ((FACTS, "(init {0})"), (STATIC, "{0}")):
+        for _ in range(draw(st.integers(1, 6))):
+            name = draw(st.sampled_from(sorted(relations)))
+            found.append(form.format(written(name, [draw(names) for _ in range(relations[name])])))
+    found.append("(<= (next (k ?x)) (true (k ?x)))")
+    for level in range(LEVELS):
+        found += [draw(view(level)) for _ in range(draw(st.integers(0, 3)))]
+    for role in roles:
+        found += draw(role_rules(role))
+    found += [draw(step_rule(roles, "next")) for _ in range(draw(st.integers(1, 5)))]
+    if draw(st.booleans()):
+        found.append("(<= (next (p ?x)) (true (p ?x)))")
+    if draw(st.integers(0, 3)) == 0:
+        found += [draw(step_rule(roles, "sees")) for _ in range(draw(st.integers(1, 3)))]
+    conditions, _ = draw(body(LEVELS - 1))
+    found.append(f"(<= terminal {' '.join(conditions)})")
+    return "\n".join(found)
+
+
+def strays(pair: Pair, random: Random) -> list[Sample]:
+    """States made of some of the facts, reachable or not, and moves that may not be legal."""
+    compiled = pair.compiled
+    found = []
+    for _ in range(5):
+        state = frozenset(fact for fact in compiled.facts if random.random() < 0.5)
+        moves = [[*moves, "none"] for moves in compiled.moves]
+        found.append(Sample(state, tuple(map(random.choice, moves))))
+    return found
+
+
+@settings(max_examples=100, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@given(games(), st.integers(0, 1000))
+def test_random_games_are_the_same(text: str, seed: int) -> None:
+    pair = make_pair(parse_rulesheet(text))
+    assert pair.circuit.roles == pair.interpreter.roles
+    assert pair.circuit.initial_state == pair.interpreter.initial_state
+    found = list(islice(samples(pair.interpreter, Random(seed), longest=6), 20))
+    assert [each for sample in found for each in differences(pair.circuit, pair.interpreter, sample)] == []
+    assert list(batch_differences(pair.compiled, pair.interpreter, found)) == []
+    for sample in strays(pair, Random(seed)):
+        assert list(differences(pair.circuit, pair.interpreter, sample)) == []
+
+
+def test_the_games_are_varied() -> None:
+    """Guards against a generator that makes games without content: what a hundred of them have between them."""
+    seen: set[str] = set()
+
+    @settings(max_examples=100, database=None, suppress_health_check=list(HealthCheck))
+    @given(games())
+    def look(text: str) -> None:
+        compiled = compile_game(parse_rulesheet(text))
+        seen.update(f"{len(compiled.roles)} roles" for _ in [0])
+        seen.update(name for name in ("loops", "constants", "gates") if getattr(compiled.report, name))
+        seen.add("percepts" if any(compiled.percepts) else "no percepts")
+        seen.add("single moves" if 1 in map(len, compiled.moves) else "no single moves")
+        seen.add("many moves" if max(map(len, compiled.moves)) > 2 else "few moves")
+
+    look()
+    wanted = {f"{count} roles" for count in range(1, 7)} | {"loops", "constants", "gates", "percepts", "single moves"}
+    assert seen >= wanted | {"many moves"}

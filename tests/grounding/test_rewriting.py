@@ -1,0 +1,96 @@
+"""Rewritten clauses: how many ground rules remain, and that they say the same."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from ggp.grounding import GroundRules, reaching
+from ggp.grounding.gringo import Budget
+from ggp.rulesheet import parse_rulesheet
+from tests.grounding.agreement import assert_agree
+from tests.grounding.test_by_hand import grounded
+
+NUMBERS = " ".join(f"(d {number}) (succ {number} {number + 1})" for number in range(12)) + "(d 12)"
+GAME = f"{NUMBERS} (role r) (goal r 50) "
+
+
+def both(text: str, matches: int = 3) -> tuple[GroundRules, GroundRules]:
+    """Without and with rewriting; both agree with the interpreter."""
+    plain, rewritten = grounded(text, rewrite=False), grounded(text)
+    for rules in (plain, rewritten):
+        assert assert_agree(parse_rulesheet(text), rules, matches, steps=4) > matches
+    return plain, rewritten
+
+
+def test_conditions_that_share_nothing_are_not_multiplied() -> None:
+    plain, rewritten = both(
+        GAME + "(<= (init (p ?x)) (d ?x)) (<= (init (q ?x)) (d ?x)) (<= (legal r (drop ?x)) (true (p ?x)))"
+        "(<= terminal (true (p ?x)) (not (true (q ?x))) (true (q ?y)) (not (true (p ?y))))"
+        "(<= (next (p ?x)) (true (p ?x)) (not (does r (drop ?x)))) (<= (next (q ?x)) (does r (drop ?x)))"
+    )
+    assert len(plain.heads) > 13 * 13
+    assert len(rewritten.heads) < 100
+
+
+def test_chains_are_joined_step_by_step() -> None:
+    edges = "(<= (next (e ?x ?y)) (true (e ?x ?y))) (<= (next (e ?x ?y)) (does r (add ?x ?y)))"
+    plain, rewritten = both(
+        GAME + "(init (e 0 1)) (<= (legal r (add ?x ?y)) (d ?x) (d ?y) (succ ?y ?z))" + edges + ""
+        "(<= terminal (true (e 0 ?a)) (true (e ?a ?b)) (true (e ?b ?c)) (true (e ?c 5)))"
+    )
+    assert len(plain.heads) > 2 * len(rewritten.heads)
+
+
+def test_what_a_move_leaves_alone_is_said_by_what_it_touches() -> None:
+    plain, rewritten = both(
+        GAME + "(<= (init (at ?x)) (d ?x)) (<= (legal r (swap ?x ?y)) (d ?x) (d ?y)) (<= terminal (not (true (at 3))))"
+        "(<= (next (at ?z)) (true (at ?z)) (does r (swap ?x ?y)) (distinct ?z ?x) (distinct ?z ?y))"
+        "(<= (next (at ?z)) (does r (swap ?z ?z)))"
+    )
+    assert len(plain.heads) > 13 * 12 * 12
+    assert len(rewritten.heads) < 1_000
+
+
+def test_two_roles_that_move_at_once_are_kept_apart() -> None:
+    plain, rewritten = both(
+        GAME + "(role s) (goal s 0) (<= (init (at ?x)) (d ?x)) (<= (legal ?r (hit ?x)) (role ?r) (d ?x))"
+        "(<= terminal (not (true (at 3))) (not (true (at 4))))"
+        "(<= (next (at ?z)) (true (at ?z)) (does ?r (hit ?x)) (distinct ?z ?x))"
+        "(<= (next (pair ?x ?y)) (does r (hit ?x)) (does s (hit ?y)) (distinct ?x ?y))"
+        "(<= (next (far ?x ?y)) (does ?r (hit ?x)) (true (pair ?x ?y)) (not (does ?r (hit ?y))))",
+        matches=10,
+    )
+    assert len(rewritten.heads) < len(plain.heads)
+
+
+def test_definitions_are_unfolded() -> None:
+    places = "(<= (cell ?p ?v) (true (c ?p ?v)))"
+    plain, rewritten = both(
+        GAME + "(init (c 0 0)) (init (c 1 0)) (init (c 2 0)) (init (c 3 0)) (<= (legal r (put ?p ?v)) (d ?p) (d ?v))"
+        "(<= (same ?a ?b ?c ?e) (mod ?a ?m) (mod ?b ?m) (mod ?c ?m) (mod ?e ?m))"
+        "(mod 0 a) (mod 1 b) (mod 2 a) (mod 3 b) (mod 4 a) (mod 5 b) (mod 6 a) (mod 7 b) (mod 8 a) (mod 9 b)"
+        "(<= (next (c ?p ?v)) (does r (put ?p ?v))) (<= (next (c ?p ?v)) (true (c ?p ?v)))"
+        f"(<= terminal (cell 4 ?a) (cell 5 ?b) (cell 6 ?c) (cell 7 ?e) (same ?a ?b ?c ?e)) {places}"
+    )
+    assert len(plain.heads) > 1_000
+    assert len(rewritten.heads) < 700
+    assert dict(rewritten.report.rewritings)["unfolded"] >= 1
+
+
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setattr(reaching, "_QUICK", Budget(rules=2_000))
+    monkeypatch.setattr(reaching, "_MUCH", 500.0)
+    yield
+
+
+@pytest.mark.usefixtures("impatient")
+def test_large_relations_hold_for_what_is_asked_only() -> None:
+    text = (
+        GAME + "(init (c 2)) (init (c 3)) (<= (legal r (put ?p)) (d ?p)) (<= (next (c ?p)) (does r (put ?p)))"
+        "(<= (next (c ?p)) (true (c ?p))) (<= (sum ?x 0 ?x ?u) (d ?x) (d ?u))"
+        "(<= (sum ?x ?y ?z ?u) (succ ?v ?y) (succ ?x ?w) (sum ?w ?v ?z ?u))"
+        "(<= terminal (true (c ?x)) (true (c ?y)) (distinct ?x ?y) (sum ?x ?y 11 0))"
+    )
+    _, rewritten = both(text)
+    assert len(rewritten.heads) < 400

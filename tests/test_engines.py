@@ -1,0 +1,55 @@
+"""The choice of an engine."""
+
+import logging
+import subprocess
+import sys
+
+import pytest
+
+import ggp
+from ggp.engines import ENGINES, choose_engine, make_machine
+from ggp.errors import GroundingError, RulesheetError, SettingsError
+from ggp.rulesheet import parse_rulesheet
+
+PLAIN = "(role r) (legal r a) (init x) (<= (next y) (does r a)) (<= terminal (true y)) (<= (goal r 9) (true y))"
+PARADOX = PLAIN + "(<= p (true x) (not q)) (<= q (not p)) (<= (goal r 1) q)"
+
+
+def test_the_fastest_engine_is_taken() -> None:
+    for engine, expected in ((None, "circuit"), ("circuit", "circuit"), ("interpreter", "interpreter")):
+        choice = choose_engine(parse_rulesheet(PLAIN), engine)
+        assert (choice.machine.engine, choice.fallback) == (expected, None)
+        assert ggp.load_text(PLAIN, engine=engine).engine == expected
+    assert ENGINES == ("circuit", "interpreter")
+
+
+def test_what_has_no_circuit_is_interpreted(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.WARNING):
+        game = ggp.load_text(PARADOX, "paradox.kif")
+    assert game.engine == "interpreter"
+    assert game.fallback is not None
+    assert game.fallback.startswith("paradox.kif:1:")
+    assert [(record.name, record.message) for record in caplog.records] == [
+        ("ggp.engines", f"played by the interpreter, which is slower: {game.fallback}")
+    ]
+    assert ggp.load_text(PLAIN).fallback is None
+
+
+def test_an_engine_that_is_named_is_the_one() -> None:
+    with pytest.raises(GroundingError, match="negation"):
+        make_machine(parse_rulesheet(PARADOX), "circuit")
+    assert make_machine(parse_rulesheet(PARADOX), "interpreter").engine == "interpreter"
+    with pytest.raises(SettingsError, match="the engines are circuit, interpreter"):
+        make_machine(parse_rulesheet(PLAIN), "abacus")
+
+
+def test_a_rulesheet_without_roles_is_refused_as_such(caplog: pytest.LogCaptureFixture) -> None:
+    with pytest.raises(RulesheetError, match="no role is named"):
+        make_machine(parse_rulesheet("(init x)"))
+    assert not caplog.records
+
+
+def test_the_interpreter_alone_loads_nothing_heavy() -> None:
+    code = f"import sys, ggp; ggp.load_text({PLAIN!r}, engine='interpreter'); print(*sys.modules)"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    assert not {"numpy", "numba", "clingo"} & set(loaded)
