@@ -4,21 +4,24 @@ A circuit knows the facts and moves that can come up in a match, and that each r
 is asked is answered by an interpreter, which is made when it is first needed.
 """
 
-from dataclasses import dataclass, field
+from bisect import bisect_left
+from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
+from operator import contains, getitem
 from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ggp.compilation import CompiledGame
 from ggp.errors import UnknownRoleError
 from ggp.interpreter import Interpreter
 from ggp.machine import Facts, JointMove
 from ggp.rulesheet import Rulesheet
-from ggp.simulation.batches import Batches, pack, unpack
-from ggp.simulation.packing import Bits, Indices
+from ggp.simulation.batches import Batches
+from ggp.simulation.packing import Indices
 from ggp.simulation.simulator import Simulator
+from ggp.simulation.single import Single
 from ggp.simulation.steps import make_steps
 from ggp.terms import Term
 
@@ -30,10 +33,10 @@ class _View:
     """What is known of a state; each part is filled in when it is first asked for."""
 
     state: Facts
-    row: Bits | None  # (1, fact_words); None where only the interpreter knows the state
+    facts: Indices | None  # their numbers; None where only the interpreter knows the state
     terminal: bool | None = None
     legal: Legal = ()
-    goals: NDArray[np.bool_] | None = field(default=None, repr=False)  # (goal values of all roles,)
+    goals: list[int] | None = None  # the numbers of those that hold
 
 
 class CircuitMachine:
@@ -44,28 +47,36 @@ class CircuitMachine:
     def __init__(self, rulesheet: Rulesheet, compiled: CompiledGame) -> None:
         self.compiled = compiled
         self.roles: tuple[str, ...] = compiled.roles
-        self.batches = Batches(compiled)
-        self.initial_state: Facts = self._facts(self.batches.initial)
+        self.batches = batches = Batches(compiled)
+        self._single = Single(batches)
         self._rulesheet = rulesheet
         self._number = {fact: number for number, fact in enumerate(compiled.facts)}
-        self._moves = tuple({move: number for number, move in enumerate(moves)} for moves in compiled.moves)
-        self._fixed = np.flatnonzero(compiled.constants >= 0)
-        self._values = compiled.constants[self._fixed].astype(np.bool_)
-        self._last = _View(self.initial_state, self.batches.initial)
+        self._number_of_move = tuple({move: number for number, move in enumerate(moves)} for moves in compiled.moves)
+        self._moves = tuple(move for moves in compiled.moves for move in moves)
+        self._goals = tuple(value for values in compiled.goals for value in values)
+        self._percepts = tuple(percept for percepts in compiled.percepts for percept in percepts)
+        self._first_move, self._first_goal = batches.first_move.tolist(), batches.first_goal.tolist()
+        self._first_percept = batches.first_percept.tolist()
+        self._constants = compiled.constants
+        self._always = int(np.count_nonzero(self._constants == 1))
+        self._has_constants = bool((self._constants >= 0).any())
+        start = np.flatnonzero(compiled.circuit.initial).astype(np.int32)
+        self.initial_state: Facts = self._facts(start)
+        self._last = _View(self.initial_state, start)
 
     def legal_moves(self, state: Facts, role: str) -> tuple[Term, ...]:
         number = self._known(role)
         view = self._look(state)
-        return view.legal[number] if view.row is not None else self._interpreter.legal_moves(state, role)
+        return view.legal[number] if view.facts is not None else self._interpreter.legal_moves(state, role)
 
     def next_state(self, state: Facts, joint_move: JointMove) -> Facts:
         view = self._look(state)
         moves = self._indices(view, joint_move)
-        if view.row is None or moves is None:
+        if view.facts is None or moves is None:
             return self._interpreter.next_state(state, joint_move)
-        row = self.batches.next_states(view.row, moves)
-        following = self._facts(row)
-        self._last = _View(following, row)
+        numbers = self._single.next_state(view.facts, moves)
+        following = self._facts(numbers)
+        self._last = _View(following, numbers)
         return following
 
     def is_terminal(self, state: Facts) -> bool:
@@ -75,12 +86,11 @@ class CircuitMachine:
     def goal_values(self, state: Facts, role: str) -> tuple[int, ...]:
         number = self._known(role)
         view = self._view(state)
-        if view.row is None:
+        if view.facts is None:
             return self._interpreter.goal_values(state, role)
         if view.goals is None:
-            view.goals = unpack(self.batches.goal_bits(view.row), int(self.batches.first_goal[-1]))[0]
-        given = view.goals[self.batches.first_goal[number] : self.batches.first_goal[number + 1]]
-        return tuple(value for value, holds in zip(self.compiled.goals[number], given.tolist(), strict=True) if holds)
+            view.goals = self._single.goals(view.facts)
+        return tuple(self._goals[at] for at in _part(view.goals, self._first_goal, number))
 
     def goal(self, state: Facts, role: str) -> int | None:
         values = self.goal_values(state, role)
@@ -92,11 +102,10 @@ class CircuitMachine:
         number = self._known(role)
         view = self._look(state)
         moves = self._indices(view, joint_move)
-        if view.row is None or moves is None:
+        if view.facts is None or moves is None:
             return self._interpreter.percepts(state, joint_move, role)
-        first, last = self.batches.first_percept[number : number + 2]
-        told = unpack(self.batches.percepts(view.row, moves), int(self.batches.first_percept[-1]))[0, first:last]
-        return tuple(self.compiled.percepts[number][at] for at in np.flatnonzero(told).tolist())
+        told = self._single.percepts(view.facts, moves)
+        return tuple(self._percepts[at] for at in _part(told, self._first_percept, number))
 
     def simulator(self) -> Simulator:
         """Random playouts from the initial state."""
@@ -119,45 +128,45 @@ class CircuitMachine:
     def _view(self, state: Facts) -> _View:
         view = self._last
         if view.state is not state:
-            view = self._last = _View(state, self._row(state))
+            view = self._last = _View(state, self._numbers(state))
         return view
 
     def _look(self, state: Facts) -> _View:
         """A view with what is legal, and whether the state is terminal."""
         view = self._view(state)
-        if view.terminal is None and view.row is not None:
-            legal, terminal = self.batches.look(view.row)
-            first = self.batches.first_move
-            found = np.flatnonzero(unpack(legal, int(first[-1]))[0])
-            cuts = np.searchsorted(found, first).tolist()
-            numbers = [(found[cuts[role] : cuts[role + 1]] - first[role]).tolist() for role in range(len(self.roles))]
-            view.legal = tuple(
-                tuple(map(moves.__getitem__, chosen))
-                for moves, chosen in zip(self.compiled.moves, numbers, strict=True)
-            )
-            view.terminal = bool(terminal[0])  # last, since other threads take it to mean that all is there
+        if view.terminal is None and view.facts is not None:
+            found = self._single.look(view.facts)
+            terminal = bool(found) and found[-1] == len(self._moves)
+            moves = self._moves
+            cuts = [bisect_left(found, first) for first in self._first_move]
+            view.legal = tuple(tuple([moves[at] for at in found[start:end]]) for start, end in pairwise(cuts))
+            view.terminal = terminal  # last, since other threads take it to mean that all is there
         return view
 
-    def _row(self, state: Facts) -> Bits | None:
-        """The bits of a state; None where the circuit does not know it."""
+    def _numbers(self, state: Facts) -> Indices | None:
+        """The numbers of the facts; None where the circuit does not know the state."""
         try:
-            numbers = list(map(self._number.__getitem__, state))
+            numbers = np.fromiter(map(self._number.__getitem__, state), np.int32, len(state))
         except KeyError:
             return None
-        flags = np.zeros(len(self._number), np.bool_)
-        flags[numbers] = True
-        if not np.array_equal(flags[self._fixed], self._values):
-            return None
-        return pack(flags[np.newaxis])
+        if self._has_constants:
+            constants = self._constants[numbers]
+            if (constants == 0).any() or np.count_nonzero(constants == 1) != self._always:
+                return None
+        return numbers
 
     def _indices(self, view: _View, joint_move: JointMove) -> Indices | None:
-        """(1, roles) the moves by number; None unless all are legal."""
-        if view.row is None or len(joint_move) != len(self.roles):
+        """(roles,) the numbers of the moves; None unless all are legal."""
+        if view.facts is None or len(joint_move) != len(self.roles):
             return None
-        if not all(move in legal for move, legal in zip(joint_move, view.legal, strict=True)):
+        if not all(map(contains, view.legal, joint_move)):
             return None
-        return np.array([[numbers[move] for numbers, move in zip(self._moves, joint_move, strict=True)]], np.int32)
+        return np.array(list(map(getitem, self._number_of_move, joint_move)), np.int32)
 
-    def _facts(self, row: Bits) -> Facts:
-        numbers = np.flatnonzero(unpack(row, len(self.compiled.facts))[0]).tolist()
-        return frozenset(map(self.compiled.facts.__getitem__, numbers))
+    def _facts(self, numbers: Indices) -> Facts:
+        return frozenset(map(self.compiled.facts.__getitem__, numbers.tolist()))
+
+
+def _part(found: list[int], first: list[int], role: int) -> list[int]:
+    """Those of the ascending numbers that belong to a role."""
+    return found[bisect_left(found, first[role]) : bisect_left(found, first[role + 1])]

@@ -64,7 +64,7 @@ class EvaluationError(GgpError):
 
 
 class GroundingError(GgpError):
-    """The rules cannot be written out without variables: too many, too slow, or of a kind that only evaluation plays."""
+    """The rules cannot be written out without variables, or not within their budget; evaluation can still play them."""
 
 
 class IllegalMoveError(GgpError):

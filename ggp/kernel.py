@@ -264,11 +264,10 @@ lowest: Callable[[np.uint64], int] = intrinsic(_lowest)  # the index of the lowe
 
 
 @inner
-def call(address: Int, words: Words, current: Int, following: Int, bytes_at_once: Int) -> None:
+def call(address: Int, words: Words, current: Int, following: Int) -> None:
     """Run machine code on all lanes of the words; `current` and `following` are the first rows of the two states."""
     base = words.ctypes.data
-    for shift in range(0, WORD * 8, bytes_at_once):
-        _call(address, base + current * WORD * 8 + shift, base + following * WORD * 8 + shift, base + shift)
+    _call(address, base + current * WORD * 8, base + following * WORD * 8, base)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -22,7 +22,7 @@ def test_the_example_of_the_readme() -> None:
     assert not state.is_terminal
     assert set(state.goals) == {"xplayer", "oplayer"}
     assert "(cell 2 2 x)" in state.facts
-    assert game.engine == "interpreter"
+    assert game.engine == "circuit"
     assert game.roles == ("xplayer", "oplayer")
 
 

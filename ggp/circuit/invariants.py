@@ -41,6 +41,13 @@ def find_phases(circuit: Circuit) -> NDArray[np.int8]:
     return _marked(constant)
 
 
+def holds_at_first(circuit: Circuit, output: int) -> bool:
+    """Whether an output that reads facts only holds in the initial state."""
+    inputs = np.full(circuit.inputs, UNKNOWN, np.int8)
+    inputs[: circuit.facts] = circuit.initial
+    return bool(_values(circuit, inputs, np.array([output], np.int32))[0] == 1)
+
+
 def _varies(known: Values) -> bool:
     """Whether any fact has different values in different phases."""
     in_all = np.all(known != UNKNOWN, axis=0)

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from ggp.grounding.rules import Ids, Offsets
 from ggp.kernel import kernel
 
+_END = b"\n0\n"
 _NEWLINE, _SPACE, _MINUS, _ZERO = 10, 32, 45, 48
 
 
@@ -23,7 +24,9 @@ class Aspif:
 
 
 def parse_aspif(data: bytes) -> Aspif:
-    """The arrays of a whole output."""
+    """The arrays of an output; ValueError when it breaks off."""
+    if not data.endswith(_END):
+        raise ValueError("the output breaks off")
     text = np.frombuffer(data, np.uint8)
     rule_bound, literal_bound = _count(text)
     heads = np.empty(rule_bound, np.int32)

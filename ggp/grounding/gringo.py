@@ -4,6 +4,7 @@ import importlib.util
 import os
 import subprocess
 import sys
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -76,11 +77,11 @@ def _exchange(process: subprocess.Popen[bytes], program: bytes, budget: Budget) 
     """Writes the program and reads the output; and what ran out meanwhile, if anything did."""
     assert process.stdin is not None
     assert process.stdout is not None
-    try:
-        process.stdin.write(program)
-        process.stdin.close()
-    except BrokenPipeError:
-        return b"", ""
+    with suppress(BrokenPipeError):  # it has ended; its exit code says why
+        try:
+            process.stdin.write(program)
+        finally:
+            process.stdin.close()
     chunks: list[bytes] = []
     size = 0
     rules = 0

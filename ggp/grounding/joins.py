@@ -103,6 +103,7 @@ def _keys(rows: Rows) -> Column:
 
 @kernel
 def _mixed(key: int) -> int:
+    key = (key ^ (key >> 33)) * 0x3F51AFD7ED558CCD
     key = (key ^ (key >> 29)) * 0x1E3779B97F4A7C15
     return key ^ (key >> 32)
 

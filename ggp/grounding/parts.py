@@ -151,8 +151,6 @@ def _priced_copy(chosen: frozenset[int], move: Part, parts: tuple[Part, ...], he
     outer = tuple(part for part in parts if part is not move and part not in core)
     inside = names | move.key
     outside = head | move.key | names_of(outer)
-    if move.names <= outside and move.names <= names:
-        return None
     shared = (names & outside) - move.names | move.key
     inner_cost = min(
         rows.count(inside) * (1 + sum(part.weight for part in core)) - rows.count(shared),

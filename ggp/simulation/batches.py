@@ -9,11 +9,11 @@ from ggp.circuit.circuit import Circuit
 from ggp.circuit.network import Ids
 from ggp.circuit.schedule import Program, make_program
 from ggp.compilation import CompiledGame
-from ggp.kernel import LANES, aligned_words, kernel
-from ggp.simulation.packing import Bits, Indices, flip_moves, put_bits, take_bits
-from ggp.simulation.running import Code, Words, join_programs, run_program
+from ggp.kernel import LANES, Int, Words, aligned_words, kernel
+from ggp.simulation.packing import Bits, Indices, flip_moves, put_bits, single_values, take_bits
+from ggp.simulation.running import Code, join_programs, run_program
 
-_LOOK, _GOALS, _NEXT, _PERCEPTS = range(4)  # programs
+LOOK, GOALS, NEXT, PERCEPTS = range(4)  # programs
 
 
 class Rows(NamedTuple):
@@ -40,13 +40,13 @@ class Batches:
         self.first_move = np.concatenate([[0], np.cumsum(circuit.moves)]).astype(np.int32)
         self.first_goal = np.concatenate([[0], np.cumsum(list(map(len, compiled.goals)))]).astype(np.int32)
         self.first_percept = np.concatenate([[0], np.cumsum(list(map(len, compiled.percepts)))]).astype(np.int32)
-        self._values = np.array([value for values in compiled.goals for value in values], np.int64)
-        self._rows, self._size = _make_rows(circuit, self.first_move)
+        self._values = np.array([value for values in compiled.goals for value in values], np.int16)
+        self.rows, self.size = _make_rows(circuit, self.first_move)
         self._free: list[Words] = []
 
     def look(self, states: Bits) -> tuple[Bits, NDArray[np.bool_]]:
         """What is legal, as bits over the moves of all roles in a row; and which states are terminal."""
-        found = self._evaluate(_LOOK, states, None)
+        found = self._evaluate(LOOK, states, None)
         moves = int(self.first_move[-1])
         terminal = (found[:, moves // 64] >> np.uint64(moves % 64)) & np.uint64(1) != 0
         found[:, moves // 64] &= np.uint64((1 << moves % 64) - 1)
@@ -60,24 +60,20 @@ class Batches:
 
     def goal_bits(self, states: Bits) -> Bits:
         """Which goal values the rules give, as bits over `CompiledGame.goals` of all roles in a row."""
-        return self._evaluate(_GOALS, states, None)
+        return self._evaluate(GOALS, states, None)
 
     def goals(self, states: Bits) -> NDArray[np.int16]:
         """(n, roles) the goal value of each role, -1 where the rules give none or several."""
-        given = unpack(self.goal_bits(states), len(self._values))
-        found = np.full((len(states), len(self.game.roles)), -1, np.int16)
-        for role in range(len(self.game.roles)):
-            part = slice(self.first_goal[role], self.first_goal[role + 1])
-            clear = given[:, part].sum(axis=1) == 1
-            found[clear, role] = given[clear, part] @ self._values[part]
+        found = np.empty((len(states), len(self.game.roles)), np.int16)
+        single_values(self.goal_bits(states), self.first_goal, self._values, found)
         return found
 
     def next_states(self, states: Bits, moves: Indices) -> Bits:
-        return self._evaluate(_NEXT, states, moves)
+        return self._evaluate(NEXT, states, moves)
 
     def percepts(self, states: Bits, moves: Indices) -> Bits:
         """What each role is told after the step, as bits over `CompiledGame.percepts` of all roles in a row."""
-        return self._evaluate(_PERCEPTS, states, moves)
+        return self._evaluate(PERCEPTS, states, moves)
 
     def _evaluate(self, program: int, states: Bits, moves: Indices | None) -> Bits:
         shape = (len(states), _words(self.game.circuit.facts))
@@ -90,9 +86,9 @@ class Batches:
             raise ValueError(f"moves have shape {(len(states), roles)}, not {moves.shape}")
         else:
             given = np.ascontiguousarray(moves, np.int32)
-        found = np.zeros((len(states), _words(int(self._rows.outputs[program]))), np.uint64)
+        found = np.zeros((len(states), _words(int(self.rows.outputs[program]))), np.uint64)
         words = self._take()
-        known = evaluate(self._rows, words, program, np.ascontiguousarray(states), given, found)
+        known = evaluate(self.rows, words, program, np.ascontiguousarray(states), given, found)
         self._free.append(words)
         if not known:
             raise ValueError("a move has a number that its role does not have")
@@ -103,7 +99,7 @@ class Batches:
         try:
             return self._free.pop()
         except IndexError:
-            return aligned_words(self._size)
+            return aligned_words(self.size)
 
 
 def pack(flags: NDArray[np.bool_]) -> Bits:
@@ -146,7 +142,7 @@ def _make_rows(circuit: Circuit, first_move: Ids) -> tuple[Rows, int]:
 
 
 @kernel
-def evaluate(rows: Rows, words: Words, program: int, states: Bits, moves: Indices, found: Bits) -> bool:
+def evaluate(rows: Rows, words: Words, program: Int, states: Bits, moves: Indices, found: Bits) -> bool:
     """Fill `found` with the outputs of a program; False, with nothing done, when a move does not exist.
 
     moves: (n, roles), or (0, roles) for a program that reads none.

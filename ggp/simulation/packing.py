@@ -7,8 +7,7 @@ word is bit l % 64 of its member l // 64.
 import numpy as np
 from numpy.typing import NDArray
 
-from ggp.kernel import WORD, kernel
-from ggp.simulation.running import Words
+from ggp.kernel import WORD, Int, Words, kernel
 
 Bits = NDArray[np.uint64]  # (n, ceil(number of bits / 64)); what is beyond the last bit is 0
 Indices = NDArray[np.int32]
@@ -31,7 +30,7 @@ def transpose(block: NDArray[np.uint64]) -> None:
 
 
 @kernel
-def put_bits(words: Words, first_row: int, count: int, bits: Bits, start: int, lanes: int) -> None:
+def put_bits(words: Words, first_row: Int, count: Int, bits: Bits, start: Int, lanes: Int) -> None:
     """Rows first_row … take the first `count` bits of the rows `start` … of `bits`, one row for each lane."""
     block = np.empty(64, np.uint64)
     for column in range((lanes + 63) // 64):
@@ -48,7 +47,7 @@ def put_bits(words: Words, first_row: int, count: int, bits: Bits, start: int, l
 
 
 @kernel
-def take_bits(words: Words, first_row: int, count: int, bits: Bits, start: int, lanes: int) -> None:
+def take_bits(words: Words, first_row: Int, count: Int, bits: Bits, start: Int, lanes: Int) -> None:
     """The reverse of `put_bits`."""
     block = np.empty(64, np.uint64)
     for column in range((lanes + 63) // 64):
@@ -66,7 +65,7 @@ def take_bits(words: Words, first_row: int, count: int, bits: Bits, start: int, 
 
 
 @kernel
-def flip_moves(words: Words, first_row: int, first_move: Indices, moves: Indices, start: int, lanes: int) -> bool:
+def flip_moves(words: Words, first_row: Int, first_move: Indices, moves: Indices, start: Int, lanes: Int) -> bool:
     """Flip the bits of moves[start + lane, role], numbered within the role; whether all are moves of their roles.
 
     The rows are 0 without moves: called once more, it makes them so again. Nothing is flipped when a number is wrong.
@@ -83,3 +82,21 @@ def flip_moves(words: Words, first_row: int, first_move: Indices, moves: Indices
             row = first_row + first_move[role] + np.int64(moves[start + lane, role])
             words[row, (lane >> 6) & (WORD - 1)] ^= bit
     return True
+
+
+@kernel
+def single_values(bits: Bits, first: Indices, values: NDArray[np.int16], found: NDArray[np.int16]) -> None:
+    """found[n, k] becomes the value whose bit is set in row n from first[k] to before first[k + 1], -1 unless one is.
+
+    Bit i stands for values[i].
+    """
+    for row in range(bits.shape[0]):
+        for part in range(first.shape[0] - 1):
+            count = 0
+            found[row, part] = -1
+            for at in range(first[part], first[part + 1]):
+                if (bits[row, at >> 6] >> np.uint64(at & 63)) & np.uint64(1):
+                    count += 1
+                    found[row, part] = values[at]
+            if count > 1:
+                found[row, part] = -1

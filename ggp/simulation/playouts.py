@@ -31,10 +31,10 @@ class Plan(NamedTuple):
     lanes: int  # the first row of the loop's own
     first_random: int
     random: Ids  # (Q,) random words of each program
-    late: bool
+    late: bool  # whether goals are evaluated now and then only
+    late_end: bool  # whether lanes end before a step, not after it
     goal_facts: Ids  # facts that late goals read
     addresses: NDArray[np.int64]  # (Q + 1,) machine code for each program, 0 for none; may be filled in at any time
-    bytes_at_once: int  # of each word that machine code works on
     cap: int  # steps after which a playout is given up
     birth_bits: int  # enough to tell ages up to the cap
 
@@ -79,7 +79,9 @@ def play(plan: Plan, lanes: Lanes, steps: Int) -> bool:
             finished = count_both(words, ended, ones)
             counters[PLAYOUTS] += finished
             working -= finished
-            _collect(plan, lanes, following)
+            if plan.late_end:
+                counters[STEPS] -= finished
+            _collect(plan, lanes, current if plan.late_end else following)
         gate_and(words, 2 * over, 1, waiting)
         if counters[STEP] >= counters[DUE]:
             working -= _give_up(plan, lanes)
@@ -90,13 +92,13 @@ def play(plan: Plan, lanes: Lanes, steps: Int) -> bool:
 def _run(plan: Plan, words: Words, program: Int, current: Int, following: Int) -> None:
     address = plan.addresses[program]
     if address:
-        call(address, words, current, following, plan.bytes_at_once)
+        call(address, words, current, following)
     else:
         run_program(words, plan.code, program)
 
 
 @inner
-def _collect(plan: Plan, lanes: Lanes, following: Int) -> None:
+def _collect(plan: Plan, lanes: Lanes, final: Int) -> None:
     """Add up the goals of the lanes that ended, or put their states aside until it is worth evaluating them."""
     words = lanes.words
     ended, pending = plan.waiting + 2, plan.lanes + PENDING
@@ -108,7 +110,7 @@ def _collect(plan: Plan, lanes: Lanes, following: Int) -> None:
         _settle(plan, lanes)
     first = 1 + 2 * plan.facts
     for fact in plan.goal_facts:
-        blend(words, first + fact, following + fact, ended)
+        blend(words, first + fact, final + fact, ended)
     gate_and(words, 2 * pending + 1, 2 * ended + 1, pending)
     gate_and(words, 2 * pending + 1, 1, pending)
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ggp.errors import SettingsError
-from ggp.kernel import LANES, WORD, MachineCode, aligned_words, vector_bits
+from ggp.kernel import LANES, WORD, MachineCode, aligned_words
 from ggp.simulation.playouts import (
     BIRTH_BITS,
     CAPPED,
@@ -128,9 +128,9 @@ def make_plan(steps: Steps, cap: int) -> Plan:
         first_random=layout.first_random,
         random=np.array([_random_words(steps, turn % phases) for turn in range(turns)], np.int32),
         late=steps.late_goals is not None,
+        late_end=steps.late_end,
         goal_facts=steps.goal_facts,
         addresses=np.zeros(turns + 1, np.int64),
-        bytes_at_once=vector_bits() // 8,
         cap=cap,
         birth_bits=int(cap).bit_length() + 1,
     )

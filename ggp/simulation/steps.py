@@ -13,9 +13,11 @@ from ggp.circuit.assembly import Assembly, Literals
 from ggp.circuit.choice import choose_move, random_bits
 from ggp.circuit.circuit import Circuit
 from ggp.circuit.network import Ids, both, either
-from ggp.circuit.schedule import Program, make_program
+from ggp.circuit.invariants import holds_at_first
+from ggp.circuit.schedule import Program, make_program, mark_needed
 
 LOOP_ROWS = 32
+LATER_END = 0.95  # of the gates; seeing the end late costs a step in each playout
 GOALS_AT_ONCE = 3  # gates per fact that goals may take in each step before they are left for later
 
 
@@ -98,6 +100,7 @@ class Steps:
     phases: tuple[Program, ...]  # state → following state, what became of the lanes and, if not late, goals
     late_goals: Program | None  # finished states → goals
     goal_facts: Ids  # the facts that late goals read
+    late_end: bool  # whether the end is seen before the next step, not after the last: where both share much
 
     @property
     def rows(self) -> int:
@@ -109,37 +112,76 @@ def make_steps(circuit: Circuit, phases: NDArray[np.int8]) -> Steps:
     """phases: (P, F) the constant that a fact is in each phase, or -1."""
     needed = sum(random_bits(count) for count in circuit.moves)
     layout = Layout(circuit.facts, len(circuit.goals), needed)
-    made = [_step(circuit, layout, known) for known in phases]
-    at_once = max(gates for _, _, _, gates in made) <= GOALS_AT_ONCE * circuit.facts
-    programs = tuple(
-        _schedule(assembly, layout, outputs if at_once else outputs[: -layout.goals or None])
-        for assembly, outputs, _, _ in made
-    )
-    late, facts = (None, np.zeros(0, np.int32)) if at_once else _late_goals(circuit, layout)
-    return Steps(layout, programs, late, facts)
+    networks = [_Step(circuit, layout, known) for known in phases]
+    after, before = (sum(step.gates(late=late) for step in networks) for late in (False, True))
+    late = before < LATER_END * after or holds_at_first(circuit, circuit.terminal)
+    at_once = max(step.goal_gates(late=late) for step in networks) <= GOALS_AT_ONCE * circuit.facts
+    programs = tuple(step.program(late=late, goals=at_once) for step in networks)
+    goals, facts = (None, np.zeros(0, np.int32)) if at_once else _late_goals(circuit, layout)
+    return Steps(layout, programs, goals, facts, late)
 
 
-def _step(circuit: Circuit, layout: Layout, known: NDArray[np.int8]) -> tuple[Assembly, Literals, Literals, int]:
-    """The network of a phase, its outputs, and how many gates of it the goals add."""
-    assembly = Assembly(12 * len(circuit.left) + 400 * sum(circuit.moves) + 100_000)
-    facts = assembly.inputs(circuit.facts)
-    random = assembly.inputs(layout.random)
-    waiting = int(assembly.inputs(1)[0])
-    facts = np.where(known < 0, facts, known)
-    nothing = np.zeros(sum(circuit.moves), np.int64)
-    legal = assembly.copy(circuit, np.concatenate([facts, nothing]), circuit.legal)
-    done, anything = _choices(assembly, circuit.moves, legal, random)
-    following = assembly.copy(circuit, np.concatenate([facts, done]), circuit.next)
-    after = np.concatenate([following, nothing])
-    terminal = assembly.copy(circuit, after, np.array([circuit.terminal], np.int32))
+class _Step:
+    """The network of one phase: a step, and what there is to know of the state before it and of the state after."""
+
+    def __init__(self, circuit: Circuit, layout: Layout, known: NDArray[np.int8]) -> None:
+        self._layout = layout
+        self._assembly = assembly = Assembly(12 * len(circuit.left) + 400 * sum(circuit.moves) + 100_000)
+        facts = np.where(known < 0, assembly.inputs(circuit.facts), known)
+        random = assembly.inputs(layout.random)
+        waiting = int(assembly.inputs(1)[0])
+        nothing = np.zeros(sum(circuit.moves), np.int64)
+        legal = assembly.copy(circuit, np.concatenate([facts, nothing]), circuit.legal)
+        done, anything = _choices(assembly, circuit.moves, legal, random)
+        self._following = assembly.copy(circuit, np.concatenate([facts, done]), circuit.next)
+        self._lanes, self._goals = {}, {}
+        for late, state in ((False, self._following), (True, facts)):
+            inputs = np.concatenate([state, nothing])
+            terminal = int(assembly.copy(circuit, inputs, np.array([circuit.terminal], np.int32))[0])
+            self._lanes[late] = _fate(assembly, waiting, int(anything), terminal, late=late)
+            self._goals[late] = assembly.copy(circuit, inputs, circuit.goals)
+
+    def gates(self, *, late: bool) -> int:
+        """How many the step takes, goals apart, if the end is seen after the step, or late: before the next."""
+        return self._count(np.concatenate([self._following, self._lanes[late]]))
+
+    def goal_gates(self, *, late: bool) -> int:
+        """How many more the goals take."""
+        outputs = np.concatenate([self._following, self._lanes[late]])
+        return self._count(np.concatenate([outputs, self._goals[late]])) - self._count(outputs)
+
+    def program(self, *, late: bool, goals: bool) -> Program:
+        """The step's instructions, with or without the goals."""
+        layout, assembly = self._layout, self._assembly
+        outputs = np.concatenate([self._following, self._lanes[late], self._goals[late][: None if goals else 0]])
+        row_of_input = np.full(assembly.size, -1, np.int32)
+        row_of_input[1 : 1 + layout.facts] = layout.current + np.arange(layout.facts)
+        first = 1 + layout.facts
+        row_of_input[first : first + layout.random] = layout.first_random + np.arange(layout.random)
+        row_of_input[first + layout.random] = layout.waiting
+        rows = np.concatenate(
+            [layout.following + np.arange(layout.facts), layout.over + np.arange(3 + layout.goals)]
+        ).astype(np.int32)
+        return make_program(
+            assembly.left, assembly.right, assembly.loops, outputs.astype(np.int32), row_of_input,
+            rows[: len(outputs)], layout.first_free,
+        )  # fmt: skip
+
+    def _count(self, outputs: Literals) -> int:
+        assembly = self._assembly
+        needed = mark_needed(assembly.left, assembly.right, assembly.loops.results, outputs.astype(np.int32))
+        return int(np.count_nonzero(needed & (assembly.left >= 0)))
+
+
+def _fate(assembly: Assembly, waiting: int, anything: int, terminal: int, *, late: bool) -> list[int]:
+    """Which lanes wait afterwards, which have come to their end, and which are stuck."""
     network = assembly.network
-    stuck = both(network, anything ^ 1, waiting ^ 1)
-    ended = both(network, both(network, terminal[0], waiting ^ 1), stuck ^ 1)
+    immobile = both(network, anything ^ 1, waiting ^ 1)
+    ended = both(network, terminal, waiting ^ 1)
+    stuck = both(network, immobile, terminal ^ 1) if late else immobile
+    ended = ended if late else both(network, ended, stuck ^ 1)
     over = either(network, waiting, either(network, stuck, ended))
-    before = assembly.size
-    goals = assembly.copy(circuit, after, circuit.goals)
-    outputs = np.concatenate([following, [over, ended, stuck], goals])
-    return assembly, outputs, random, assembly.size - before
+    return [int(over), int(ended), int(stuck)]
 
 
 def _choices(
@@ -159,21 +201,6 @@ def _choices(
         used += bits
         first += count
     return done, everyone
-
-
-def _schedule(assembly: Assembly, layout: Layout, outputs: Literals) -> Program:
-    row_of_input = np.full(assembly.size, -1, np.int32)
-    row_of_input[1 : 1 + layout.facts] = layout.current + np.arange(layout.facts)
-    first = 1 + layout.facts
-    row_of_input[first : first + layout.random] = layout.first_random + np.arange(layout.random)
-    row_of_input[first + layout.random] = layout.waiting
-    rows = np.concatenate(
-        [layout.following + np.arange(layout.facts), layout.over + np.arange(3 + layout.goals)]
-    ).astype(np.int32)
-    return make_program(
-        assembly.left, assembly.right, assembly.loops, outputs.astype(np.int32), row_of_input, rows[: len(outputs)],
-        layout.first_free,
-    )  # fmt: skip
 
 
 def _late_goals(circuit: Circuit, layout: Layout) -> tuple[Program, Ids]:

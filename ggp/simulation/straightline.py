@@ -7,8 +7,9 @@ import numpy as np
 from ggp.circuit.network import Ids
 from ggp.circuit.schedule import Program
 
-CHUNK = 4000  # instructions of one function; LLVM's time grows faster than its functions
+CHUNK = 40_000  # instructions of one function; what crosses from one to the next goes through memory
 _ROW_BYTES = 64
+_POINTERS = ("current", "following", "rest")
 
 
 class _Writer:
@@ -20,7 +21,7 @@ class _Writer:
         self._facts = facts
         self._values: dict[int, tuple[str, bool]] = {}
         self._count = 0
-        self.lines = [f"define void @{name}(ptr noalias %current, ptr noalias %following, ptr noalias %rest) {{"]
+        self.lines = [f"define internal void @{name}(ptr noalias %current, ptr noalias %following, ptr noalias %rest) {{"]
 
     def forget(self) -> None:
         self._values.clear()
@@ -95,7 +96,7 @@ class _Writer:
 
 
 def write_function(name: str, program: Program, facts: int, vector_bits: int) -> str:
-    """The text of `void name(ptr current, ptr following, ptr rest)`, for the lanes of one vector.
+    """The text of `void name(ptr current, ptr following, ptr rest)`, for all lanes, one vector after the other.
 
     The first two point to the rows of the two states, the third to row 0 of the words. Values that are needed beyond a
     chunk of instructions go through their rows.
@@ -108,9 +109,17 @@ def write_function(name: str, program: Program, facts: int, vector_bits: int) ->
         writer = _Writer(names[-1], vector_bits, facts)
         _write_piece(writer, program, (start, end), program.feedback[first:last], kept[number])
         functions.append("\n".join([*writer.lines, "ret void", "}"]))
-    calls = [f"call void @{piece}(ptr %current, ptr %following, ptr %rest)" for piece in names]
     head = f"define void @{name}(ptr noalias %current, ptr noalias %following, ptr noalias %rest) {{"
-    return "\n".join([*functions, head, *calls, "ret void", "}"])
+    shifts = range(0, _ROW_BYTES, vector_bits // 8)
+    moved = [
+        f"%{base}{shift} = getelementptr i8, ptr %{base}, i64 {shift}" for shift in shifts for base in _POINTERS
+    ]
+    calls = [
+        f"call void @{piece}({', '.join(f'ptr %{base}{shift}' for base in _POINTERS)})"
+        for piece in names
+        for shift in shifts
+    ]
+    return "\n".join([*functions, head, *moved, *calls, "ret void", "}"])
 
 
 def declarations(vector_bits: int) -> str:

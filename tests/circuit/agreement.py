@@ -9,6 +9,7 @@ import numpy as np
 
 from ggp.circuit_machine import CircuitMachine
 from ggp.compilation import CompiledGame, compile_game
+from ggp.grounding import Budget
 from ggp.interpreter import Interpreter
 from ggp.machine import Facts, JointMove, StateMachine
 from ggp.rulesheet import Rulesheet
@@ -37,8 +38,8 @@ class Pair:
         return self.circuit.compiled
 
 
-def make_pair(rulesheet: Rulesheet) -> Pair:
-    return Pair(CircuitMachine(rulesheet, compile_game(rulesheet)), Interpreter(rulesheet))
+def make_pair(rulesheet: Rulesheet, budget: Budget | None = None) -> Pair:
+    return Pair(CircuitMachine(rulesheet, compile_game(rulesheet, budget or Budget())), Interpreter(rulesheet))
 
 
 def samples(machine: StateMachine, random: Random, longest: int = 200) -> Iterator[Sample]:

@@ -70,10 +70,9 @@ def test_names_and_report() -> None:
 
 def test_recursion_within_a_state_is_counted() -> None:
     text = """
-    (role r) (init (on a b)) (legal r wait)
-    (edge a b) (edge b c) (edge c a) (edge c d)
-    (<= (legal r (link ?x ?y)) (edge ?x ?y))
-    (<= (next (on ?x ?y)) (true (on ?x ?y))) (<= (next (on ?x ?y)) (does r (link ?x ?y)))
+    (role r) (init (on c d)) (edge a b) (edge b c) (edge c b)
+    (<= (legal r (link ?x ?y)) (edge ?x ?y)) (<= (legal r (cut ?x ?y)) (true (on ?x ?y)))
+    (<= (next (on ?x ?y)) (true (on ?x ?y)) (not (does r (cut ?x ?y)))) (<= (next (on ?x ?y)) (does r (link ?x ?y)))
     (<= (reach ?x ?y) (true (on ?x ?y))) (<= (reach ?x ?z) (reach ?x ?y) (true (on ?y ?z)))
     (<= terminal (reach a d)) (goal r 0)
     """

@@ -127,7 +127,7 @@ SEES = """
 def test_percepts() -> None:
     pair = pair_of(SEES)
     machine, state = pair.circuit, pair.circuit.initial_state
-    assert machine.percepts(state, ("one", "noise"), "r") == ("first", ("heard", "noise"))
+    assert machine.percepts(state, ("one", "noise"), "r") == (("heard", "noise"), "first")
     assert machine.percepts(state, ("one", "noise"), "random") == ()
     assert agree(pair, *some_samples(pair.interpreter, 1, 40))
     assert machine.percepts(state, ("one", "shout"), "r") == pair.interpreter.percepts(state, ("one", "shout"), "r")

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from ggp.kernel import LANES, WORD, aligned_words
-from ggp.simulation.packing import flip_moves, put_bits, take_bits, transpose
+from ggp.simulation.packing import flip_moves, put_bits, single_values, take_bits, transpose
 
 SIZES = [(1, 1), (63, 3), (64, 64), (65, 130), (200, 65), (512, 7), (130, 512)]  # bits, lanes
 
@@ -72,3 +72,17 @@ def test_moves_that_do_not_exist_flip_nothing(wrong: tuple[int, int]) -> None:
     moves = np.array([(0, 0), wrong], np.int32)
     assert not flip_moves(words, 1, np.array([0, 3, 4], np.int32), moves, 0, 2)
     assert not words.any()
+
+
+def test_single_values_are_found() -> None:
+    random = Random(9)
+    first, values = np.array([0, 2, 2, 70, 71], np.int32), np.arange(71, dtype=np.int16)
+    sets = [{at for at in range(71) if random.random() < 0.04} for _ in range(300)]
+    bits = np.array(
+        [[sum(1 << at % 64 for at in own if at // 64 == word) for word in range(2)] for own in sets], np.uint64
+    )
+    found = np.empty((300, 4), np.int16)
+    single_values(bits, first, values, found)
+    for own, row in zip(sets, found.tolist(), strict=True):
+        parts = [own.intersection(range(first[part], first[part + 1])) for part in range(4)]
+        assert row == [min(part) if len(part) == 1 else -1 for part in parts]

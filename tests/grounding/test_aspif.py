@@ -2,8 +2,9 @@
 
 import pytest
 
+from ggp.errors import GroundingError
 from ggp.grounding.aspif import parse_aspif, parse_names
-from ggp.grounding.gringo import Budget, run_gringo
+from ggp.grounding.gringo import Budget, OverBudgetError, run_gringo
 
 TEXT = b"""asp 1 0 0
 1 1 1 1 0 0
@@ -39,3 +40,13 @@ def test_gringo_writes_that() -> None:
     assert aspif.names == (b"b",)
     assert aspif.heads.tolist() == [b]
     assert sorted(literal < 0 for literal in aspif.literals) == [False, True]
+
+
+def test_gringo_ends_before_it_has_read_everything() -> None:
+    with pytest.raises(OverBudgetError, match="ran out of time"):
+        run_gringo(b"a." * 1_000_000, Budget(seconds=0.0))
+
+
+def test_gringo_refuses_what_is_no_program() -> None:
+    with pytest.raises(GroundingError, match=r"gringo failed .* syntax error"):
+        run_gringo(b"a :- :-.", Budget())

@@ -1,7 +1,5 @@
 """Rewritten clauses: how many ground rules remain, and that they say the same."""
 
-from collections.abc import Iterator
-
 import pytest
 
 from ggp.grounding import GroundRules, reaching
@@ -63,6 +61,18 @@ def test_two_roles_that_move_at_once_are_kept_apart() -> None:
     assert len(rewritten.heads) < len(plain.heads)
 
 
+def test_a_move_is_asked_in_two_places_but_each_role_for_itself() -> None:
+    plain, rewritten = both(
+        GAME + "(role s) (goal s 0) (<= (init (at ?x ?x)) (d ?x)) (<= terminal (not (true (at 3 ?p))))"
+        "(<= (legal ?r (go ?x ?y)) (role ?r) (d ?x) (d ?y))"
+        "(<= (next (at ?y ?p)) (does ?r (go ?x ?y)) (true (at ?x ?p)))"
+        "(<= (next (at ?x ?p)) (true (at ?x ?p)) (not (does r (go ?x ?x))))",
+        matches=10,
+    )
+    assert len(plain.heads) > 13**3
+    assert len(rewritten.heads) < 2_000
+
+
 def test_definitions_are_unfolded() -> None:
     places = "(<= (cell ?p ?v) (true (c ?p ?v)))"
     plain, rewritten = both(
@@ -78,10 +88,9 @@ def test_definitions_are_unfolded() -> None:
 
 
 @pytest.fixture
-def impatient(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reaching, "_QUICK", Budget(rules=2_000))
     monkeypatch.setattr(reaching, "_MUCH", 500.0)
-    yield
 
 
 @pytest.mark.usefixtures("impatient")
