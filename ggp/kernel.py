@@ -7,13 +7,15 @@ edit in another file nor that flag.
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ParamSpec, TypeAlias, TypeVar
+from typing import Any, ParamSpec, TypeAlias, TypeVar, cast
 
 import llvmlite.binding as llvm
 import numba
 import numpy as np
 from llvmlite import ir
-from numba.core import cgutils, types
+from numba.core import cgutils as untyped_cgutils
+from numba.core import config as untyped_config
+from numba.core import types
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
@@ -22,12 +24,15 @@ from ggp.cache import kernel_folder
 Int: TypeAlias = int | np.integer[Any]
 Words: TypeAlias = NDArray[np.uint64]  # (rows, 8)
 
+cgutils: Any = untyped_cgutils
+config: Any = untyped_config
+
 LANES = 512
 WORD = LANES // 64  # uint64 in a word
 
-numba.config.CACHE_DIR = str(kernel_folder())
+config.CACHE_DIR = str(kernel_folder())
 
-BOUNDS_CHECKED = bool(numba.config.BOUNDSCHECK)
+BOUNDS_CHECKED = bool(config.BOUNDSCHECK)
 
 Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
@@ -169,7 +174,7 @@ def plain_any(words: Words, row: Int) -> bool:
     found = np.uint64(0)
     for column in range(WORD):
         found |= words[row, column]
-    return found != 0
+    return bool(found != 0)
 
 
 def plain_count(words: Words, row: Int, other: Int) -> int:
@@ -224,18 +229,20 @@ def plain_random(words: Words, row: Int, count: Int, state: Words) -> None:
             state[3, column] = (last << np.uint64(45)) | (last >> np.uint64(19))
 
 
-# The plain functions check their indices where numba is told to; the intrinsics never do.
-gate_and: Callable[[Words, Int, Int, Int], None] = kernel(plain_and) if BOUNDS_CHECKED else intrinsic(_gate("and_"))
-gate_xor: Callable[[Words, Int, Int, Int], None] = kernel(plain_xor) if BOUNDS_CHECKED else intrinsic(_gate("xor"))
-blend: Callable[[Words, Int, Int, Int], None] = kernel(plain_blend) if BOUNDS_CHECKED else intrinsic(_blend)
-any_lane: Callable[[Words, Int], bool] = kernel(plain_any) if BOUNDS_CHECKED else intrinsic(_any_lane)
-count_both: Callable[[Words, Int, Int], int] = kernel(plain_count) if BOUNDS_CHECKED else intrinsic(_count_both)
-fill_random: Callable[[Words, Int, Int, Words], None] = (
-    kernel(plain_random) if BOUNDS_CHECKED else intrinsic(_fill_random)
-)
+def _fast(plain: Callable[Parameters, Result], generator: Any) -> Callable[Parameters, Result]:
+    """The plain function where indices are to be checked, else what is generated, which never checks them."""
+    chosen: Any = kernel(plain) if BOUNDS_CHECKED else intrinsic(generator)
+    return chosen  # type: ignore[no-any-return]
 
 
-@intrinsic
+gate_and = _fast(plain_and, _gate("and_"))
+gate_xor = _fast(plain_xor, _gate("xor"))
+blend = _fast(plain_blend, _blend)
+any_lane = _fast(plain_any, _any_lane)
+count_both = _fast(plain_count, _count_both)
+fill_random = _fast(plain_random, _fill_random)
+
+
 def _call(typing_context: Any, address: Any, first: Any, second: Any, third: Any) -> Any:
     del typing_context, address, first, second, third
 
@@ -260,14 +267,15 @@ def _lowest(typing_context: Any, value: Any) -> Any:
     return types.int64(types.uint64), generate
 
 
-lowest: Callable[[np.uint64], int] = intrinsic(_lowest)  # the index of the lowest bit set; not for 0
+_jump: Any = intrinsic(_call)
+lowest: Callable[[np.uint64], int] = cast("Any", intrinsic(_lowest))  # the index of the lowest bit set; not for 0
 
 
 @inner
 def call(address: Int, words: Words, current: Int, following: Int) -> None:
     """Run machine code on all lanes of the words; `current` and `following` are the first rows of the two states."""
     base = words.ctypes.data
-    _call(address, base + current * WORD * 8, base + following * WORD * 8, base)
+    _jump(address, base + current * WORD * 8, base + following * WORD * 8, base)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -83,7 +83,8 @@ def build_circuit(rules: GroundRules) -> Circuit:
 
 
 def _known(atoms: Ids) -> Ids:
-    return atoms[atoms != NEVER]
+    found: Ids = atoms[atoms != NEVER]
+    return found
 
 
 def _roles_of(moves: tuple[int, ...]) -> tuple[Ids, Ids]:
@@ -112,16 +113,17 @@ def _start(rules: GroundRules, inputs: int) -> Building:
 
 def _literals(building: Building, atoms: Ids) -> Ids:
     """The literals of atoms; false for those that never hold."""
-    return np.where(atoms == NEVER, 0, building.literal_of[np.maximum(atoms, 0)]).astype(np.int32)
+    found: Ids = np.where(atoms == NEVER, 0, building.literal_of[np.maximum(atoms, 0)]).astype(np.int32)
+    return found
 
 
 def _implied(network: Network, legal: Ids) -> Implied:
-    first, found = _conditions(network, legal)
+    first, found = top_conditions(network, legal)
     return Implied(first, found)
 
 
 @kernel
-def _conditions(network: Network, roots: Ids) -> tuple[Offsets, Ids]:
+def top_conditions(network: Network, roots: Ids) -> tuple[Offsets, Ids]:
     """The literals whose AND each root is, as far as MAX_IMPLIED of them; every inner literal counts too."""
     first = np.zeros(roots.shape[0] + 1, np.int64)
     found = np.zeros(roots.shape[0] * MAX_IMPLIED, np.int32)
@@ -211,7 +213,7 @@ def _body(building: Building, index: RuleIndex, rule: Int, apart: Int, stamps: I
         literals[count] = literal
         count += 1
     sort_pairs(literals, literals, count)
-    result = np.int64(1)
+    result: Int = np.int64(1)
     for at in range(count):
         result = both(building.network, result, literals[at])
     return result
@@ -247,7 +249,7 @@ def _disjunction(
         found += 1
         start = end
     sort_pairs(terms, terms, found)
-    result = np.int64(0)
+    result: Int = np.int64(0)
     for at in range(found):
         result = either(network, result, terms[at])
     return result
@@ -270,4 +272,4 @@ def _any_move(network: Network, moves: Moves, first: Int, last: Int, scratch: ND
             other = scratch[2 * at + 1] if 2 * at + 1 < count else np.int64(0)
             scratch[at] = either(network, scratch[2 * at], other)
         count = (count + 1) // 2
-    return scratch[0] if wanted else scratch[0] ^ 1
+    return np.int64(scratch[0] if wanted else scratch[0] ^ 1)

@@ -22,7 +22,7 @@ def random_bits(moves: int) -> int:
 
 
 @kernel
-def choose_move(network: Network, legal: Literals, random: Literals) -> tuple[Literals, int]:
+def choose_move(network: Network, legal: Literals, random: Literals) -> tuple[Literals, Int]:
     """The literal of each move's being done, exactly one where any is legal; and whether any is."""
     moves = legal.shape[0]
     levels = 0
@@ -45,7 +45,7 @@ def choose_move(network: Network, legal: Literals, random: Literals) -> tuple[Li
                 if most >> level == 0:  # too few moves for the highest bit
                     counts[first[level] + at, level] = 0
     root = first[levels]
-    any_legal = np.int64(0)
+    any_legal: Int = np.int64(0)
     for bit in range(levels + 1):
         any_legal = either(network, any_legal, counts[root, bit])
     number = np.zeros((first[levels + 1], levels + 1), np.int64)
@@ -76,7 +76,7 @@ def _copy(source: Literals, target: Literals) -> None:
 @inner
 def _add(network: Network, a: Literals, b: Literals, total: Literals, bits: Int) -> None:
     """total = a + b; a and b have `bits` bits, lowest first."""
-    carry = np.int64(0)
+    carry: Int = np.int64(0)
     for bit in range(bits):
         half = differ(network, a[bit], b[bit])
         total[bit] = differ(network, half, carry)
@@ -87,7 +87,7 @@ def _add(network: Network, a: Literals, b: Literals, total: Literals, bits: Int)
 @inner
 def _subtract(network: Network, a: Literals, b: Literals, difference: Literals, bits: Int) -> Int:
     """difference = a - b; whether a < b."""
-    borrow = np.int64(0)
+    borrow: Int = np.int64(0)
     for bit in range(bits):
         half = differ(network, a[bit], b[bit])
         difference[bit] = differ(network, half, borrow)
@@ -101,7 +101,7 @@ def _scale(network: Network, count: Literals, random: Literals, product: Literal
     bits = count.shape[0]
     total = np.zeros(bits + 1, np.int64)
     for word in range(random.shape[0]):
-        carry = np.int64(0)
+        carry: Int = np.int64(0)
         for bit in range(bits):
             addend = both(network, count[bit], random[word])
             half = differ(network, total[bit], addend)

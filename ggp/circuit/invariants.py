@@ -98,7 +98,8 @@ def _following(circuit: Circuit, state: Values) -> Values:
 def _values(circuit: Circuit, inputs: Values, outputs: Ids) -> Values:
     values = _evaluate(circuit.left, circuit.right, inputs)[outputs >> 1]
     inverted = (outputs & 1).astype(np.bool_) & (values != UNKNOWN)
-    return np.where(inverted, 1 - values, values).astype(np.int8)
+    found: Values = np.where(inverted, 1 - values, values).astype(np.int8)
+    return found
 
 
 @kernel

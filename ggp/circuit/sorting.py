@@ -9,13 +9,13 @@ from ggp.kernel import Int, kernel
 @kernel
 def sort_pairs(keys: NDArray[np.int64], values: NDArray[np.int64], count: Int) -> None:
     """Sort the first `count` keys in place, ascending, and the values with them (Shell 1959, gaps of Ciura 2001)."""
-    gap = np.int64(1)
+    gap: Int = np.int64(1)
     while gap < count:
         gap = gap * 9 // 4 + 1
     while gap > 0:
         for start in range(gap, count):
             key, value = keys[start], values[start]
-            at = start
+            at: Int = start
             while at >= gap and keys[at - gap] > key:
                 keys[at] = keys[at - gap]
                 values[at] = values[at - gap]

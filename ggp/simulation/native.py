@@ -48,7 +48,7 @@ def compile_steps(steps: Steps, cache: Cache) -> MachineCode:
 
 
 def compile_beside(steps: Steps, cache: Cache, use: Callable[[MachineCode], None]) -> Thread:
-    """Compile in a thread of its own, then hand over the code; trouble with LLVM is logged and leaves things as they are."""
+    """Compile in a thread of its own, then hand over the code; trouble with LLVM is logged and changes nothing."""
 
     def work() -> None:
         try:
@@ -68,5 +68,5 @@ def _key(steps: Steps, named: dict[str, Program]) -> str:
         program = named[name]
         for array in (program.left, program.right, program.out, program.segments, program.feedback, program.outputs):
             digest.update(str(array.shape).encode())
-            digest.update(np.ascontiguousarray(array))
+            digest.update(array.tobytes())
     return digest.hexdigest()

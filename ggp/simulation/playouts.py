@@ -6,8 +6,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ggp.circuit.network import Ids
-from ggp.kernel import LANES, WORD, Int, any_lane, blend, call, count_both, fill_random, gate_and, inner, kernel, lowest
-from ggp.simulation.running import Code, Words, run_program
+from ggp.kernel import (
+    LANES,
+    WORD,
+    Int,
+    Words,
+    any_lane,
+    blend,
+    call,
+    count_both,
+    fill_random,
+    gate_and,
+    inner,
+    kernel,
+    lowest,
+)
+from ggp.simulation.running import Code, run_program
 
 # numbers that the loop keeps, as indices of Lanes.counters
 STEP, QUOTA, STEPS, PLAYOUTS, CAPPED, STUCK, DUE = range(7)
@@ -21,20 +35,21 @@ BIRTH_BITS = 24  # of the step at which a lane's playout began; a playout may be
 class Plan(NamedTuple):
     """What does not change while playouts run."""
 
-    code: Code  # programs q = 0 … Q - 1 of the steps in turn, then the late goals if any
+    code: Code  # programs 0 … Q - 1: the steps in turn; if they may clash, those without a common choice; late goals
     turns: int  # Q, a multiple of the phases and even
     phases: int
     start_phase: int
     facts: int
     goals: int
-    waiting: int  # a row; over, ended, stuck and the goals follow it
+    waiting: int  # a row; over, ended, stuck, clash and the goals follow it
     lanes: int  # the first row of the loop's own
     first_random: int
     random: Ids  # (Q,) random words of each program
     late: bool  # whether goals are evaluated now and then only
+    goal_program: int  # the number of their program
     late_end: bool  # whether lanes end before a step, not after it
     goal_facts: Ids  # facts that late goals read
-    addresses: NDArray[np.int64]  # (Q + 1,) machine code for each program, 0 for none; may be filled in at any time
+    addresses: NDArray[np.int64]  # machine code of each program, 0 for none; may be filled in at any time
     cap: int  # steps after which a playout is given up
     birth_bits: int  # enough to tell ages up to the cap
 
@@ -68,6 +83,8 @@ def play(plan: Plan, lanes: Lanes, steps: Int) -> bool:
         fill_random(words, plan.first_random, plan.random[turn], lanes.random)
         following = 1 + plan.facts - plan.facts * (turn & 1)
         _run(plan, words, turn, current, following)
+        if any_lane(words, plan.waiting + 4):
+            run_program(words, plan.code, plan.turns + turn)
         counters[STEP] += 1
         counters[STEPS] += working
         if any_lane(words, stuck):
@@ -104,7 +121,7 @@ def _collect(plan: Plan, lanes: Lanes, final: Int) -> None:
     ended, pending = plan.waiting + 2, plan.lanes + PENDING
     if not plan.late:
         for goal in range(plan.goals):
-            lanes.counters[FIRST_GOAL + goal] += count_both(words, plan.waiting + 4 + goal, ended)
+            lanes.counters[FIRST_GOAL + goal] += count_both(words, plan.waiting + 5 + goal, ended)
         return
     if count_both(words, ended, pending):
         _settle(plan, lanes)
@@ -120,9 +137,9 @@ def _settle(plan: Plan, lanes: Lanes) -> None:
     """Evaluate the goals of all states that were put aside."""
     words, pending = lanes.words, plan.lanes + PENDING
     if any_lane(words, pending):
-        _run(plan, words, plan.turns, 1, 1 + plan.facts)
+        _run(plan, words, plan.goal_program, 1, 1 + plan.facts)
         for goal in range(plan.goals):
-            lanes.counters[FIRST_GOAL + goal] += count_both(words, plan.waiting + 4 + goal, pending)
+            lanes.counters[FIRST_GOAL + goal] += count_both(words, plan.waiting + 5 + goal, pending)
         gate_and(words, 0, 0, pending)
 
 
@@ -143,7 +160,7 @@ def _refill(plan: Plan, lanes: Lanes, current: Int) -> Int:
         blend(words, current + fact, 1 + 3 * plan.facts + fact, taken)
     for bit in range(plan.birth_bits):
         blend(words, plan.lanes + FIRST_BIRTH + bit, ones if (counters[STEP] >> bit) & 1 else 0, taken)
-    return free
+    return np.int64(free)
 
 
 @inner
@@ -182,4 +199,4 @@ def _give_up(plan: Plan, lanes: Lanes) -> Int:
                 due = min(due, counters[STEP] + plan.cap - age)
     counters[CAPPED] += ended
     counters[DUE] = due
-    return ended
+    return np.int64(ended)

@@ -75,4 +75,4 @@ def _feed_back(words: Words, code: Code, first: Int, last: Int) -> bool:
             value = words[literal >> 1, column] ^ mask
             changed |= words[row, column] ^ value
             words[row, column] = value
-    return changed != 0
+    return bool(changed != 0)

@@ -66,7 +66,7 @@ class Simulator:
         for turn in range(turns):
             self.plan.addresses[turn] = code.addresses[f"step_{turn % self.plan.phases}"]
         if self.plan.late:
-            self.plan.addresses[turns] = code.addresses["goals"]
+            self.plan.addresses[self.plan.goal_program] = code.addresses["goals"]
 
     def block(self, seed: int, number: int, quota: int) -> Lanes:
         """512 lanes that are to play `quota` playouts from the initial state."""
@@ -78,7 +78,8 @@ class Simulator:
         counters = np.zeros(FIRST_GOAL + self.plan.goals, np.int64)
         counters[QUOTA] = quota
         counters[DUE] = self.plan.cap
-        random = np.random.SeedSequence([seed, number]).generate_state(4 * WORD, np.uint64).reshape(4, WORD)
+        drawn = np.random.SeedSequence([seed, number]).generate_state(4 * WORD, np.uint64)
+        random = drawn.astype(np.uint64).reshape(4, WORD)
         return Lanes(words, random, counters)
 
     def tally(self, lanes: Lanes) -> Tally:
@@ -111,9 +112,10 @@ def make_plan(steps: Steps, cap: int) -> Plan:
     layout, phases = steps.layout, len(steps.phases)
     turns = lcm(2, phases)
     programs = []
-    for turn in range(turns):
-        program = steps.phases[turn % phases]
-        programs.append(program.moved(layout.swapped(program.rows)) if turn & 1 else program)
+    for phased in (steps.phases, steps.apart):
+        for turn in range(turns if phased else 0):
+            program = phased[turn % phases]
+            programs.append(program.moved(layout.swapped(program.rows)) if turn & 1 else program)
     if steps.late_goals is not None:
         programs.append(steps.late_goals)
     return Plan(
@@ -128,9 +130,10 @@ def make_plan(steps: Steps, cap: int) -> Plan:
         first_random=layout.first_random,
         random=np.array([_random_words(steps, turn % phases) for turn in range(turns)], np.int32),
         late=steps.late_goals is not None,
+        goal_program=len(programs) - 1,
         late_end=steps.late_end,
         goal_facts=steps.goal_facts,
-        addresses=np.zeros(turns + 1, np.int64),
+        addresses=np.zeros(len(programs), np.int64),
         cap=cap,
         birth_bits=int(cap).bit_length() + 1,
     )
@@ -139,7 +142,7 @@ def make_plan(steps: Steps, cap: int) -> Plan:
 def _random_words(steps: Steps, phase: int) -> int:
     """How many of the random words a phase's program reads."""
     first = steps.layout.first_random
-    program = steps.phases[phase]
-    read = np.concatenate([program.left >> 1, program.right >> 1])
+    programs = [phased[phase] for phased in (steps.phases, steps.apart) if phased]
+    read = np.concatenate([side >> 1 for program in programs for side in (program.left, program.right)])
     read = read[(read >= first) & (read < steps.layout.first_free)]
     return int(read.max()) + 1 - first if len(read) else 0

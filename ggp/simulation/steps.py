@@ -10,11 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ggp.circuit.assembly import Assembly, Literals
-from ggp.circuit.choice import choose_move, random_bits
+from ggp.circuit.choice import random_bits
 from ggp.circuit.circuit import Circuit
-from ggp.circuit.network import Ids, both, either
 from ggp.circuit.invariants import holds_at_first
+from ggp.circuit.network import Ids, both, either
 from ggp.circuit.schedule import Program, make_program, mark_needed
+from ggp.simulation.choosing import choose_apart, choose_together
 
 LOOP_ROWS = 32
 LATER_END = 0.95  # of the gates; seeing the end late costs a step in each playout
@@ -68,8 +69,13 @@ class Layout:
         return self.waiting + 3
 
     @property
-    def first_goal(self) -> int:
+    def clash(self) -> int:
+        """Lanes whose choice is not valid: the step has to be taken again, with choices apart."""
         return self.waiting + 4
+
+    @property
+    def first_goal(self) -> int:
+        return self.waiting + 5
 
     @property
     def lanes(self) -> int:
@@ -101,11 +107,13 @@ class Steps:
     late_goals: Program | None  # finished states → goals
     goal_facts: Ids  # the facts that late goals read
     late_end: bool  # whether the end is seen before the next step, not after the last: where both share much
+    apart: tuple[Program, ...]  # the phases without a common choice, for lanes where it clashes; empty: it never does
 
     @property
     def rows(self) -> int:
-        programs = (*self.phases, self.late_goals) if self.late_goals is not None else self.phases
-        return max(self.layout.first_free, *(program.rows for program in programs))
+        late = () if self.late_goals is None else (self.late_goals,)
+        programs = (*self.phases, *late, *self.apart)
+        return max([self.layout.first_free, *(program.rows for program in programs)])
 
 
 def make_steps(circuit: Circuit, phases: NDArray[np.int8]) -> Steps:
@@ -118,13 +126,17 @@ def make_steps(circuit: Circuit, phases: NDArray[np.int8]) -> Steps:
     at_once = max(step.goal_gates(late=late) for step in networks) <= GOALS_AT_ONCE * circuit.facts
     programs = tuple(step.program(late=late, goals=at_once) for step in networks)
     goals, facts = (None, np.zeros(0, np.int32)) if at_once else _late_goals(circuit, layout)
-    return Steps(layout, programs, goals, facts, late)
+    apart: tuple[Program, ...] = ()
+    if any(step.may_clash for step in networks):
+        steps = [_Step(circuit, layout, known, apart=True) for known in phases]
+        apart = tuple(step.program(late=late, goals=at_once) for step in steps)
+    return Steps(layout, programs, goals, facts, late, apart)
 
 
 class _Step:
     """The network of one phase: a step, and what there is to know of the state before it and of the state after."""
 
-    def __init__(self, circuit: Circuit, layout: Layout, known: NDArray[np.int8]) -> None:
+    def __init__(self, circuit: Circuit, layout: Layout, known: NDArray[np.int8], *, apart: bool = False) -> None:
         self._layout = layout
         self._assembly = assembly = Assembly(12 * len(circuit.left) + 400 * sum(circuit.moves) + 100_000)
         facts = np.where(known < 0, assembly.inputs(circuit.facts), known)
@@ -132,13 +144,16 @@ class _Step:
         waiting = int(assembly.inputs(1)[0])
         nothing = np.zeros(sum(circuit.moves), np.int64)
         legal = assembly.copy(circuit, np.concatenate([facts, nothing]), circuit.legal)
-        done, anything = _choices(assembly, circuit.moves, legal, random)
-        self._following = assembly.copy(circuit, np.concatenate([facts, done]), circuit.next)
+        choices = None if apart else choose_together(assembly, circuit.moves, legal, random)
+        choices = choices or choose_apart(assembly, circuit.moves, legal, random)
+        self.may_clash = choices.clash != 0
+        clash = int(both(assembly.network, choices.clash, waiting ^ 1))
+        self._following = assembly.copy(circuit, np.concatenate([facts, choices.done]), circuit.next)
         self._lanes, self._goals = {}, {}
         for late, state in ((False, self._following), (True, facts)):
             inputs = np.concatenate([state, nothing])
             terminal = int(assembly.copy(circuit, inputs, np.array([circuit.terminal], np.int32))[0])
-            self._lanes[late] = _fate(assembly, waiting, int(anything), terminal, late=late)
+            self._lanes[late] = [*_fate(assembly, waiting, choices.able, terminal, late=late), clash]
             self._goals[late] = assembly.copy(circuit, inputs, circuit.goals)
 
     def gates(self, *, late: bool) -> int:
@@ -160,7 +175,7 @@ class _Step:
         row_of_input[first : first + layout.random] = layout.first_random + np.arange(layout.random)
         row_of_input[first + layout.random] = layout.waiting
         rows = np.concatenate(
-            [layout.following + np.arange(layout.facts), layout.over + np.arange(3 + layout.goals)]
+            [layout.following + np.arange(layout.facts), layout.over + np.arange(4 + layout.goals)]
         ).astype(np.int32)
         return make_program(
             assembly.left, assembly.right, assembly.loops, outputs.astype(np.int32), row_of_input,
@@ -173,34 +188,15 @@ class _Step:
         return int(np.count_nonzero(needed & (assembly.left >= 0)))
 
 
-def _fate(assembly: Assembly, waiting: int, anything: int, terminal: int, *, late: bool) -> list[int]:
+def _fate(assembly: Assembly, waiting: int, able: int, terminal: int, *, late: bool) -> list[int]:
     """Which lanes wait afterwards, which have come to their end, and which are stuck."""
     network = assembly.network
-    immobile = both(network, anything ^ 1, waiting ^ 1)
+    immobile = both(network, able ^ 1, waiting ^ 1)
     ended = both(network, terminal, waiting ^ 1)
     stuck = both(network, immobile, terminal ^ 1) if late else immobile
     ended = ended if late else both(network, ended, stuck ^ 1)
     over = either(network, waiting, either(network, stuck, ended))
     return [int(over), int(ended), int(stuck)]
-
-
-def _choices(
-    assembly: Assembly, moves: tuple[int, ...], legal: Literals, random: Literals
-) -> tuple[Literals, np.int64]:
-    """The literals of the moves that are done, and whether every role has one."""
-    done = np.zeros(len(legal), np.int64)
-    everyone, first, used = np.int64(1), 0, 0
-    for count in moves:
-        possible = first + np.flatnonzero(legal[first : first + count])
-        bits = random_bits(len(possible))
-        if len(possible) == 1:
-            done[possible], anything = 1, legal[possible[0]]
-        else:
-            done[possible], anything = choose_move(assembly.network, legal[possible], random[used : used + bits])
-        everyone = np.int64(both(assembly.network, everyone, anything))
-        used += bits
-        first += count
-    return done, everyone
 
 
 def _late_goals(circuit: Circuit, layout: Layout) -> tuple[Program, Ids]:

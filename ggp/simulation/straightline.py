@@ -10,6 +10,7 @@ from ggp.circuit.schedule import Program
 CHUNK = 40_000  # instructions of one function; what crosses from one to the next goes through memory
 _ROW_BYTES = 64
 _POINTERS = ("current", "following", "rest")
+_PARAMETERS = ", ".join(f"ptr noalias %{base}" for base in _POINTERS)
 
 
 class _Writer:
@@ -21,7 +22,9 @@ class _Writer:
         self._facts = facts
         self._values: dict[int, tuple[str, bool]] = {}
         self._count = 0
-        self.lines = [f"define internal void @{name}(ptr noalias %current, ptr noalias %following, ptr noalias %rest) {{"]
+        self.lines = [
+            f"define internal void @{name}(ptr noalias %current, ptr noalias %following, ptr noalias %rest) {{"
+        ]
 
     def forget(self) -> None:
         self._values.clear()
@@ -109,11 +112,9 @@ def write_function(name: str, program: Program, facts: int, vector_bits: int) ->
         writer = _Writer(names[-1], vector_bits, facts)
         _write_piece(writer, program, (start, end), program.feedback[first:last], kept[number])
         functions.append("\n".join([*writer.lines, "ret void", "}"]))
-    head = f"define void @{name}(ptr noalias %current, ptr noalias %following, ptr noalias %rest) {{"
+    head = f"define void @{name}({_PARAMETERS}) {{"
     shifts = range(0, _ROW_BYTES, vector_bits // 8)
-    moved = [
-        f"%{base}{shift} = getelementptr i8, ptr %{base}, i64 {shift}" for shift in shifts for base in _POINTERS
-    ]
+    moved = [f"%{base}{shift} = getelementptr i8, ptr %{base}, i64 {shift}" for shift in shifts for base in _POINTERS]
     calls = [
         f"call void @{piece}({', '.join(f'ptr %{base}{shift}' for base in _POINTERS)})"
         for piece in names
