@@ -22,6 +22,8 @@ RUN PIP_CONSTRAINT=constraints.txt \
     && /opt/ggp/bin/python -m compileall -q /opt/ggp/lib
 
 WORKDIR /
-ENV PATH=/opt/ggp/bin:${PATH} PYTHONUNBUFFERED=1
+ENV PATH=/opt/ggp/bin:${PATH} PYTHONUNBUFFERED=1 GGP_CACHE=/var/cache/ggp
+RUN install -d -o nobody -m 700 /var/cache/ggp
 USER nobody
+RUN ggp cache warm
 ENTRYPOINT ["ggp"]

@@ -5,13 +5,17 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test check clean
+.PHONY: demo test warm check clean
 
-demo: $(READY)
+demo: $(READY) warm
 	$(BIN)/ggp match tictactoe montecarlo random --startclock 2 --playclock 1
 
-test: $(READY)
+test: $(READY) warm
 	$(BIN)/pytest -n auto --dist loadgroup
+
+# Compiles the kernels once for these sources, so that neither clocks nor tests wait for it.
+warm: $(READY)
+	@$(BIN)/ggp cache warm
 
 check: $(READY)
 	$(BIN)/ruff format --check .

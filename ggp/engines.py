@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from ggp.errors import GroundingError, SettingsError
 from ggp.interpreter import Interpreter
 from ggp.machine import StateMachine
+from ggp.readiness import is_warm, warm_beside
 from ggp.rulesheet import Rulesheet
 
 ENGINES = ("circuit", "interpreter")
@@ -30,12 +31,19 @@ def make_machine(rulesheet: Rulesheet, engine: str | None = None, seconds: float
 def choose_engine(rulesheet: Rulesheet, engine: str | None = None, seconds: float = BUDGET_SECONDS) -> Choice:
     """The circuit when the rules can be grounded in so many seconds, else the interpreter; or the engine that is named.
 
+    On a machine where the kernels were never compiled the interpreter serves, unless the circuit is named.
+
     GroundingError when it is the circuit that is named and there is none.
     """
     if engine is not None and engine not in ENGINES:
         raise SettingsError(f"no engine is called {engine!r}; the engines are {', '.join(ENGINES)}")
     if engine == "interpreter":
         return Choice(Interpreter(rulesheet), None)
+    if engine is None and not is_warm():
+        warm_beside()
+        reason = "the kernels of the circuit are being compiled in the background; `ggp cache warm` does it ahead"
+        _log.warning("played by the interpreter, which is slower: %s", reason)
+        return Choice(Interpreter(rulesheet), reason)
     try:
         return Choice(_circuit_machine(rulesheet, seconds), None)
     except GroundingError as error:

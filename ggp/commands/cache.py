@@ -1,12 +1,15 @@
 """The sub-command cache: what is kept on disk between runs."""
 
 from dataclasses import asdict
+from typing import Annotated
 
 import typer
 
 from ggp.cache import FOLDER_VARIABLE, default_cache
 from ggp.commands.arguments import JsonOption
 from ggp.commands.library import print_json
+from ggp.readiness import is_warm
+from ggp.warming import warm_games
 
 _MEBIBYTE = 1 << 20
 
@@ -15,6 +18,7 @@ def add_commands(app: typer.Typer) -> None:
     """Adds the sub-command and its own sub-commands to the application."""
     group = typer.Typer(help="Show or clear what is kept on disk between runs.", no_args_is_help=True)
     group.command("show")(show_cache)
+    group.command("warm")(warm_cache)
     group.command("clear")(clear_cache)
     app.add_typer(group, name="cache")
 
@@ -40,6 +44,14 @@ def show_cache(as_json: JsonOption = False) -> None:
         typer.echo(f"  {kind}: {_files(used.files)}, {_size(used.size_bytes)}")
     if not kinds:
         typer.echo("  empty")
+
+
+def warm_cache(again: Annotated[bool, typer.Option(help="Do it even where it was done before.")] = False) -> None:
+    """Compile all kernels and the shipped games ahead, so that nothing waits for it later; half a minute, once."""
+    if is_warm() and not again:
+        return
+    for name in warm_games():
+        typer.echo(f"  ready: {name}")
 
 
 def clear_cache() -> None:

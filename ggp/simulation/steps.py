@@ -113,7 +113,8 @@ class Steps:
     def rows(self) -> int:
         late = () if self.late_goals is None else (self.late_goals,)
         programs = (*self.phases, *late, *self.apart)
-        return max([self.layout.first_free, *(program.rows for program in programs)])
+        most: int = max([self.layout.first_free, *(program.rows for program in programs)])
+        return most
 
 
 def make_steps(circuit: Circuit, phases: NDArray[np.int8]) -> Steps:
