@@ -44,7 +44,7 @@ def random_sketch(random: Random, inputs: int, gates: int, components: int = 0) 
             sides[len(nodes)] = 0
             nodes.append((LOOP, len(owners)))
             owners.append(component)
-        for _ in range(random.randint(count, gates)):
+        for _ in range(random.randint(count, count + gates)):
             falls = random.randint(0, 1)
             reads = [_monotone(random, free, sides, falls) for _ in range(2)]
             if reads[0] >> 1 != reads[1] >> 1:
