@@ -2,10 +2,13 @@
 
 import subprocess
 import sys
+import time
 
 from ggp.cache import kernel_folder
 
 _MARK = "warm"
+_BEGUN = "begun"
+_LONGEST = 300.0  # seconds for which a process that compiles them is believed to be at work
 
 
 def is_warm() -> bool:
@@ -18,7 +21,16 @@ def mark_warm() -> None:
 
 
 def warm_beside() -> None:
-    """Compile all kernels in a process of its own, which nobody waits for."""
+    """Compile all kernels in a process of its own, which nobody waits for; nothing where one is at it."""
+    begun = kernel_folder() / _BEGUN
+    try:
+        begun.open("x").close()
+    except FileExistsError:
+        if time.time() - begun.stat().st_mtime < _LONGEST:
+            return
+        begun.touch()
+    except OSError:
+        return
     silent = subprocess.DEVNULL
     subprocess.Popen(
         [sys.executable, "-m", "ggp.warming"], stdin=silent, stdout=silent, stderr=silent, start_new_session=True

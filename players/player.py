@@ -7,7 +7,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-from ggp.engines import make_machine
 from ggp.errors import GgpError
 from ggp.protocol.messages import (
     Abort,
@@ -26,7 +25,7 @@ from ggp.protocol.replies import ABORTED, AVAILABLE, BUSY, DONE, NO_MOVE, READY,
 from ggp.terms import Term, to_text
 from players.clock import Clock
 from players.settings import PlayerSettings
-from players.thinker import MakeMachine, News, Thinker
+from players.thinker import MakeMachine, News, Thinker, make_interpreter
 from players.thought import Thought
 from players.worker import Worker
 
@@ -77,7 +76,7 @@ class _Match:
 class Player:
     """One player; all of it but the thinking runs in the event loop."""
 
-    def __init__(self, settings: PlayerSettings, clock: Clock, make: MakeMachine = make_machine) -> None:
+    def __init__(self, settings: PlayerSettings, clock: Clock, make: MakeMachine = make_interpreter) -> None:
         self.settings = settings
         self.clock = clock
         self._make_machine = make

@@ -6,14 +6,13 @@ from urllib.parse import unquote_plus
 
 from aiohttp import web
 
-from ggp.engines import make_machine
 from ggp.errors import MessageError
 from ggp.protocol.headers import CONTENT_TYPE, CORS
 from ggp.protocol.messages import Info, Message, Ping, Preview, Start, parse_message, unread_start
 from players.clock import Clock, MonotonicClock
 from players.player import Player
 from players.settings import PlayerSettings
-from players.thinker import MakeMachine
+from players.thinker import MakeMachine, make_interpreter
 from players.tolerant import TolerantProtocol
 
 PLAYER = web.AppKey("PLAYER", Player)
@@ -23,7 +22,9 @@ _LONG = 20_000  # characters of a message that is read in a thread, so that the 
 log = logging.getLogger(__name__)
 
 
-def make_app(settings: PlayerSettings, clock: Clock | None = None, make: MakeMachine = make_machine) -> web.Application:
+def make_app(
+    settings: PlayerSettings, clock: Clock | None = None, make: MakeMachine = make_interpreter
+) -> web.Application:
     """The service of one player; needs no running event loop yet."""
     app = web.Application(client_max_size=settings.max_message_bytes)
     app[PLAYER] = Player(settings, clock or MonotonicClock(), make)

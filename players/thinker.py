@@ -2,9 +2,11 @@
 
 import logging
 from collections.abc import Callable
+from functools import partial
 from random import Random
 from typing import TypeAlias
 
+from ggp.engines import make_machine
 from ggp.errors import UnknownRoleError
 from ggp.machine import JointMove, StateMachine
 from ggp.protocol.messages import Play, PlayPercepts, Start
@@ -18,6 +20,7 @@ News: TypeAlias = Play | PlayPercepts
 MakeMachine: TypeAlias = Callable[[Rulesheet], StateMachine]
 Warn: TypeAlias = Callable[[str], None]  # logs one line
 
+make_interpreter: MakeMachine = partial(make_machine, engine="interpreter")  # baselines: ready at once on any machine
 _TRIES = 100  # joint moves to try, when only percepts are known
 
 log = logging.getLogger(__name__)

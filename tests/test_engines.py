@@ -7,12 +7,19 @@ import sys
 import pytest
 
 import ggp
+from ggp import engines
 from ggp.engines import ENGINES, choose_engine, make_machine
 from ggp.errors import GroundingError, RulesheetError, SettingsError
 from ggp.rulesheet import parse_rulesheet
 
 PLAIN = "(role r) (legal r a) (init x) (<= (next y) (does r a)) (<= terminal (true y)) (<= (goal r 9) (true y))"
 PARADOX = PLAIN + "(<= p (true x) (not q)) (<= q (not p)) (<= (goal r 1) q)"
+
+
+@pytest.fixture(autouse=True)
+def warm(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever was compiled before, kernels count as ready."""
+    monkeypatch.setattr(engines, "is_warm", lambda: True)
 
 
 def test_the_fastest_engine_is_taken() -> None:
@@ -33,6 +40,22 @@ def test_what_has_no_circuit_is_interpreted(caplog: pytest.LogCaptureFixture) ->
         ("ggp.engines", f"played by the interpreter, which is slower: {game.fallback}")
     ]
     assert ggp.load_text(PLAIN).fallback is None
+
+
+def test_a_cold_machine_starts_with_the_interpreter(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    started: list[bool] = []
+    monkeypatch.setattr(engines, "is_warm", lambda: False)
+    monkeypatch.setattr(engines, "warm_beside", lambda: started.append(True))
+    choice = choose_engine(parse_rulesheet(PLAIN))
+    assert choice.machine.engine == "interpreter"
+    assert choice.fallback is not None
+    assert [record.message for record in caplog.records] == [
+        f"played by the interpreter, which is slower: {choice.fallback}"
+    ]
+    assert make_machine(parse_rulesheet(PLAIN), "circuit").engine == "circuit"
+    assert len(started) == 1
 
 
 def test_an_engine_that_is_named_is_the_one() -> None:

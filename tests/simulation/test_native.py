@@ -1,0 +1,96 @@
+"""Machine code of a whole game: made once, kept, handed over when it is there."""
+
+import logging
+from pathlib import Path
+
+import pytest
+
+from ggp.cache import Cache
+from ggp.simulation import native
+from ggp.simulation import steps as step_module
+from ggp.simulation.native import compile_beside, compile_steps, functions, is_worthwhile
+from ggp.simulation.simulator import Simulator
+from tests.simulation.games import FATES, TURNS, rounds
+from tests.simulation.lanes import Truth
+
+
+@pytest.fixture
+def cache(tmp_path: Path) -> Cache:
+    return Cache(tmp_path / "cache")
+
+
+def refuse(text: str) -> bytes:
+    message = "LLVM is not to be asked"
+    raise RuntimeError(message)
+
+
+def test_machine_code_is_kept(cache: Cache, monkeypatch: pytest.MonkeyPatch) -> None:
+    truth = Truth(TURNS)
+    expected = truth.simulator().playouts(1500, seed=6)
+    first = truth.simulator()
+    first.use(compile_steps(first.steps, cache))
+    assert first.playouts(1500, seed=6) == expected
+    monkeypatch.setattr(native, "compile_object", refuse)
+    again = Truth(TURNS).simulator()
+    again.use(compile_steps(again.steps, cache))
+    assert again.plan.addresses[: again.plan.turns].all()
+    assert again.playouts(1500, seed=6) == expected
+    with pytest.raises(RuntimeError):
+        compile_steps(Truth(FATES).steps, cache)
+    with pytest.raises(RuntimeError):
+        compile_steps(again.steps, Cache(None))
+
+
+def test_each_game_gets_its_own_code(cache: Cache) -> None:
+    texts = [rounds(2, 2, 5), rounds(2, 2, 6), rounds(2, 3, 5), rounds(3, 2, 5)]
+    for _ in range(2):
+        for text in texts:
+            simulator = Truth(text).simulator()
+            expected = simulator.playouts(900, seed=1)
+            simulator.use(compile_steps(simulator.steps, cache))
+            assert simulator.playouts(900, seed=1) == expected
+
+
+@pytest.mark.parametrize(("gates", "names"), [(1_000_000, ["step_0", "step_1"]), (-1, ["goals", "step_0", "step_1"])])
+def test_functions_have_names(gates: int, names: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(step_module, "GOALS_AT_ONCE", gates)
+    simulator = Truth(TURNS).simulator()
+    assert sorted(functions(simulator.steps)) == names
+    code = compile_steps(simulator.steps, Cache(None))
+    assert sorted(code.addresses) == names
+    assert all(code.addresses.values())
+    assert len(set(code.addresses.values())) == len(names)
+    expected = simulator.playouts(600, seed=5)
+    simulator.use(code)
+    assert simulator.playouts(600, seed=5) == expected
+
+
+def test_code_is_made_beside(cache: Cache) -> None:
+    simulator = Truth(TURNS).simulator()
+    expected = simulator.playouts(2000, seed=1)
+    thread = compile_beside(simulator.steps, cache, simulator.use)
+    during = simulator.playouts(2000, seed=1)
+    thread.join()
+    assert simulator.plan.addresses[0]
+    assert during == expected == simulator.playouts(2000, seed=1)
+
+
+def test_trouble_leaves_the_circuit_interpreted(
+    cache: Cache, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(native, "compile_object", refuse)
+    simulator = Simulator(Truth(TURNS).steps, Truth(TURNS).compiled.circuit.initial)
+    with caplog.at_level(logging.WARNING):
+        compile_beside(simulator.steps, cache, simulator.use).join()
+    assert "LLVM is not to be asked" in caplog.text
+    assert not simulator.plan.addresses.any()
+    assert simulator.playouts(600).playouts == 600
+
+
+def test_large_games_are_not_worth_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    steps = Truth(TURNS).steps
+    size = sum(len(program.left) for program in functions(steps).values())
+    monkeypatch.setattr(native, "MOST_GATES", size)
+    assert is_worthwhile(steps)
+    monkeypatch.setattr(native, "MOST_GATES", size - 1)
+    assert not is_worthwhile(steps)

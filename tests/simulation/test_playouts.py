@@ -1,0 +1,265 @@
+"""Random playouts: quotas, caps and ends, and the values of random play that are known."""
+
+from functools import cache
+from math import sqrt
+
+import numpy as np
+import pytest
+
+from ggp.cache import Cache
+from ggp.errors import SettingsError
+from ggp.kernel import LANES
+from ggp.library import find_rulesheet
+from ggp.simulation import steps as step_module
+from ggp.simulation.native import compile_steps
+from ggp.simulation.playouts import BIRTH_BITS, QUOTA, play
+from ggp.simulation.simulator import Simulator, Tally
+from tests.simulation.games import (
+    ENDLESS,
+    ENDLESS_WITHOUT_FACTS,
+    FATES,
+    GAMES,
+    NO_FACTS,
+    SINGLE_MOVES,
+    STUCK_AT_FIRST,
+    TERMINAL_AT_FIRST,
+    TURNS,
+    rounds,
+)
+from tests.simulation.lanes import Truth, follow, packed
+
+ENDS = {"early": 0.0, "late": 10.0}  # of LATER_END
+
+
+@cache
+def truth_of(name: str) -> Truth:
+    return Truth(GAMES[name] if name in GAMES else find_rulesheet(name).read_text(encoding="utf-8"))
+
+
+@cache
+def simulator_of(name: str) -> Simulator:
+    return truth_of(name).simulator(50)
+
+
+@pytest.fixture(params=ENDS)
+def end(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """When the end of a playout is seen."""
+    monkeypatch.setattr(step_module, "LATER_END", ENDS[request.param])
+    return str(request.param)
+
+
+@pytest.mark.parametrize("count", [0, 1, 511, 512, 513, 3000])
+@pytest.mark.parametrize("quota", [200, 512, 1300])
+def test_quotas_are_reached_exactly(count: int, quota: int) -> None:
+    for name in ("turns", "rounds of 3", "fates", "clashes"):
+        tally = simulator_of(name).playouts(count, seed=count, quota=quota)
+        assert tally.playouts + tally.capped + tally.stuck == count
+        assert name == "fates" or tally.playouts == count
+
+
+@pytest.mark.parametrize("name", GAMES)
+def test_the_same_seed_gives_the_same_playouts(name: str) -> None:
+    simulator = simulator_of(name)
+    one = simulator.playouts(2000, seed=4, threads=1, quota=300)
+    assert one == simulator.playouts(2000, seed=4, threads=2, quota=300)
+    compiled = truth_of(name).simulator(50)
+    compiled.use(compile_steps(compiled.steps, Cache(None)))
+    assert compiled.plan.addresses[: compiled.plan.turns].all()
+    assert one == compiled.playouts(2000, seed=4, threads=2, quota=300)
+
+
+def test_another_seed_gives_other_playouts() -> None:
+    tallies = {simulator_of("turns").playouts(2000, seed=seed).goals for seed in range(5)}
+    assert len(tallies) > 1
+    one, other = (simulator_of("turns").block(1, number, 10).random for number in (0, 1))
+    assert not np.intersect1d(one, other).size
+
+
+def test_machine_code_may_come_in_the_middle() -> None:
+    truth = truth_of("tictactoe")
+    whole = truth.simulator().playouts(2000, seed=9, quota=2000)
+    simulator = truth.simulator()
+    lanes = simulator.block(9, 0, 2000)
+    assert play(simulator.plan, lanes, 11)
+    simulator.use(compile_steps(simulator.steps, Cache(None)))
+    while play(simulator.plan, lanes, 1):
+        pass
+    assert simulator.tally(lanes) == whole
+
+
+def test_slices_of_any_size_give_the_same() -> None:
+    simulator = simulator_of("rounds of 3")
+    tallies = set()
+    for size in (1, 2, 7, 1000):
+        lanes = simulator.block(1, 2, 900)
+        while play(simulator.plan, lanes, size):
+            pass
+        assert not play(simulator.plan, lanes, size)
+        tallies.add(simulator.tally(lanes))
+    assert len(tallies) == 1
+
+
+def test_a_quota_may_be_raised_and_withdrawn() -> None:
+    simulator = simulator_of("turns")
+    lanes = simulator.block(1, 0, 5000)
+    play(simulator.plan, lanes, 9)
+    lanes.counters[QUOTA] = 0
+    while play(simulator.plan, lanes, 10):
+        pass
+    finished = simulator.tally(lanes).playouts
+    assert LANES <= finished < 5000
+    lanes.counters[QUOTA] = 33
+    while play(simulator.plan, lanes, 10):
+        pass
+    assert simulator.tally(lanes).playouts == finished + 33
+
+
+def test_games_that_never_end_are_given_up(end: str) -> None:
+    for text in (ENDLESS, ENDLESS_WITHOUT_FACTS):
+        truth = Truth(text)
+        for cap in (1, 2, 7, 8, 64):
+            tally = truth.simulator(cap).playouts(1500, seed=1, quota=700)
+            assert tally == Tally(0, 1500, 0, 1500 * cap, tally.goals)
+            assert not any(tally.goals)
+
+
+def test_a_playout_of_the_length_of_the_cap(end: str) -> None:
+    truth = Truth(SINGLE_MOVES)
+    assert truth.simulator(4).playouts(600) == Tally(600, 0, 0, 1800, (600, 600))
+    assert truth.simulator(3).playouts(600) == Tally(600, 0, 0, 1800, (600, 600))
+    assert truth.simulator(2).playouts(600) == Tally(0, 600, 0, 1200, (0, 0))
+
+
+def test_each_fate_has_its_own_count(end: str) -> None:
+    truth = Truth(FATES)
+    simulator = truth.simulator(60)
+    lanes = simulator.block(8, 0, 3000)
+    history = follow(truth, simulator, lanes)
+    assert history.tally() == simulator.tally(lanes)
+    tally = simulator.tally(lanes)
+    assert sum((tally.playouts, tally.capped, tally.stuck)) == 3000
+    for found in (tally.playouts, tally.capped, tally.stuck):
+        assert abs(found - 1000) < 4 * sqrt(3000 * 2 / 9)
+
+
+def test_playouts_from_a_terminal_state() -> None:
+    assert Truth(TERMINAL_AT_FIRST).simulator().playouts(700) == Tally(700, 0, 0, 0, (700, 0))
+    assert Truth(NO_FACTS).simulator().playouts(700, quota=100) == Tally(700, 0, 0, 0, (700, 700))
+
+
+def test_playouts_from_a_state_without_moves(end: str) -> None:
+    assert Truth(STUCK_AT_FIRST).simulator().playouts(700) == Tally(0, 0, 700, 0, (0, 0))
+
+
+@pytest.mark.parametrize("cap", [0, -1, (1 << (BIRTH_BITS - 1)) + 1])
+def test_caps_have_bounds(cap: int) -> None:
+    with pytest.raises(SettingsError, match="a playout may last"):
+        truth_of("turns").simulator(cap)
+    truth_of("turns").simulator(1 << (BIRTH_BITS - 1))
+
+
+def test_lanes_may_start_in_states_of_their_own(end: str) -> None:
+    truth = Truth(rounds(3, 2, 7))
+    interpreter, facts = truth.interpreter, truth.compiled.facts
+    starts, fringe = [interpreter.initial_state], [interpreter.initial_state]
+    for _ in range(3):  # the starts have to be of phase 0
+        fringe = [after for state in fringe if not truth.is_terminal(state) for after in truth.following(state)]
+    starts += [state for state in dict.fromkeys(fringe) if not truth.is_terminal(state)]
+    assert len(starts) > 4
+    flags = np.array([[fact in starts[lane % len(starts)] for lane in range(LANES)] for fact in facts])
+    simulator = truth.simulator()
+    lanes = simulator.block(1, 0, 1700)
+    start = simulator.steps.layout.start
+    lanes.words[start : start + len(facts)] = packed(flags)
+    history = follow(truth, simulator, lanes)
+    assert set(starts) <= history.seen
+    assert history.tally() == simulator.tally(lanes)
+    assert set(history.lengths) == {1, 4, 7}
+
+
+@pytest.mark.parametrize("phase", [1, 2])
+def test_playouts_may_start_in_another_phase(phase: int, end: str) -> None:
+    truth = Truth(rounds(3, 2, 7))
+    states = {truth.interpreter.initial_state}
+    for _ in range(phase):
+        states = {after for state in states if not truth.is_terminal(state) for after in truth.following(state)}
+    starts = sorted((state for state in states if not truth.is_terminal(state)), key=str)
+    facts = truth.compiled.facts
+    simulator = truth.simulator()
+    simulator.plan = simulator.plan._replace(start_phase=phase)
+    lanes = simulator.block(1, 0, 1200)
+    first = simulator.steps.layout.start
+    flags = np.array([[fact in starts[lane % len(starts)] for lane in range(LANES)] for fact in facts])
+    lanes.words[first : first + len(facts)] = packed(flags)
+    history = follow(truth, simulator, lanes)
+    assert set(starts) <= history.seen
+    assert history.tally() == simulator.tally(lanes)
+    assert history.playouts == 1200
+
+
+@pytest.mark.parametrize("name", ["turns", "rounds of 4", "three at once", "fates", "clashes", "recursion", "tictactoe"])
+def test_late_goals_are_those_at_once(name: str, end: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    tallies = []
+    truth = truth_of(name)
+    for gates in (-1, 1_000_000):
+        monkeypatch.setattr(step_module, "GOALS_AT_ONCE", gates)
+        steps = step_module.make_steps(truth.compiled.circuit, truth.compiled.phases)
+        assert (steps.late_goals is None) == (gates > 0)
+        simulator = Simulator(steps, truth.compiled.circuit.initial, 50)
+        tallies.append(simulator.playouts(3000, seed=2))
+    assert tallies[0] == tallies[1]
+
+
+@pytest.mark.parametrize("name", ["turns", "rounds of 2", "two at once", "fates", "clashes", "tictactoe"])
+def test_a_late_end_is_an_early_end(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    truth, count = truth_of(name), 20_000
+    tallies = []
+    for value in ENDS.values():
+        monkeypatch.setattr(step_module, "LATER_END", value)
+        steps = step_module.make_steps(truth.compiled.circuit, truth.compiled.phases)
+        assert steps.late_end == (value > 1)
+        tallies.append(Simulator(steps, truth.compiled.circuit.initial, 200).playouts(count, seed=3))
+    one, other = tallies
+    for early, late in zip((one.playouts, one.stuck, *one.goals), (other.playouts, other.stuck, *other.goals), strict=True):
+        assert abs(early - late) <= 4 * sqrt(2 * count * 0.25)
+    if name != "fates":
+        assert abs(one.steps - other.steps) / count < 0.06
+
+
+# name, games that the first role wins, the second wins, mean length, deviation of lengths at most
+KNOWN = [
+    ("tictactoe", 0.585, 0.288, 7.6, 1.5),
+    ("connectfour", 0.557, None, 22.3, 8.0),
+    ("breakthrough", 0.509, 0.491, 64.1, 16.0),
+    ("reversi", 0.475, None, 60.4, 2.0),
+]
+
+
+def mean(truth: Truth, tally: Tally, role: int) -> float:
+    """The mean goal of a role, 0 to 1."""
+    first = sum(len(values) for values in truth.compiled.goals[:role])
+    values = truth.compiled.goals[role]
+    return sum(v * n for v, n in zip(values, tally.goals[first:], strict=False)) / 100 / tally.playouts
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "length", "spread"),
+    [
+        ("tictactoe", 0.648, 7.6, 1.5),
+        ("connectfour", 0.557, 22.3, 8.0),
+        ("breakthrough", 0.509, 64.1, 16.0),
+        ("reversi", 0.475, 60.4, 2.5),
+    ],
+)
+@pytest.mark.parametrize("seed", [1, 2])
+def test_random_play_has_the_values_that_are_known(
+    name: str, value: float, length: float, spread: float, seed: int
+) -> None:
+    """Known to a digit after the point of a percentage and of a length; the spreads of lengths are upper bounds."""
+    truth, count = truth_of(name), 10_000
+    tally = truth.simulator().playouts(count, seed=seed, threads=2)
+    assert tally.playouts == count
+    found = [mean(truth, tally, role) for role in (0, 1)]
+    assert sum(found) == pytest.approx(1)
+    assert abs(found[0] - value) < 0.0005 + 4 * 0.5 / sqrt(count)
+    assert abs(tally.steps / count - length) < 0.05 + 4 * spread / sqrt(count)
