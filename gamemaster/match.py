@@ -192,6 +192,7 @@ def _new_record(
         rulesheet=game.rulesheet.text,
         rulesheet_sha256=game.rulesheet.sha256,
         engine=game.engine,
+        engine_note=game.fallback,
         roles=game.roles,
         players={
             role: PlayerRecord(

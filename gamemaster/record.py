@@ -59,7 +59,8 @@ class MatchRecord(_Part):
     game: str
     rulesheet: str
     rulesheet_sha256: str
-    engine: str
+    engine: str  # what evaluated the rules for the game master
+    engine_note: str | None = None  # why it was not a faster one
     roles: tuple[str, ...]
     players: dict[str, PlayerRecord]  # role → player; not of `random`
     settings: MatchSettings

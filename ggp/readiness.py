@@ -31,7 +31,4 @@ def warm_beside() -> None:
         begun.touch()
     except OSError:
         return
-    silent = subprocess.DEVNULL
-    subprocess.Popen(
-        [sys.executable, "-m", "ggp.warming"], stdin=silent, stdout=silent, stderr=silent, start_new_session=True
-    )
+    subprocess.run(["/bin/sh", "-c", '"$0" -m ggp.warming >/dev/null 2>&1 </dev/null &', sys.executable], check=False)

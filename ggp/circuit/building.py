@@ -103,7 +103,7 @@ def _refuse_negative_cycles(rules: GroundRules, order: Order) -> None:
 
 def _start(rules: GroundRules, inputs: int) -> Building:
     capacity = min(MAX_GATES, 4 * (len(rules.literals) + len(rules.heads)) + 8 * inputs + 10_000)
-    literal_of = np.full(rules.atom_count, UNKNOWN, np.int64)
+    literal_of = np.full(max(1, rules.atom_count), UNKNOWN, np.int64)
     network = make_network(capacity)
     for number in range(inputs):
         literal_of[number] = add_input(network, number)

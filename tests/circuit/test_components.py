@@ -69,9 +69,8 @@ def test_random_rules(seed: int) -> None:
 
 def test_rules_are_found_by_head_in_their_order() -> None:
     index = indexed(5, [(3, [0]), (4, []), (3, [1, ~2]), (2, [4]), (3, [])])
-    assert [index.rules[one:two].tolist() for one, two in zip(index.first_rule, index.first_rule[1:], strict=False)] == [
-        [], [], [3], [0, 2, 4], [1],
-    ]  # fmt: skip
+    assert index.first_rule.tolist() == [0, 0, 0, 1, 4, 5]
+    assert index.rules.tolist() == [3, 0, 2, 4, 1]
     assert index.literals.tolist() == [0, 2, 5, 8]
 
 

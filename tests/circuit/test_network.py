@@ -1,18 +1,33 @@
 """Gates as they are built: the truth tables of random expressions, and the form of the network."""
 
 from random import Random
+from typing import TypeAlias
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ggp.circuit.network import INPUT, LOOP, Network, add_input, add_loop, both, check_capacity, differ, either, make_network
+from ggp.circuit.network import (
+    INPUT,
+    LOOP,
+    Network,
+    add_input,
+    add_loop,
+    both,
+    check_capacity,
+    differ,
+    either,
+    make_network,
+)
 from ggp.errors import GroundingError
 
 INPUTS = 4
 ROWS = 1 << (1 << INPUTS)  # a truth table is a number of 16 bits
 VARIABLES = [sum(1 << row for row in range(1 << INPUTS) if row >> at & 1) for at in range(INPUTS)]
+
+Expression: TypeAlias = "int | tuple[str, Expression, bool, Expression, bool]"
+OPERATIONS = {"&": both, "|": either, "^": differ}
 
 # an expression: the number of a variable or constant, or an operation on two others, each possibly inverted
 leaves = st.integers(-1, INPUTS - 1)
@@ -21,18 +36,17 @@ expressions = st.recursive(
 )
 
 
-def built(network: Network, expression: object) -> int:
+def built(network: Network, expression: Expression) -> int:
     """The literal of an expression."""
     match expression:
         case int(number):
             return 2 * (1 + number)
         case (operation, left, left_inverted, right, right_inverted):
             a, b = built(network, left) ^ left_inverted, built(network, right) ^ right_inverted
-            return int({"&": both, "|": either, "^": differ}[operation](network, a, b))
-    raise AssertionError
+            return int(OPERATIONS[operation](network, a, b))
 
 
-def table_of(expression: object) -> int:
+def table_of(expression: Expression) -> int:
     match expression:
         case int(number):
             return 0 if number < 0 else VARIABLES[number]
@@ -40,7 +54,6 @@ def table_of(expression: object) -> int:
             a = table_of(left) ^ (ROWS - 1 if left_inverted else 0)
             b = table_of(right) ^ (ROWS - 1 if right_inverted else 0)
             return a & b if operation == "&" else a | b if operation == "|" else a ^ b
-    raise AssertionError
 
 
 def tables(network: Network) -> list[int]:
@@ -67,7 +80,7 @@ def small_network() -> Network:
 
 
 @given(st.lists(expressions, min_size=1, max_size=3))
-def test_random_expressions(wanted: list[object]) -> None:
+def test_random_expressions(wanted: list[Expression]) -> None:
     network = small_network()
     for expression in wanted:
         literal = built(network, expression)
@@ -77,7 +90,7 @@ def test_random_expressions(wanted: list[object]) -> None:
     gates = nodes(network)[1 + INPUTS :]
     assert len(set(gates)) == len(gates)
     for node, (left, right) in enumerate(gates, 1 + INPUTS):
-        assert 2 <= min(left, right)
+        assert min(left, right) >= 2
         assert max(left, right) < 2 * node
         assert left >> 1 != right >> 1
         assert left < right or (left | right) & 1 == 0

@@ -87,7 +87,7 @@ def test_replay_shows_and_verifies(record: MatchRecord, capsys: pytest.CaptureFi
     assert any("illegal fly: fly is no move of this game" in line for line in lines)
     assert f"  xplayer  player of xplayer     0.00 s  {record.steps[0].moves[0]}" in lines
     assert "1 fault" in lines
-    assert lines[-1] == f"the record holds: {len(record.steps)} steps replayed with the interpreter"
+    assert lines[-1] == f"the record holds: {len(record.steps)} steps replayed with the {record.engine}"
     assert not any(line != line.rstrip() for line in lines)
 
 

@@ -79,15 +79,19 @@ FATES = """
 (role a) (role b) (init here) (way end) (way hole) (way ring) (way on) (way more)
 (<= (legal a (go ?x)) (true here) (way ?x)) (<= (legal a wait) (not (true here)))
 (<= (legal b wait) (not (true (in hole))))
-(<= (next here) (does a (go on))) (<= (next here) (does a (go more))) (<= (next here) (true (in more)))
+(<= (next here) (does a (go on))) (<= (next here) (does a (go more)))
 (<= (next (in ?x)) (does a (go ?x))) (<= (next (in ring)) (true (in ring)))
-(<= terminal (true (in end))) (<= (goal ?r 100) (true (in end)) (role ?r)) (<= (goal ?r 0) (role ?r) (not (true (in end))))
+(<= terminal (true (in end))) (<= (goal ?r 100) (role ?r) (true (in end)))
+(<= (goal ?r 0) (role ?r) (not (true (in end))))
 """
 TERMINAL_AT_FIRST = """
 (role a) (init (at 0)) (legal a x) (<= (next (at 1)) (does a x)) (<= terminal (true (at 0)))
 (<= (goal a 10) (true (at 0))) (<= (goal a 90) (true (at 1)))
 """
-STUCK_AT_FIRST = "(role a) (role b) (init p) (legal a x) (<= (legal b y) (true q)) (<= (next q) (true q)) (<= terminal (true q)) (goal a 0) (goal b 1)"
+STUCK_AT_FIRST = """
+(role a) (role b) (init p) (legal a x) (<= (legal b y) (true q)) (<= (next q) (true q)) (<= terminal (true q))
+(goal a 0) (goal b 1)
+"""
 # A path grows in a graph until it connects; who connects is found by recursion within a state.
 RECURSION = """
 (role a) (role b) (init (turn a)) (node 1) (node 2) (node 3) (node 4)

@@ -15,7 +15,7 @@ from ggp.interpreter import Interpreter
 from ggp.kernel import LANES, Words
 from ggp.machine import Facts
 from ggp.rulesheet import parse_rulesheet
-from ggp.simulation.playouts import QUOTA, STEP, Lanes, play
+from ggp.simulation.playouts import STEP, Lanes, play
 from ggp.simulation.simulator import DEFAULT_CAP, Simulator, Tally
 from ggp.simulation.steps import Steps, make_steps
 

@@ -1,4 +1,4 @@
-"""Random networks, and what they say evaluated the slow way: a word is one integer of 512 bits, a lane one of its bits."""
+"""Random networks, and what they say evaluated the slow way: a word is an integer of 512 bits, one for each lane."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -35,7 +35,8 @@ def put_number(words: Words, row: int, number: int) -> None:
 def random_sketch(random: Random, inputs: int, gates: int, components: int = 0) -> Sketch:
     """Gates of all kinds; in each component of loops the gates above its loop nodes rise or fall with them."""
     nodes = [(INPUT, INPUT), *((INPUT, number) for number in range(inputs))]
-    results, owners = [], []
+    results: list[int] = []
+    owners: list[int] = []
     for component in range(components):
         count = random.randint(1, 4)
         sides = {}  # of the nodes that depend on the component: whether they fall

@@ -183,7 +183,9 @@ def test_each_column_is_a_random_stream_of_its_own(run: Callable[..., object]) -
         run(words, row, count, state)
         expected = [[stream.draw() for stream in streams] for _ in range(count)]
         assert words[row : row + count].tolist() == expected
-        assert np.array_equal(np.delete(words, range(row, row + count), 0), np.delete(before, range(row, row + count), 0))
+        assert np.array_equal(
+            np.delete(words, range(row, row + count), 0), np.delete(before, range(row, row + count), 0)
+        )
         assert state.T.tolist() == [stream.state for stream in streams]
         drawn += [values[0] for values in expected]
     assert tuple(drawn[: len(PUBLISHED)]) == PUBLISHED
