@@ -18,11 +18,11 @@ GameArgument = Annotated[
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON for programs instead of text for people.")]
 
 
-def load_argument(game: str) -> Game:
-    """The game that a GAME argument names."""
+def load_argument(game: str, engine: str | None = None) -> Game:
+    """The game that a GAME argument names, by the fastest engine or the one that is named."""
     if game == STDIN:
-        return load_text(decode(read_stdin(), "<stdin>"), "<stdin>")
-    return load(game)
+        return load_text(decode(read_stdin(), "<stdin>"), "<stdin>", engine)
+    return load(game, engine)
 
 
 def read_stdin() -> bytes:

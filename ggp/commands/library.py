@@ -1,6 +1,7 @@
 """The sub-commands that need the library only: games, validate, perft."""
 
 import json
+from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 from time import perf_counter
@@ -16,6 +17,7 @@ from ggp.engines import make_machine
 from ggp.errors import GgpError, ReadError
 from ggp.evidence import Evidence, gather_evidence
 from ggp.library import find_rulesheet, game_names, read_bytes, read_metadata
+from ggp.machine import StateMachine
 from ggp.perft import layers
 from ggp.reader import decode
 from ggp.rulesheet import parse_rulesheet
@@ -157,6 +159,9 @@ def _count(number: int, one: str, many: str = "") -> str:
 def show_perft(
     game: GameArgument,
     depth: Annotated[int, typer.Option(min=1, help="How many joint moves deep.")] = 4,
+    engine: Annotated[
+        str | None, typer.Option(help="The engine, `circuit` or `interpreter`; else the fastest.")
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Count the paths of 1, 2 … DEPTH joint moves from the initial state.
@@ -164,10 +169,10 @@ def show_perft(
     A path stops where the match is over, and the counts stop at 0. Two engines, or two rulesheets of one game, that
     agree on these numbers hardly differ anywhere.
     """
-    machine = load_argument(game).machine
+    machine = load_argument(game, engine).machine
     began = perf_counter()
     counts: list[int] = []
-    for number, count in zip(range(1, depth + 1), layers(machine), strict=False):
+    for number, count in zip(range(1, depth + 1), _layers(machine), strict=False):
         counts.append(count)
         if not as_json:
             typer.echo(f"{number:3}  {count:15,}  {perf_counter() - began:8.2f} s")
@@ -175,6 +180,17 @@ def show_perft(
             break
     if as_json:
         print_json({"game": game, "engine": machine.engine, "perft": counts})
+
+
+def _layers(machine: StateMachine) -> Iterator[int]:
+    """The counts of perft, in batches where the engine can."""
+    if machine.engine != "circuit":
+        return layers(machine)
+    from ggp.circuit_machine import CircuitMachine  # noqa: PLC0415 - the interpreter needs no numba
+    from ggp.simulation import counting  # noqa: PLC0415
+
+    assert isinstance(machine, CircuitMachine)
+    return counting.layers(machine.batches)
 
 
 def print_json(value: Any) -> None:  # noqa: ANN401 - whatever JSON can hold
