@@ -211,7 +211,7 @@ def _assign_rows(
             node = order[at]
             for below in (nodes.left[node] >> 1, nodes.right[node] >> 1):
                 inside = last == first or position[below] >= start
-                last_use[below] = max(last_use[below], at if inside else end - 1)
+                last_use[below] = max(last_use[below], at if inside else end)
         for at in range(first, last):
             last_use[nodes.loop_results[members[at]] >> 1] = end
     claimed = np.full(size, -1, np.int32)

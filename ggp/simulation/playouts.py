@@ -50,7 +50,7 @@ class Plan(NamedTuple):
     late_end: bool  # whether lanes end before a step, not after it
     goal_facts: Ids  # facts that late goals read
     addresses: NDArray[np.int64]  # machine code of each program, 0 for none; may be filled in at any time
-    cap: int  # steps after which a playout is given up
+    cap: int  # steps after which a playout is given up; one more where its end is seen late, and not counted
     birth_bits: int  # enough to tell ages up to the cap
 
 
@@ -198,5 +198,7 @@ def _give_up(plan: Plan, lanes: Lanes) -> Int:
             else:
                 due = min(due, counters[STEP] + plan.cap - age)
     counters[CAPPED] += ended
+    if plan.late_end:
+        counters[STEPS] -= ended
     counters[DUE] = due
     return np.int64(ended)

@@ -134,8 +134,8 @@ def make_plan(steps: Steps, cap: int) -> Plan:
         late_end=steps.late_end,
         goal_facts=steps.goal_facts,
         addresses=np.zeros(len(programs), np.int64),
-        cap=cap,
-        birth_bits=int(cap).bit_length() + 1,
+        cap=cap + 1 if steps.late_end else cap,
+        birth_bits=int(cap + 1).bit_length() + 1,
     )
 
 

@@ -52,6 +52,14 @@ def test_random_networks(seed: int) -> None:
     check(random, random_sketch(random, random.randint(1, 6), random.choice((1, 5, 20, 100))))
 
 
+def test_what_a_recursion_reads_keeps_its_row() -> None:
+    """The last gate of the repeated part is the last to read a gate before it; a second pass reads that again."""
+    nodes = [(INPUT, INPUT), (INPUT, 0), (INPUT, 1), (LOOP, 0), (2, 4), (7, 9)]
+    left, right = np.array(nodes, np.int32).T.copy()
+    loops = Loops(np.array([11], np.int32), np.zeros(1, np.int32))
+    check(Random(1), Sketch(2, left, right, loops, np.array([11], np.int32)))
+
+
 @pytest.mark.parametrize("seed", range(150))
 def test_random_networks_with_loops(seed: int) -> None:
     random = Random(seed)

@@ -51,6 +51,24 @@ def test_each_game_gets_its_own_code(cache: Cache) -> None:
             assert simulator.playouts(900, seed=1) == expected
 
 
+def wins_with(move: str, other: str) -> str:
+    return f"""
+    (role a) (legal a x) (legal a y) (<= (next (did ?m)) (does a ?m)) (<= terminal (true (did ?m)))
+    (<= (goal a 100) (true (did {move}))) (<= (goal a 0) (true (did {other})))
+    """
+
+
+def test_games_of_the_same_form_are_told_apart(cache: Cache) -> None:
+    simulators = [Truth(wins_with(*moves)).simulator() for moves in ("xy", "yx")]
+    shapes = [[len(program.left) for program in simulator.steps.phases] for simulator in simulators]
+    assert shapes[0] == shapes[1]
+    expected = [simulator.playouts(900, seed=1) for simulator in simulators]
+    assert expected[0] != expected[1]
+    for simulator, tally in zip(simulators, expected, strict=True):
+        simulator.use(compile_steps(simulator.steps, cache))
+        assert simulator.playouts(900, seed=1) == tally
+
+
 @pytest.mark.parametrize(("gates", "names"), [(1_000_000, ["step_0", "step_1"]), (-1, ["goals", "step_0", "step_1"])])
 def test_functions_have_names(gates: int, names: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(step_module, "GOALS_AT_ONCE", gates)
