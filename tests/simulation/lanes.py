@@ -153,6 +153,7 @@ def follow(truth: Truth, simulator: Simulator, lanes: Lanes, watched: range = ra
             if step.waiting[lane] and not step.ended[lane] and not step.stuck[lane]:
                 assert ages[lane] == cap
                 history.capped += 1
+                history.steps -= int(late)  # the one after the cap does not count
             assert ages[lane] <= cap
     return history
 
