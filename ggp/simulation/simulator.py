@@ -27,7 +27,6 @@ from ggp.simulation.running import join_programs
 from ggp.simulation.steps import Steps
 
 DEFAULT_CAP = 100_000
-SLICE_SECONDS = 0.005
 
 
 @dataclass(frozen=True, slots=True)
