@@ -8,7 +8,7 @@ READY := $(VENV)/.ready
 .PHONY: demo test warm check clean
 
 demo: $(READY) warm
-	$(BIN)/ggp match tictactoe montecarlo random --startclock 2 --playclock 1
+	$(BIN)/ggp match tictactoe mcts random --startclock 5 --playclock 1
 
 test: $(READY) warm
 	$(BIN)/pytest -n auto --dist loadgroup

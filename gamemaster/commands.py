@@ -17,8 +17,8 @@ Players = Annotated[
     typer.Argument(
         metavar="PLAYER...",
         help="One for each role, in the order of the rulesheet: http://host:port, host:port, or the name of a bot, "
-        "which is started and stopped again. name=PLAYER gives it another name; #dresden after the port speaks the "
-        "dialect of Dresden.",
+        "which is started and stopped again: mcts, montecarlo, random or legal. name=PLAYER gives it another "
+        "name; #dresden after the port speaks the dialect of Dresden.",
     ),
 ]
 Startclock = Annotated[int, typer.Option(metavar="S", help="Seconds before the first step.")]
@@ -76,9 +76,9 @@ def match(  # noqa: PLR0913, PLR0917 - an option of a command is a parameter
     The record is readable at every moment; `ggp replay` shows and verifies it.
     Ctrl-C gives the match up.
 
-    Two bots:            ggp match tictactoe montecarlo random --playclock 1
+    Two bots:            ggp match tictactoe mcts random --playclock 1
 
-    A player elsewhere:  ggp match fiveinarow 192.0.2.7:9147 montecarlo
+    A player elsewhere:  ggp match fiveinarow 192.0.2.7:9147 mcts
 
     A rulesheet of mine: ggp match my.kif random random --record my.json
 

@@ -4,19 +4,23 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from ggp.analysis import Analysis, analyses, search
     from ggp.errors import GgpError
     from ggp.game import Game, State, load, load_text
     from ggp.library import game_names as games
 
-__all__ = ["Game", "GgpError", "State", "games", "load", "load_text"]
+__all__ = ["Analysis", "Game", "GgpError", "State", "analyses", "games", "load", "load_text", "search"]
 
 _HOMES = {
+    "Analysis": ("ggp.analysis", "Analysis"),
     "Game": ("ggp.game", "Game"),
     "GgpError": ("ggp.errors", "GgpError"),
     "State": ("ggp.game", "State"),
+    "analyses": ("ggp.analysis", "analyses"),
     "games": ("ggp.library", "game_names"),
     "load": ("ggp.game", "load"),
     "load_text": ("ggp.game", "load_text"),
+    "search": ("ggp.analysis", "search"),
 }
 
 

@@ -9,17 +9,20 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 from operator import contains, getitem
+from threading import Lock
 from typing import TypeAlias
 
 import numpy as np
 
+from ggp.cache import default_cache
 from ggp.compilation import CompiledGame
 from ggp.errors import UnknownRoleError
 from ggp.interpreter import Interpreter
 from ggp.machine import Facts, JointMove
 from ggp.rulesheet import Rulesheet
-from ggp.simulation.batches import Batches
-from ggp.simulation.packing import Indices
+from ggp.simulation.batches import Batches, pack, unpack
+from ggp.simulation.native import compile_beside, is_worthwhile
+from ggp.simulation.packing import Bits, Indices
 from ggp.simulation.simulator import Simulator
 from ggp.simulation.single import Single
 from ggp.simulation.steps import make_steps
@@ -49,7 +52,7 @@ class CircuitMachine:
         self.roles: tuple[str, ...] = compiled.roles
         self.batches = batches = Batches(compiled)
         self._single = Single(batches)
-        self._rulesheet = rulesheet
+        self.rulesheet = rulesheet
         self._number = {fact: number for number, fact in enumerate(compiled.facts)}
         self._number_of_move = tuple({move: number for number, move in enumerate(moves)} for moves in compiled.moves)
         self._moves = tuple(move for moves in compiled.moves for move in moves)
@@ -63,6 +66,8 @@ class CircuitMachine:
         start = np.flatnonzero(compiled.circuit.initial).astype(np.int32)
         self.initial_state: Facts = self._facts(start)
         self._last = _View(self.initial_state, start)
+        self._lock = Lock()
+        self._is_compiling = False
 
     def legal_moves(self, state: Facts, role: str) -> tuple[Term, ...]:
         number = self._known(role)
@@ -107,9 +112,30 @@ class CircuitMachine:
         told = self._single.percepts(view.facts, moves)
         return tuple(self._percepts[at] for at in _part(told, self._first_percept, number))
 
+    def packed(self, state: Facts) -> Bits | None:
+        """(1, words) the state as `Batches` has it; None where the circuit does not know it."""
+        numbers = self._numbers(state)
+        if numbers is None:
+            return None
+        flags = np.zeros((1, len(self.compiled.facts)), np.bool_)
+        flags[0, numbers] = True
+        return pack(flags)
+
+    def unpacked(self, bits: Bits) -> Facts:
+        """The reverse of `packed`."""
+        return self._facts(np.flatnonzero(unpack(bits, len(self.compiled.facts))[0]).astype(np.int32))
+
     def simulator(self) -> Simulator:
         """Random playouts from the initial state."""
         return self._simulator
+
+    def compile_beside(self) -> None:
+        """Let playouts run by machine code as soon as it is made, where the game is small enough; once is enough."""
+        with self._lock:
+            begun, self._is_compiling = self._is_compiling, True
+        simulator = self.simulator()
+        if not begun and is_worthwhile(simulator.steps):
+            compile_beside(simulator.steps, default_cache(), simulator.use)
 
     @cached_property
     def _simulator(self) -> Simulator:
@@ -118,7 +144,7 @@ class CircuitMachine:
 
     @cached_property
     def _interpreter(self) -> Interpreter:
-        return Interpreter(self._rulesheet)
+        return Interpreter(self.rulesheet)
 
     def _known(self, role: str) -> int:
         if role not in self.roles:

@@ -14,10 +14,14 @@ if TYPE_CHECKING:
 
 def warm_games() -> Iterator[str]:
     """Compile all kernels by using them, and the shipped games; gives the name of each game that is done."""
+    from ggp.searches.loading import load_kernels  # noqa: PLC0415 - numba is slow to load
+
     for name in game_names():
         machine: Any = ggp.load(name, "circuit").machine
         _warm(machine)
         yield name
+    load_kernels()
+    yield "searches"
     mark_warm()
 
 

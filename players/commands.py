@@ -3,12 +3,23 @@
 import asyncio
 import logging
 import secrets
-from typing import Annotated
+from functools import partial
+from pathlib import Path
+from typing import Annotated, Any
 
 import typer
 
 from ggp.protocol.headers import DEFAULT_PORT
-from players.settings import ABANDON, MARGIN, MAX_MESSAGE_BYTES, PlayerSettings
+
+_PANEL = "The search of mcts"
+
+
+def _option(help_text: str, default: str, least: float | None = None, panel: str | None = None) -> Any:  # noqa: ANN401
+    """An option that is None unless it is given, so that the settings file counts."""
+    return typer.Option(min=least, help=help_text, show_default=default, rich_help_panel=panel)
+
+
+_search_option = partial(_option, panel=_PANEL)
 
 
 def add_commands(app: typer.Typer) -> None:
@@ -16,35 +27,94 @@ def add_commands(app: typer.Typer) -> None:
 
 
 def run_player(  # noqa: PLR0913 - one for each option
-    strategy: Annotated[str, typer.Argument(metavar="NAME", help="legal, random or montecarlo.")],
+    strategy: Annotated[str, typer.Argument(metavar="NAME", help="mcts, legal, random or montecarlo.")],
     *,
     port: Annotated[int, typer.Option(min=0, max=65535, help="To listen on; 0 for any free one.")] = DEFAULT_PORT,
     host: Annotated[str, typer.Option(help="Address to listen on; 0.0.0.0 for all.")] = "127.0.0.1",
-    name: Annotated[str, typer.Option(help="What INFO calls the player; by default NAME.")] = "",
-    seed: Annotated[int | None, typer.Option(help="Of each match anew; by default any.")] = None,
+    settings: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="TOML with any of the following; an option beats the file.")
+    ] = None,
+    name: Annotated[str | None, _option("What INFO calls the player.", "NAME")] = None,
+    seed: Annotated[int | None, _option("Of each match anew.", "any", least=0)] = None,
     margin: Annotated[
-        float, typer.Option(min=0, help="Seconds before the deadline when the answer leaves; at most ¼ of the clock.")
-    ] = MARGIN,
+        float | None,
+        _option("Seconds before the deadline when the answer leaves; at most ⅛ of the clock.", "0.2", least=0),
+    ] = None,
     abandon: Annotated[
-        float, typer.Option(min=0, help="Seconds of silence after a deadline until another match may begin.")
-    ] = ABANDON,
-    max_message_bytes: Annotated[int, typer.Option(min=1, help="Larger messages are refused.")] = MAX_MESSAGE_BYTES,
+        float | None, _option("Seconds of silence after a deadline until another match may begin.", "60", least=0)
+    ] = None,
+    max_message_bytes: Annotated[int | None, _option("Larger messages are refused.", "8388608", least=1)] = None,
     announce: Annotated[
         bool, typer.Option("--announce", help='Print {"port": N} when listening; stop when standard input ends.')
     ] = False,
+    ponder: Annotated[
+        bool | None,
+        typer.Option(
+            "--ponder/--no-ponder", help="Think while others do.", show_default="ponder", rich_help_panel=_PANEL
+        ),
+    ] = None,
+    threads: Annotated[int | None, _search_option("That search one tree.", "1", least=1)] = None,
+    memory: Annotated[int | None, _search_option("MiB that the search may take.", "512", least=1)] = None,
+    exploration: Annotated[
+        float | None,
+        _search_option("c in value + c·sqrt(log(visits of the state) / visits of the move).", "0.25", least=0),
+    ] = None,
+    tuned: Annotated[
+        bool | None,
+        typer.Option(
+            "--tuned/--no-tuned",
+            help="Explore less where values vary little (UCB1-Tuned).",
+            show_default="tuned",
+            rich_help_panel=_PANEL,
+        ),
+    ] = None,
+    urgency: Annotated[
+        float | None, _search_option("What an untried move is thought to be worth above its state.", "0.2", least=0)
+    ] = None,
+    loss: Annotated[
+        float | None, _search_option("How far a visit under way counts as lost, 0 to 1.", "0.3", least=0)
+    ] = None,
+    ties: Annotated[
+        float | None,
+        _search_option("Where several roles choose at once, scores that differ by less are equal.", "0.01", least=0),
+    ] = None,
+    playouts: Annotated[
+        int | None,
+        _search_option("Of each new state; 0: as many as take as long as the way there.", "0", least=0),
+    ] = None,
+    peek: Annotated[
+        int | None, _search_option("States with at most so many moves are looked at a step ahead.", "40", least=0)
+    ] = None,
+    most_steps: Annotated[int | None, _search_option("Of a playout.", "10000", least=1)] = None,
+    ramp: Annotated[int | None, _search_option("Visits of the state for each one under way.", "16", least=1)] = None,
+    batch: Annotated[
+        int | None,
+        _search_option("Visits under way at a time, at most; a power of two from 8 to 512.", "512", least=8),
+    ] = None,
 ) -> None:
     """Run a player as a service that a game master can call to matches.
 
-    legal plays the first legal move, random any of them, montecarlo searches (UCT) until shortly before the deadline.
+    mcts is the strong one: Monte-Carlo tree search on the circuit of the game, with proofs;
+    for games with one role a search for the best line of moves.
+
+    legal plays the first legal move, random any of them, montecarlo a plain UCT on the interpreter: to compare with.
 
     A player plays one match at a time and answers busy to others. Ctrl-C or SIGTERM stops it.
     """
     from players.server import serve  # noqa: PLC0415 - aiohttp is loaded only when something is served
+    from players.settings_file import make_settings, read_settings  # noqa: PLC0415 - and pydantic
 
-    chosen_seed = secrets.randbits(32) if seed is None else seed
-    settings = PlayerSettings(strategy, name, chosen_seed, margin, abandon, max_message_bytes)
+    options = {
+        "name": name, "seed": seed, "margin": margin, "abandon": abandon, "max_message_bytes": max_message_bytes,
+        "ponder": ponder, "threads": threads, "memory": memory, "exploration": exploration, "tuned": tuned,
+        "urgency": urgency, "ties": ties, "playouts": playouts, "peek": peek, "most_steps": most_steps,
+        "loss": loss, "ramp": ramp, "batch": batch,
+    }  # fmt: skip
+    given: dict[str, Any] = {"seed": secrets.randbits(32), **({} if settings is None else read_settings(settings))}
+    given |= {field: value for field, value in options.items() if value is not None}
+    chosen = make_settings(strategy, given)
     _log_to_stderr()
-    asyncio.run(serve(settings, host, port, announce=announce))
+    asyncio.run(serve(chosen, host, port, announce=announce))
 
 
 def _log_to_stderr() -> None:

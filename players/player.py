@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -30,6 +31,7 @@ from players.thought import Thought
 from players.worker import Worker
 
 SPECIES = "alien"  # what the protocol calls a program
+LEAD = 0.03  # seconds before the answer leaves, when thinking stops; or half the margin, where that is less
 
 log = logging.getLogger(__name__)
 
@@ -66,10 +68,12 @@ class _Asked:
 class _Match:
     start: Start
     worker: Worker
+    helper: Worker  # for what is prepared beside
     expected_by: float  # when the next message should have come
     ready: Reply = field(default_factory=Reply)  # to START
     thinker: Thinker | None = None  # written by the worker's thread
     asked: _Asked | None = None
+    idle: Thought | None = None  # what is thought while nothing is asked
     answered: Term | None = None  # the move that the last PLAY was answered with
 
 
@@ -106,9 +110,11 @@ class Player:
             return
         self._match = None
         self._ended = match.start.match
+        _wake(match)
         match.ready.give(BUSY)
         if match.asked is not None:
             self._give_move(match, match.asked)
+        match.helper.stop(_nothing)
         match.worker.stop(partial(_forget, match))
 
     def _info(self) -> str:
@@ -127,26 +133,45 @@ class Player:
             return await match.ready.wait()  # repeated, because the answer was lost or is not there yet
         self.close()
         expected_by = received + start.startclock + self.settings.abandon
-        match = _Match(start, Worker(start.match, asyncio.get_running_loop()), expected_by)
+        loop = asyncio.get_running_loop()
+        match = _Match(start, Worker(start.match, loop), Worker(f"{start.match}, beside", loop), expected_by)
         self._match = match
-        match.worker.submit(partial(self._prepare, match), partial(self._give_ready, match))
         answer_at = received + start.startclock - self.settings.margin_of(start.startclock)
+        match.worker.submit(partial(self._prepare, match), partial(self._begin, match, answer_at))
         return await self._by(answer_at, match.ready, partial(match.ready.give, READY))
 
     def _prepare(self, match: _Match) -> None:
         """In the worker's thread; long rules may outlast the startclock."""
         with _told_in_one_line(match):
-            match.thinker = Thinker(match.start, self.settings, self._make_machine, match.worker.warn)
+            beside = partial(match.helper.submit, then=_nothing)
+            match.thinker = Thinker(match.start, self.settings, self._make_machine, match.worker.warn, beside)
 
-    def _give_ready(self, match: _Match) -> None:
-        if match.thinker is None and not match.ready.is_given and match is self._match:
-            self.close()  # rules that have no meaning: busy, and free for another match
-        match.ready.give(READY)
+    def _begin(self, match: _Match, answer_at: float) -> None:
+        """Thinks ahead, without pondering until READY must leave; it leaves as soon as nothing is left to find out."""
+        if match is not self._match:
+            return
+        if match.thinker is None:
+            if not match.ready.is_given:
+                self.close()  # rules that have no meaning: busy, and free for another match
+        elif match.asked is None and match.answered is None:
+            stop_at = math.inf if self.settings.ponder else answer_at - LEAD
+            self._ponder(match, None, stop_at, partial(match.ready.give, READY))
+
+    def _ponder(self, match: _Match, answered: Term | None, stop_at: float, then: Callable[[], None]) -> None:
+        thought = match.idle = Thought(self.clock.now, stop_at)
+
+        def job() -> None:
+            with _told_in_one_line(match):
+                if match.thinker is not None:
+                    match.thinker.ponder(answered, thought)
+
+        match.worker.submit(job, then)
 
     async def _play(self, news: News, received: float) -> str:
         match = self._match
         if match is None or not same_match(match.start.match, news.match):
             return BUSY
+        _wake(match)
         news = replace(news, match=match.start.match)
         if match.asked is not None:
             if match.asked.news == news:  # repeated while the first one is still being thought about
@@ -156,7 +181,7 @@ class Player:
         margin = self.settings.margin_of(clock)
         answer_at = received + clock - margin
         match.expected_by = received + clock + self.settings.abandon
-        asked = match.asked = _Asked(news, Thought(self.clock.now, answer_at - margin / 2))
+        asked = match.asked = _Asked(news, Thought(self.clock.now, answer_at - min(margin / 2, LEAD)))
         give = partial(self._give_move, match, asked)
         match.worker.submit(partial(self._think, match, asked, match.answered), give)
         return await self._by(answer_at, asked.reply, give)
@@ -177,6 +202,8 @@ class Player:
         asked.reply.give(NO_MOVE if move is None else to_text(move))
         if asked.thought.note:
             log.info("%s: %s", match.start.match, asked.thought.note)
+        if move is not None and self.settings.ponder and match is self._match:
+            self._ponder(match, move, math.inf, _nothing)
 
     async def _by(self, moment: float, reply: Reply, otherwise: Callable[[], None]) -> str:
         """The reply, which `otherwise` gives when the moment comes first."""
@@ -191,6 +218,15 @@ class Player:
             return word if same_match(self._ended, name) else BUSY
         self.close()
         return word
+
+
+def _nothing() -> None:
+    """What follows where nobody waits."""
+
+
+def _wake(match: _Match) -> None:
+    if match.idle is not None:
+        match.idle.cancel()
 
 
 def _forget(match: _Match) -> None:

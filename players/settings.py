@@ -1,9 +1,10 @@
 """The settings of a player."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from ggp.errors import SettingsError
 from players.strategies import STRATEGIES
+from players.strategy import SearchSettings
 
 MARGIN = 0.2
 ABANDON = 60.0
@@ -17,9 +18,11 @@ class PlayerSettings:
     strategy: str  # a key of STRATEGIES
     name: str = ""  # as INFO tells it; the strategy when empty
     seed: int = 0  # of each match anew
-    margin: float = MARGIN  # before the deadline, when the answer leaves; at most a quarter of the clock
+    margin: float = MARGIN  # before the deadline, when the answer leaves; at most an eighth of the clock
     abandon: float = ABANDON  # of silence after the last deadline, until another match may begin
     max_message_bytes: int = MAX_MESSAGE_BYTES
+    ponder: bool = True  # whether to think while nothing is asked
+    search: SearchSettings = field(default_factory=SearchSettings)  # of mcts
 
     def __post_init__(self) -> None:
         if self.strategy not in STRATEGIES:
@@ -31,4 +34,4 @@ class PlayerSettings:
 
     def margin_of(self, clock: float) -> float:
         """Seconds before the end of a clock of so many seconds."""
-        return min(self.margin, clock / 4)
+        return min(self.margin, clock / 8)

@@ -1,29 +1,17 @@
-"""How players choose: a state and its legal moves → a move."""
+"""How players choose: the strategies by their names, and the plain ones among them."""
 
 from collections.abc import Callable
 from operator import itemgetter
-from random import Random
-from typing import Protocol, TypeAlias
+from typing import TypeAlias
 
-from ggp.machine import Facts, JointMove, StateMachine
-from ggp.search.uct import UCT
+from ggp.machine import Facts, JointMove
+from ggp.searches.uct import UCT
 from ggp.terms import Term
+from players.mcts import Mcts
+from players.strategy import Strategy, Task
 from players.thought import Thought
 
 _BATCH = 8  # playouts between two looks at the best move
-
-
-class Strategy(Protocol):
-    """One way to choose, for one match; used by one thread."""
-
-    def choose(self, state: Facts, legal: tuple[Term, ...], thought: Thought) -> Term:
-        """One of the legal moves, of which there is at least one; better ones found on the way go into the thought."""
-
-    def advance(self, joint_move: JointMove) -> None:
-        """Told of each step."""
-
-    def forget(self) -> None:
-        """Told that the match is over."""
 
 
 class Memoryless:
@@ -35,6 +23,9 @@ class Memoryless:
     def choose(self, state: Facts, legal: tuple[Term, ...], thought: Thought) -> Term:  # noqa: ARG002
         return self._pick(legal)
 
+    def ponder(self, state: Facts, move: Term | None, thought: Thought) -> None:
+        """Nothing to find out."""
+
     def advance(self, joint_move: JointMove) -> None:
         """Nothing to remember."""
 
@@ -43,10 +34,10 @@ class Memoryless:
 
 
 class MonteCarlo:
-    """UCT until the time is up; a single legal move needs no thought."""
+    """The reference UCT until the time is up; a single legal move needs no thought."""
 
-    def __init__(self, machine: StateMachine, role: str, rng: Random) -> None:
-        self._uct = UCT(machine, role, rng)
+    def __init__(self, task: Task) -> None:
+        self._uct = UCT(task.machine, task.role, task.rng)
 
     def choose(self, state: Facts, legal: tuple[Term, ...], thought: Thought) -> Term:
         best = legal[0]
@@ -61,6 +52,9 @@ class MonteCarlo:
                 break
         return best
 
+    def ponder(self, state: Facts, move: Term | None, thought: Thought) -> None:
+        """A baseline thinks on its own time only."""
+
     def advance(self, joint_move: JointMove) -> None:
         self._uct.advance(joint_move)
 
@@ -68,10 +62,11 @@ class MonteCarlo:
         self._uct.forget()
 
 
-MakeStrategy: TypeAlias = Callable[[StateMachine, str, Random], Strategy]
+MakeStrategy: TypeAlias = Callable[[Task], Strategy]
 
 STRATEGIES: dict[str, MakeStrategy] = {
-    "legal": lambda _machine, _role, _rng: Memoryless(itemgetter(0)),
-    "random": lambda _machine, _role, rng: Memoryless(rng.choice),
+    "mcts": Mcts,
+    "legal": lambda _task: Memoryless(itemgetter(0)),
+    "random": lambda task: Memoryless(task.rng.choice),
     "montecarlo": MonteCarlo,
 }  # by the name that a user gives

@@ -14,16 +14,21 @@ from ggp.rulesheet import Rulesheet, name_and_arity, parse_rulesheet
 from ggp.terms import Term, to_text
 from players.settings import PlayerSettings
 from players.strategies import STRATEGIES
+from players.strategy import Beside, Task, Warn
 from players.thought import Thought
 
 News: TypeAlias = Play | PlayPercepts
 MakeMachine: TypeAlias = Callable[[Rulesheet], StateMachine]
-Warn: TypeAlias = Callable[[str], None]  # logs one line
 
 make_interpreter: MakeMachine = partial(make_machine, engine="interpreter")  # baselines: ready at once on any machine
 _TRIES = 100  # joint moves to try, when only percepts are known
 
 log = logging.getLogger(__name__)
+
+
+def at_once(job: Callable[[], None]) -> None:
+    """Where there is no other thread."""
+    job()
 
 
 class Thinker:
@@ -33,7 +38,12 @@ class Thinker:
     """
 
     def __init__(
-        self, start: Start, settings: PlayerSettings, make_machine: MakeMachine, warn: Warn = log.warning
+        self,
+        start: Start,
+        settings: PlayerSettings,
+        make_machine: MakeMachine,
+        warn: Warn = log.warning,
+        beside: Beside = at_once,
     ) -> None:
         """RulesheetError, EvaluationError or UnknownRoleError when this match cannot be played."""
         rulesheet = parse_rulesheet(start.rules, start.match)
@@ -45,7 +55,9 @@ class Thinker:
         self._warn = warn
         self._sees = any(name_and_arity(rule.head)[0] == "sees" for rule in rulesheet.rules)
         self._rng = Random(settings.seed)  # noqa: S311 - not for secrets
-        self._strategy = STRATEGIES[settings.strategy](machine, start.role, self._rng)
+        self._strategy = STRATEGIES[settings.strategy](
+            Task(rulesheet, machine, start.role, settings.seed, self._rng, settings.search, warn, beside)
+        )
         self.state = machine.initial_state
         self._step = 0
         self._told: tuple[Term, ...] | None = None
@@ -67,6 +79,11 @@ class Thinker:
         if legal:
             thought.move = legal[0]
             thought.move = self._strategy.choose(self.state, legal, thought)
+
+    def ponder(self, answered: Term | None, thought: Thought) -> None:
+        """Goes on thinking about the present state; `answered` is the move that was chosen in it, if one was."""
+        if not thought.stop():
+            self._strategy.ponder(self.state, answered, thought)
 
     def forget(self) -> None:
         """Frees what takes long to free."""

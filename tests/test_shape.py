@@ -23,7 +23,7 @@ def run(code: str) -> str:
 
 
 def test_public_names_are_declared_and_exist() -> None:
-    assert ggp.__all__ == ["Game", "GgpError", "State", "games", "load", "load_text"]
+    assert ggp.__all__ == ["Analysis", "Game", "GgpError", "State", "analyses", "games", "load", "load_text", "search"]
     assert dir(ggp) == sorted(ggp.__all__)
     for name in ggp.__all__:
         assert getattr(ggp, name) is not None

@@ -51,7 +51,7 @@ class OverBudgetError(GroundingError):
 
 def run_gringo(program: bytes, budget: Budget) -> bytes:
     """Its output in aspif; OverBudgetError when it takes too much."""
-    command = (sys.executable, "-I", "-S", "-c", _CHILD, _library(), str(budget.memory), str(os.getpid()))
+    command = (sys.executable, "-I", "-S", "-c", _CHILD, clingo_library(), str(budget.memory), str(os.getpid()))
     pipe = subprocess.PIPE
     process = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe)  # noqa: S603 - all of it is ours
     timer = Timer(budget.seconds, process.kill)
@@ -97,7 +97,7 @@ def _exchange(process: subprocess.Popen[bytes], program: bytes, budget: Budget) 
 
 
 @cache
-def _library() -> str:
+def clingo_library() -> str:
     """The shared library inside of the package clingo."""
     spec = importlib.util.find_spec("clingo")
     for folder in (spec.submodule_search_locations or ()) if spec else ():

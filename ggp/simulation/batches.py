@@ -9,8 +9,8 @@ from ggp.circuit.circuit import Circuit
 from ggp.circuit.network import Ids
 from ggp.circuit.schedule import Program, make_program
 from ggp.compilation import CompiledGame
-from ggp.kernel import LANES, Int, Words, aligned_words, kernel
-from ggp.simulation.packing import Bits, Indices, flip_moves, put_bits, single_values, take_bits
+from ggp.kernel import LANES, Int, Words, aligned_words, lean
+from ggp.simulation.packing import SPARE, Bits, Indices, flip_moves, put_bits, single_values, take_bits
 from ggp.simulation.running import Code, join_programs, run_program
 
 LOOK, GOALS, NEXT, PERCEPTS = range(4)  # programs
@@ -40,7 +40,7 @@ class Batches:
         self.first_move = np.concatenate([[0], np.cumsum(circuit.moves)]).astype(np.int32)
         self.first_goal = np.concatenate([[0], np.cumsum(list(map(len, compiled.goals)))]).astype(np.int32)
         self.first_percept = np.concatenate([[0], np.cumsum(list(map(len, compiled.percepts)))]).astype(np.int32)
-        self._values = np.array([value for values in compiled.goals for value in values], np.int16)
+        self.goal_values = np.array([value for values in compiled.goals for value in values], np.int16)
         self.rows, self.size = _make_rows(circuit, self.first_move)
         self._free: list[Words] = []
 
@@ -65,7 +65,7 @@ class Batches:
     def goals(self, states: Bits) -> NDArray[np.int16]:
         """(n, roles) the goal value of each role, -1 where the rules give none or several."""
         found = np.empty((len(states), len(self.game.roles)), np.int16)
-        single_values(self.goal_bits(states), self.first_goal, self._values, found)
+        single_values(self.goal_bits(states), self.first_goal, self.goal_values, found)
         return found
 
     def next_states(self, states: Bits, moves: Indices) -> Bits:
@@ -138,24 +138,33 @@ def _make_rows(circuit: Circuit, first_move: Ids) -> tuple[Rows, int]:
         )
         programs.append(made)
     rows_of = Rows(join_programs(tuple(programs)), circuit.facts, first_move, firsts[:-1], np.array(counts, np.int64))
-    return rows_of, max(program.rows for program in programs)
+    return rows_of, max(program.rows for program in programs) + SPARE
 
 
-@kernel
+@lean
 def evaluate(rows: Rows, words: Words, program: Int, states: Bits, moves: Indices, found: Bits) -> bool:
     """Fill `found` with the outputs of a program; False, with nothing done, when a move does not exist.
 
     moves: (n, roles), or (0, roles) for a program that reads none.
     """
-    first_row, count = int(rows.first_output[program]), int(rows.outputs[program])
+    return evaluate_rows(rows, words, program, states, moves, found, states.shape[0])
+
+
+@lean
+def evaluate_rows(
+    rows: Rows, words: Words, program: Int, states: Bits, moves: Indices, found: Bits, count: Int
+) -> bool:
+    """The same for the first `count` rows; programs before NEXT read no moves."""
+    has_moves = program >= NEXT
+    first_row, outputs = int(rows.first_output[program]), int(rows.outputs[program])
     first_move_row = 1 + rows.facts
-    for start in range(0, states.shape[0], LANES):
-        lanes = min(LANES, states.shape[0] - start)
+    for start in range(0, count, LANES):
+        lanes = min(LANES, count - start)
         put_bits(words, 1, rows.facts, states, start, lanes)
-        if moves.shape[0] and not flip_moves(words, first_move_row, rows.first_move, moves, start, lanes):
+        if has_moves and not flip_moves(words, first_move_row, rows.first_move, moves, start, lanes):
             return False
         run_program(words, rows.code, program)
-        if moves.shape[0]:
+        if has_moves:
             flip_moves(words, first_move_row, rows.first_move, moves, start, lanes)
-        take_bits(words, first_row, count, found, start, lanes)
+        take_bits(words, first_row, outputs, found, start, lanes)
     return True

@@ -56,7 +56,7 @@ def compile_beside(steps: Steps, cache: Cache, use: Callable[[MachineCode], None
         except RuntimeError as error:  # what llvmlite raises
             _log.warning("no machine code for this game, the circuit is interpreted: %s", error)
 
-    thread = Thread(target=work, name="machine code", daemon=True)
+    thread = Thread(target=work, name="machine code")  # no daemon: LLVM does not survive the end of the process
     thread.start()
     return thread
 

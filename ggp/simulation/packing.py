@@ -1,19 +1,21 @@
 """Bits of states in rows of lanes, and back: 64 × 64 bits at a time.
 
 Outside, a state is a row of bits: bit i of a row of uint64 is bit i % 64 of its member i // 64. Inside, lane l of a
-word is bit l % 64 of its member l // 64.
+word is bit l % 64 of its member l // 64. The last SPARE rows of the words serve the exchange.
 """
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ggp.kernel import WORD, Int, Words, kernel
+from ggp.kernel import WORD, Int, Words, inner, lean
 
 Bits = NDArray[np.uint64]  # (n, ceil(number of bits / 64)); what is beyond the last bit is 0
 Indices = NDArray[np.int32]
 
+SPARE = 64 // WORD
 
-@kernel
+
+@lean
 def transpose(block: NDArray[np.uint64]) -> None:
     """Swap bit j of block[i] with bit i of block[j], for all i and j below 64 (Warren, Hacker's Delight, 7-3)."""
     mask = np.uint64(0x00000000FFFFFFFF)
@@ -29,10 +31,10 @@ def transpose(block: NDArray[np.uint64]) -> None:
         mask ^= mask << np.uint64(width)
 
 
-@kernel
+@lean
 def put_bits(words: Words, first_row: Int, count: Int, bits: Bits, start: Int, lanes: Int) -> None:
     """Rows first_row … take the first `count` bits of the rows `start` … of `bits`, one row for each lane."""
-    block = np.empty(64, np.uint64)
+    block = words[words.shape[0] - SPARE :].reshape(64)
     for column in range((lanes + 63) // 64):
         filled = min(64, lanes - 64 * column)
         for word in range((count + 63) // 64):
@@ -46,10 +48,10 @@ def put_bits(words: Words, first_row: Int, count: Int, bits: Bits, start: Int, l
                 words[row + at, column] = block[at]
 
 
-@kernel
+@lean
 def take_bits(words: Words, first_row: Int, count: Int, bits: Bits, start: Int, lanes: Int) -> None:
     """The reverse of `put_bits`."""
-    block = np.empty(64, np.uint64)
+    block = words[words.shape[0] - SPARE :].reshape(64)
     for column in range((lanes + 63) // 64):
         filled = min(64, lanes - 64 * column)
         for word in range((count + 63) // 64):
@@ -64,7 +66,7 @@ def take_bits(words: Words, first_row: Int, count: Int, bits: Bits, start: Int, 
                 bits[start + 64 * column + lane, word] = block[lane]
 
 
-@kernel
+@lean
 def flip_moves(words: Words, first_row: Int, first_move: Indices, moves: Indices, start: Int, lanes: Int) -> bool:
     """Flip the bits of moves[start + lane, role], numbered within the role; whether all are moves of their roles.
 
@@ -84,7 +86,7 @@ def flip_moves(words: Words, first_row: Int, first_move: Indices, moves: Indices
     return True
 
 
-@kernel
+@lean
 def single_values(bits: Bits, first: Indices, values: NDArray[np.int16], found: NDArray[np.int16]) -> None:
     """found[n, k] becomes the value whose bit is set in row n from first[k] to before first[k + 1], -1 unless one is.
 
@@ -100,3 +102,10 @@ def single_values(bits: Bits, first: Indices, values: NDArray[np.int16], found: 
                     found[row, part] = values[at]
             if count > 1:
                 found[row, part] = -1
+
+
+@inner
+def copy_state(target: Bits, to: Int, source: Bits, row: Int) -> None:
+    """target[to] becomes source[row]."""
+    for word in range(source.shape[1]):
+        target[to, word] = source[row, word]

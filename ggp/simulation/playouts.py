@@ -18,7 +18,7 @@ from ggp.kernel import (
     fill_random,
     gate_and,
     inner,
-    kernel,
+    lean,
     lowest,
 )
 from ggp.simulation.running import Code, run_program
@@ -62,7 +62,7 @@ class Lanes(NamedTuple):
     counters: NDArray[np.int64]  # see above; then for each goal value how often it was the outcome
 
 
-@kernel
+@lean
 def play(plan: Plan, lanes: Lanes, steps: Int) -> bool:
     """Play so many steps in all lanes that have work; whether any is left."""
     words, counters = lanes.words, lanes.counters
@@ -82,7 +82,7 @@ def play(plan: Plan, lanes: Lanes, steps: Int) -> bool:
             continue
         fill_random(words, plan.first_random, plan.random[turn], lanes.random)
         following = 1 + plan.facts - plan.facts * (turn & 1)
-        _run(plan, words, turn, current, following)
+        run_turn(plan, words, turn, current, following)
         if any_lane(words, plan.waiting + 4):
             run_program(words, plan.code, plan.turns + turn)
         counters[STEP] += 1
@@ -106,7 +106,7 @@ def play(plan: Plan, lanes: Lanes, steps: Int) -> bool:
 
 
 @inner
-def _run(plan: Plan, words: Words, program: Int, current: Int, following: Int) -> None:
+def run_turn(plan: Plan, words: Words, program: Int, current: Int, following: Int) -> None:
     address = plan.addresses[program]
     if address:
         call(address, words, current, following)
@@ -137,7 +137,7 @@ def _settle(plan: Plan, lanes: Lanes) -> None:
     """Evaluate the goals of all states that were put aside."""
     words, pending = lanes.words, plan.lanes + PENDING
     if any_lane(words, pending):
-        _run(plan, words, plan.goal_program, 1, 1 + plan.facts)
+        run_turn(plan, words, plan.goal_program, 1, 1 + plan.facts)
         for goal in range(plan.goals):
             lanes.counters[FIRST_GOAL + goal] += count_both(words, plan.waiting + 5 + goal, pending)
         gate_and(words, 0, 0, pending)

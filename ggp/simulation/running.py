@@ -6,7 +6,7 @@ import numpy as np
 
 from ggp.circuit.network import Ids
 from ggp.circuit.schedule import Program
-from ggp.kernel import WORD, Int, Words, gate_and, gate_xor, inner, kernel
+from ggp.kernel import WORD, Int, Words, gate_and, gate_xor, inner, lean
 
 
 class Code(NamedTuple):
@@ -38,7 +38,7 @@ def join_programs(programs: tuple[Program, ...]) -> Code:
     )
 
 
-@kernel
+@lean
 def run_program(words: Words, code: Code, program: Int) -> None:
     """Evaluate one of the programs on all lanes."""
     for segment in range(code.first_segment[program], code.first_segment[program + 1]):

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ggp.kernel import Int, Words, aligned_words, kernel
+from ggp.kernel import Int, Words, aligned_words, lean
 from ggp.simulation.batches import GOALS, LOOK, NEXT, PERCEPTS, Batches, Rows
 from ggp.simulation.packing import Indices
 from ggp.simulation.running import run_program
@@ -46,7 +46,7 @@ class Single:
         return found[:count]
 
 
-@kernel
+@lean
 def evaluate_one(rows: Rows, words: Words, program: Int, inputs: Indices, found: Indices) -> int:
     """Write the numbers of the outputs that hold, and return how many; `words` must have, and keep, inputs of 0."""
     for number in inputs:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from ggp.kernel import LANES, WORD, aligned_words
-from ggp.simulation.packing import flip_moves, put_bits, single_values, take_bits, transpose
+from ggp.simulation.packing import SPARE, flip_moves, put_bits, single_values, take_bits, transpose
 
 SIZES = [(1, 1), (63, 3), (64, 64), (65, 130), (200, 65), (512, 7), (130, 512)]  # bits, lanes
 
@@ -35,15 +35,15 @@ def test_a_block_is_transposed() -> None:
 def test_bits_go_to_their_lanes_and_back(count: int, lanes: int) -> None:
     random = Random(count)
     bits = random_words(random, lanes + 5, (count + 63) // 64)
-    words = aligned_words(count + 4)
-    words[:] = random_words(random, count + 4, WORD)
+    words = aligned_words(count + 4 + SPARE)
+    words[:-SPARE] = random_words(random, count + 4, WORD)
     before = words.copy()
     put_bits(words, 2, count, bits, 3, lanes)
     for row in range(count):
         for lane in range(lanes):
             assert bit(words, 2 + row, lane) == bit(bits, 3 + lane, row)
     assert np.array_equal(words[:2], before[:2])
-    assert np.array_equal(words[2 + count :], before[2 + count :])
+    assert np.array_equal(words[2 + count : -SPARE], before[2 + count : -SPARE])
     back = np.zeros_like(bits)
     take_bits(words, 2, count, back, 3, lanes)
     for lane in range(lanes):
@@ -57,7 +57,7 @@ def test_moves_are_flipped_on_and_off() -> None:
     random = Random(7)
     first_move = np.array([0, 3, 4, 104], np.int32)
     moves = np.array([[random.randrange(3), 0, random.randrange(100)] for _ in range(LANES + 2)], np.int32)
-    words = aligned_words(107)
+    words = aligned_words(107 + SPARE)
     assert flip_moves(words, 2, first_move, moves, 2, LANES)
     for lane in range(LANES):
         chosen = {2 + int(first_move[role] + moves[2 + lane, role]) for role in range(3)}
@@ -68,7 +68,7 @@ def test_moves_are_flipped_on_and_off() -> None:
 
 @pytest.mark.parametrize("wrong", [(-1, 0), (3, 0), (0, 1)])
 def test_moves_that_do_not_exist_flip_nothing(wrong: tuple[int, int]) -> None:
-    words = aligned_words(5)
+    words = aligned_words(5 + SPARE)
     moves = np.array([(0, 0), wrong], np.int32)
     assert not flip_moves(words, 1, np.array([0, 3, 4], np.int32), moves, 0, 2)
     assert not words.any()

@@ -11,9 +11,24 @@ from ggp.reader import read
 from ggp.rulesheet import Rulesheet
 from ggp.terms import Term
 from players.thinker import MakeMachine
-from tests.search.machines import Nim
+from tests.searches.machines import Nim
 
 RULES = "(role left)\n(role right)"  # enough for machines that are made by hand
+NIM = """
+(role left) (role right) (init (heap {heap})) (init (mover left))
+(minus 1 1 0) (minus 2 1 1) (minus 3 1 2) (minus 4 1 3) (minus 5 1 4) (minus 6 1 5) (minus 7 1 6) (minus 8 1 7)
+(minus 9 1 8) (minus 10 1 9) (minus 11 1 10) (minus 12 1 11) (minus 13 1 12) (minus 14 1 13)
+(<= (minus ?a 2 ?c) (minus ?a 1 ?b) (minus ?b 1 ?c))
+(<= (minus ?a 3 ?d) (minus ?a 2 ?c) (minus ?c 1 ?d))
+(other left right) (other right left)
+(<= (legal ?r (take ?n)) (true (mover ?r)) (true (heap ?h)) (minus ?h ?n ?rest))
+(<= (legal ?r wait) (true (mover ?o)) (other ?o ?r))
+(<= (next (heap ?rest)) (does ?r (take ?n)) (true (heap ?h)) (minus ?h ?n ?rest))
+(<= (next (mover ?r)) (true (mover ?o)) (other ?o ?r))
+(<= terminal (true (heap 0)))
+(<= (goal ?r 0) (true (mover ?r)))
+(<= (goal ?r 100) (true (mover ?o)) (other ?o ?r))
+"""  # the rules of `Nim`, for heaps of up to 14
 PATIENCE = 10.0  # seconds after which a test that waits for a thread has failed
 
 

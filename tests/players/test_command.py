@@ -101,7 +101,7 @@ def run(*arguments: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest
 
 def test_mistakes_get_one_line(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     assert run("deepblue", capsys=capsys, monkeypatch=monkeypatch) == (
-        "players: no player is called 'deepblue'; the players are legal, random, montecarlo\n"
+        "players: no player is called 'deepblue'; the players are mcts, legal, random, montecarlo\n"
     )
 
 
@@ -138,6 +138,6 @@ def test_settings_out_of_range(settings: dict[str, str | float]) -> None:
         PlayerSettings(**{"strategy": "legal", **settings})  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(("clock", "margin"), [(60, 0.2), (1, 0.2), (0.4, 0.1), (0, 0)])
-def test_margin_is_at_most_a_quarter_of_the_clock(clock: float, margin: float) -> None:
+@pytest.mark.parametrize(("clock", "margin"), [(60, 0.2), (1, 0.125), (0.4, 0.05), (0, 0)])
+def test_margin_is_at_most_an_eighth_of_the_clock(clock: float, margin: float) -> None:
     assert PlayerSettings("legal").margin_of(clock) == pytest.approx(margin)

@@ -29,7 +29,7 @@ from ggp.terms import Term
 from players.player import Player
 from players.settings import PlayerSettings
 from tests.players.doubles import PATIENCE, RULES, FakeClock, StuckNim, maker, play, seen, start
-from tests.search.machines import Nim
+from tests.searches.machines import Nim
 
 
 class Stage:
@@ -165,10 +165,10 @@ async def test_short_clocks_have_a_short_margin(machines: list[StuckNim]) -> Non
     await stage.ask(start(playclock=1))
     task = stage.ask(play())
     await seen(stuck.is_stuck)
-    stage.clock.advance(0.7)
+    stage.clock.advance(0.85)
     await settle()
     assert not task.done()
-    stage.clock.advance(0.05)
+    stage.clock.advance(0.03)
     assert await task == "(take 1)"
 
 

@@ -20,7 +20,7 @@ from players.service import make_app
 from players.settings import PlayerSettings
 from players.strategies import STRATEGIES
 from tests.players.doubles import PATIENCE, FakeClock, SpinningNim, StuckNim, maker, play, seen, start
-from tests.search.machines import Nim
+from tests.searches.machines import Nim
 
 Client = TestClient[Request, Application]
 START = format_message(start())
@@ -201,4 +201,4 @@ async def test_stopping_the_service_ends_the_thinking(aiohttp_client: AiohttpCli
 
 
 def test_players_are_the_ones_that_are_documented() -> None:
-    assert list(STRATEGIES) == ["legal", "random", "montecarlo"]
+    assert list(STRATEGIES) == ["mcts", "legal", "random", "montecarlo"]

@@ -14,7 +14,7 @@ from players.settings import PlayerSettings
 from players.thinker import News, Thinker, joint_move_of
 from players.thought import Thought
 from tests.players.doubles import RULES, maker, play, start, terms
-from tests.search.machines import Nim, Table
+from tests.searches.machines import Nim, Table
 
 SEES = """
 (role guesser) (role random)

@@ -7,9 +7,9 @@ import pytest
 
 from ggp.errors import EvaluationError, SettingsError
 from ggp.machine import Facts, JointMove
-from ggp.search.uct import UCT, UNKNOWN_VALUE, Result, Settings
+from ggp.searches.uct import UCT, UNKNOWN_VALUE, Result, Settings
 from ggp.terms import Term
-from tests.search.machines import Nim, Table
+from tests.searches.machines import Nim, Table
 
 SEED = 11
 

@@ -1,0 +1,255 @@
+"""A state as a person uses it → what a search finds out of it: the best lines, as text, and how sure they are."""
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing
+from dataclasses import dataclass, field
+from functools import partial
+from time import perf_counter
+from typing import TYPE_CHECKING, Protocol, TypeAlias
+
+from ggp.errors import GroundingError, SettingsError, UnknownRoleError
+from ggp.game import State
+from ggp.machine import JointMove
+from ggp.rulesheet import NATURE
+from ggp.terms import to_text
+
+if TYPE_CHECKING:
+    from ggp.searches.mcts import Search, Settings
+    from ggp.searches.puzzles.puzzle import Puzzle
+
+Progress: TypeAlias = Callable[["Analysis"], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """Joint moves from the state on, as `State.play` takes them; goal values 0 to 100 by role.
+
+    Those of the role whose moves are compared are of its first move, those of the others after the first step.
+    """
+
+    steps: tuple[Mapping[str, str], ...]
+    text: str  # for people: steps between commas, without the moves of those who had no choice
+    visits: int
+    goals: Mapping[str, float | None]  # expected; None where nothing is known yet
+    bounds: Mapping[str, tuple[float, float]]  # proven
+
+
+@dataclass(frozen=True, slots=True)
+class Analysis:
+    """What is known of a state so far."""
+
+    state: State = field(repr=False)
+    role: str  # whose moves are compared
+    lines: tuple[Line, ...]  # of that role's best moves, best first; none in a terminal state
+    is_solved: bool  # the value of the state is proven
+    seconds: float
+    visits: int
+    playouts: int
+    nodes: int
+    memory_bytes: int
+    most_bytes: int  # what the search may take
+
+    @property
+    def best(self) -> str | None:
+        """The best move of the role; None where it has none."""
+        return self.lines[0].steps[0][self.role] if self.lines else None
+
+    @property
+    def depth(self) -> int:
+        """Steps of the best line."""
+        return len(self.lines[0].steps) if self.lines else 0
+
+    @property
+    def playouts_per_second(self) -> float:
+        return self.playouts / self.seconds if self.seconds else 0.0
+
+    def as_dict(self) -> dict[str, object]:
+        """For JSON."""
+        return {
+            "role": self.role,
+            "best": self.best,
+            "solved": self.is_solved,
+            "seconds": round(self.seconds, 3),
+            "visits": self.visits,
+            "playouts": self.playouts,
+            "playouts_per_second": round(self.playouts_per_second),
+            "depth": self.depth,
+            "nodes": self.nodes,
+            "memory_bytes": self.memory_bytes,
+            "most_bytes": self.most_bytes,
+            "lines": [
+                {"steps": line.steps, "visits": line.visits, "goals": line.goals, "bounds": line.bounds}
+                for line in self.lines
+            ],
+        }
+
+
+def search(
+    state: State,
+    *,
+    seconds: float,
+    settings: "Settings | None" = None,
+    role: str | None = None,
+    lines: int = 3,
+    on_progress: Progress | None = None,
+) -> Analysis:
+    """Searches for so long, or until the state is solved; `on_progress` is called about twice a second.
+
+    role: whose moves are compared; unless given, the first that has a choice. GroundingError where the rules have no
+    circuit, EvaluationError for a state that it does not know.
+    """
+    analysis = None
+    for analysis in analyses(state, seconds=seconds, settings=settings, role=role, lines=lines):
+        if on_progress is not None:
+            on_progress(analysis)
+    assert analysis is not None
+    return analysis
+
+
+def analyses(
+    state: State,
+    *,
+    seconds: float,
+    settings: "Settings | None" = None,
+    role: str | None = None,
+    lines: int = 3,
+    every: float = 0.5,
+) -> Iterator[Analysis]:
+    """As `search`: what is known every so many seconds, and at the end. It can be left at any moment."""
+    if not seconds >= 0 or not every > 0 or lines < 1:
+        raise SettingsError("seconds cannot be negative, reports must be apart, and there is at least one line")
+    with closing(make_analyser(state, settings, role, lines)) as analyser:
+        began = perf_counter()
+        while True:
+            until = min(began + seconds, perf_counter() + every)
+            analyser.go_on(partial(_is_past, until))
+            analysis = analyser.report()
+            yield analysis
+            if analysis.is_solved or perf_counter() >= began + seconds:
+                return
+
+
+class Analyser(Protocol):
+    """A search of one state that can be interrupted and go on; used by one thread."""
+
+    def go_on(self, stop: Callable[[], bool]) -> None:
+        """Until told to stop, or until nothing is left to find out."""
+
+    def report(self) -> Analysis: ...
+
+    def close(self) -> None:
+        """Ends its processes."""
+
+
+def make_analyser(
+    state: State, settings: "Settings | None" = None, role: str | None = None, lines: int = 3, seed: int = 0
+) -> Analyser:
+    """By lines of moves where there is only one role, else by a tree; errors as `search`."""
+    from ggp.circuit_machine import CircuitMachine  # noqa: PLC0415 - here and below: numba takes half a second to load
+    from ggp.searches.loading import load_kernels  # noqa: PLC0415
+    from ggp.searches.mcts import Search, Settings  # noqa: PLC0415
+    from ggp.searches.puzzles.puzzle import Puzzle  # noqa: PLC0415
+
+    game, chosen = state.game, settings or Settings()
+    if not isinstance(game.machine, CircuitMachine):
+        reason = game.fallback or "another engine was asked for"
+        raise GroundingError(f"{game.name} has no circuit, which the search needs: {reason}")
+    if role is not None and role.lower() not in game.roles:
+        raise UnknownRoleError(f"no role is called {role!r}; the roles are {', '.join(game.roles)}")
+    load_kernels()
+    own = _first_chooser(state) if role is None else role.lower()
+    if len(game.roles) == 1:
+        return _LineAnalyser(state, Puzzle(game.machine, seed, chosen.memory_bytes, chosen.threads), chosen)
+    search = Search(game.machine, chosen, seed)
+    search.go_to(state.terms)
+    return _TreeAnalyser(state, search, own, lines)
+
+
+class _TreeAnalyser:
+    def __init__(self, state: State, search: "Search", role: str, lines: int) -> None:
+        self._state = state
+        self._search = search
+        self._role = role
+        self._lines = lines
+        self._seconds = 0.0
+
+    def go_on(self, stop: Callable[[], bool]) -> None:
+        began = perf_counter()
+        self._search.run(stop)
+        self._seconds += perf_counter() - began
+
+    def report(self) -> Analysis:
+        from ggp.searches.lines import best_lines, tree_bytes  # noqa: PLC0415
+
+        search, roles = self._search, self._state.game.roles
+        found = best_lines(search, self._role, self._lines)
+        lines = tuple(
+            Line(
+                tuple(dict(zip(roles, map(to_text, step), strict=True)) for step in line.steps),
+                ", ".join(map(_step_text, line.steps, line.choices)),
+                line.visits,
+                {role: None if value is None else 100 * value for role, value in zip(roles, line.values, strict=True)},
+                {role: (100 * low, 100 * high) for role, low, high in zip(roles, line.low, line.high, strict=True)},
+            )
+            for line in found
+        )
+        result = search.result(self._role)
+        is_over = self._state.is_terminal
+        return Analysis(
+            self._state, self._role, lines, is_over or search.is_solved, self._seconds, result.visits,
+            result.playouts, result.nodes, tree_bytes(search), search.settings.memory_bytes,
+        )  # fmt: skip
+
+    def close(self) -> None:
+        """Nothing runs."""
+
+
+class _LineAnalyser:
+    """For games with one role: the best line that several searches have found."""
+
+    def __init__(self, state: State, puzzle: "Puzzle", settings: "Settings") -> None:
+        self._state = state
+        self._puzzle = puzzle
+        self._settings = settings
+        self._seconds = 0.0
+
+    def go_on(self, stop: Callable[[], bool]) -> None:
+        began = perf_counter()
+        if not self._state.is_terminal:
+            self._puzzle.search(self._state.terms, stop)
+        self._seconds += perf_counter() - began
+
+    def report(self) -> Analysis:
+        (role,) = self._state.game.roles
+        best, is_over = self._puzzle.best, self._state.is_terminal
+        lines: tuple[Line, ...] = ()
+        if best is not None and best.moves and not is_over:
+            steps = tuple({role: to_text(move)} for move in best.moves)
+            highest = float(best.value) if best.is_best else 100.0
+            text = ", ".join(map(to_text, best.moves))
+            lines = (Line(steps, text, 0, {role: float(best.value)}, {role: (float(best.value), highest)}),)
+        is_solved = is_over or (best is not None and best.is_best)
+        return Analysis(
+            self._state, role, lines, is_solved, self._seconds, 0, 0, 0, 0, self._settings.memory_bytes
+        )  # fmt: skip
+
+    def close(self) -> None:
+        self._puzzle.close()
+
+
+def _step_text(step: JointMove, choices: tuple[bool, ...]) -> str:
+    """The moves that were chosen among several; all where there were none."""
+    chosen = [move for move, had_choice in zip(step, choices, strict=True) if had_choice]
+    return " / ".join(map(to_text, chosen or step))
+
+
+def _first_chooser(state: State) -> str:
+    """The first role with several moves, chance apart; where there is none, the first role."""
+    roles = [role for role in state.game.roles if role != NATURE] or list(state.game.roles)
+    if state.is_terminal:
+        return roles[0]
+    return next((role for role in roles if len(state.legal_moves(role)) > 1), roles[0])
+
+
+def _is_past(moment: float) -> bool:
+    return perf_counter() >= moment

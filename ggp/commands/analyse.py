@@ -1,0 +1,215 @@
+"""The sub-command analyse: what a search finds out of a state, while it thinks."""
+
+import json
+import signal
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from time import perf_counter
+from types import FrameType
+from typing import Annotated
+
+import typer
+from rich.console import Console, Group
+from rich.live import Live
+from rich.table import Table
+from rich.text import Text
+
+from ggp.analysis import Analyser, Analysis, Line, make_analyser
+from ggp.commands.arguments import GameArgument, JsonOption, load_argument
+from ggp.errors import GroundingError, SettingsError
+from ggp.game import State
+from ggp.reader import Node, read
+from ggp.readiness import is_warm
+from ggp.terms import to_text
+
+_EVERY = (0.25, 1.0)  # seconds between two reports, on a terminal and elsewhere
+_SHOWN = 200  # characters of a line that still changes
+
+
+def add_commands(app: typer.Typer) -> None:
+    """Adds the sub-command to the application."""
+    app.command("analyse")(run_analysis)
+
+
+def run_analysis(  # noqa: PLR0913, PLR0917 - each is an option
+    game: GameArgument,
+    seconds: Annotated[float, typer.Option(min=0, help="To think; it ends earlier when the state is solved.")] = 10.0,
+    moves: Annotated[
+        str, typer.Option(metavar="MOVES", help="That lead from the initial state to the one to analyse.")
+    ] = "",
+    role: Annotated[str | None, typer.Option(help="Whose moves to compare; else the first that has a choice.")] = None,
+    lines: Annotated[int, typer.Option(min=1, help="How many lines to show.")] = 3,
+    threads: Annotated[int, typer.Option(min=1, help="That search one tree.")] = 1,
+    memory: Annotated[int, typer.Option(min=1, help="MiB that the search may take.")] = 512,
+    seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Of the playouts.")] = 0,
+    as_json: JsonOption = False,
+) -> None:
+    """Search a state, and show the best lines while thinking: visits, expected goal values, proven bounds.
+
+    Ctrl-C ends it with what is known by then. With --json each report is an object on a line of its own, and the last
+    one has "final": true.
+
+    MOVES are in KIF: for each step a move of each role that has a choice, in the order of the roles; or, for a step, a
+    joint move in parentheses of its own.
+
+    After two moves:   ggp analyse tictactoe --moves "(mark 2 2) (mark 1 1)"
+
+    The same:          ggp analyse tictactoe --moves "((mark 2 2) noop) ((noop (mark 1 1)))"
+    """
+    from ggp.searches.mcts import Settings  # noqa: PLC0415 - numba is slow to load
+
+    console = Console(highlight=False, soft_wrap=True)
+    if not is_warm():
+        typer.echo("ggp: the kernels are compiled first, which takes minutes; see `ggp cache warm`", err=True)
+    try:
+        loaded = load_argument(game, "circuit")
+    except GroundingError as error:
+        raise GroundingError(f"{game} has no circuit, which the search needs: {error}") from None
+    state = follow(loaded.initial_state, moves)
+    settings = Settings(memory_bytes=memory * 2**20, threads=threads)
+    shown = _JsonShown() if as_json else _LiveShown(console) if console.is_terminal else _PlainShown(console)
+    with closing(make_analyser(state, settings, role, lines, seed)) as analyser, shown:
+        _think(analyser, seconds, shown)
+
+
+def follow(state: State, moves: str) -> State:
+    """The state after moves as text; SettingsError where they end in the middle of a step."""
+    nodes = list(read(moves, "--moves"))
+    step = 0
+    while nodes:
+        if state.is_terminal:
+            raise SettingsError(f"--moves: the match is over after {step} steps")
+        given: dict[str, str] = {}
+        if _is_joint(nodes[0], state):
+            joint = nodes.pop(0).items
+            if len(joint) != len(state.game.roles):
+                raise SettingsError(f"--moves: step {step} has {len(joint)} moves for {len(state.game.roles)} roles")
+            given = {name: to_text(node.term) for name, node in zip(state.game.roles, joint, strict=True)}
+        else:
+            for name in state.game.roles:
+                if len(state.legal_moves(name)) > 1:
+                    if not nodes:
+                        raise SettingsError(f"--moves: step {step} lacks a move of {name}")
+                    given[name] = to_text(nodes.pop(0).term)
+        state = state.play(given)
+        step += 1
+    return state
+
+
+def _is_joint(node: Node, state: State) -> bool:
+    """Whether it can be no move, or has a legal move for each role."""
+    roles = state.game.roles
+    if not node.is_list or not node.items or node.items[0].is_list:
+        return node.is_list
+    texts = [to_text(item.term) for item in node.items]
+    return len(texts) == len(roles) and all(
+        text in state.legal_moves(role) for text, role in zip(texts, roles, strict=True)
+    )
+
+
+def _think(analyser: Analyser, seconds: float, shown: "_Shown") -> None:
+    """Until the time is up, Ctrl-C, or nothing is left to find out."""
+    began = perf_counter()
+    with _interruption() as interrupted:
+        while True:
+            now = perf_counter()
+            until = min(began + seconds, now + shown.every)
+            analyser.go_on(lambda until=until: bool(interrupted) or perf_counter() >= until)  # type: ignore[misc]
+            analysis = analyser.report()
+            is_final = bool(interrupted) or analysis.is_solved or perf_counter() >= began + seconds
+            shown.show(analysis, is_final=is_final)
+            if is_final:
+                return
+
+
+@contextmanager
+def _interruption() -> Iterator[list[int]]:
+    """A list that Ctrl-C makes true, instead of what it does otherwise."""
+    signals: list[int] = []
+
+    def note(number: int, _: FrameType | None) -> None:
+        signals.append(number)
+
+    previous = signal.signal(signal.SIGINT, note)
+    try:
+        yield signals
+    finally:
+        signal.signal(signal.SIGINT, previous)
+
+
+class _Shown(ABC):
+    """Where reports go."""
+
+    every = _EVERY[1]
+
+    def __enter__(self) -> "_Shown":
+        return self
+
+    def __exit__(self, *exception: object) -> None:  # noqa: B027 - not all have something open
+        """Nothing is open."""
+
+    @abstractmethod
+    def show(self, analysis: Analysis, *, is_final: bool) -> None: ...
+
+
+class _JsonShown(_Shown):
+    def show(self, analysis: Analysis, *, is_final: bool) -> None:
+        typer.echo(json.dumps({**analysis.as_dict(), "final": is_final}, ensure_ascii=False))
+
+
+class _PlainShown(_Shown):
+    def __init__(self, console: Console) -> None:
+        self._console = console
+
+    def show(self, analysis: Analysis, *, is_final: bool) -> None:  # noqa: ARG002 - the last one looks like the others
+        self._console.print(_heading(analysis), markup=False)
+        for line in analysis.lines:
+            self._console.print(f"  {_worth(analysis, line)}  {line.text}", markup=False)
+
+
+class _LiveShown(_Shown):
+    every = _EVERY[0]
+
+    def __init__(self, console: Console) -> None:
+        self._live = Live(console=console, auto_refresh=False)
+
+    def __enter__(self) -> "_Shown":
+        self._live.start()
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self._live.stop()
+
+    def show(self, analysis: Analysis, *, is_final: bool) -> None:
+        table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+        for name in ("visits", *analysis.state.game.roles, "proven", "line"):
+            table.add_column(name, header_style="bold cyan", justify="left" if name == "line" else "right")
+        for line in analysis.lines:
+            goals = (_number(line.goals[role]) for role in analysis.state.game.roles)
+            text = line.text if is_final or len(line.text) <= _SHOWN else f"{line.text[:_SHOWN]} …"
+            cells = (f"{line.visits:,}", *goals, _proven(analysis, line), text)
+            table.add_row(*map(Text, cells))
+        self._live.update(Group(Text(_heading(analysis), "dim"), table), refresh=True)
+
+
+def _heading(analysis: Analysis) -> str:
+    solved = ", solved" if analysis.is_solved else ""
+    counts = f"{analysis.visits:,} visits, {analysis.playouts:,} playouts ({analysis.playouts_per_second:,.0f}/s)"
+    memory = f"{analysis.nodes:,} nodes, {analysis.memory_bytes / 2**20:.1f} of {analysis.most_bytes / 2**20:.0f} MiB"
+    return f"{analysis.seconds:.1f} s, {counts}, depth {analysis.depth}, {memory}{solved}"
+
+
+def _worth(analysis: Analysis, line: Line) -> str:
+    goals = "  ".join(f"{role} {_number(line.goals[role])}" for role in analysis.state.game.roles)
+    return f"{line.visits:>11,}  {goals}  {_proven(analysis, line):>9}"
+
+
+def _proven(analysis: Analysis, line: Line) -> str:
+    """What is proven of the role's goal value, where that is anything."""
+    low, high = line.bounds[analysis.role]
+    return f"= {low:.0f}" if low == high else f"{low:.0f} to {high:.0f}"
+
+
+def _number(goal: float | None) -> str:
+    return "?" if goal is None else f"{goal:.1f}"

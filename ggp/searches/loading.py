@@ -1,0 +1,45 @@
+"""All kernels of the searches, used once on games that are as small as can be.
+
+They come from the disk, or are compiled where they are not there. LLVM does one thing at a time: while it makes machine
+code of a large game, which may take minutes, no kernel can be loaded. So this goes first.
+"""
+
+from functools import cache
+
+from ggp.circuit_machine import CircuitMachine
+from ggp.compilation import compile_game
+from ggp.rulesheet import parse_rulesheet
+from ggp.searches.mcts import Search, Settings
+from ggp.searches.puzzles.puzzle import Puzzle
+
+_ALONE = """
+(role one) (init (step 0)) (succ 0 1) (succ 1 2) (legal one a) (legal one b)
+(<= (next (step ?n)) (true (step ?m)) (succ ?m ?n)) (<= (next mark) (does one b)) (<= terminal (true (step 2)))
+(<= (goal one 100) (true mark)) (<= (goal one 0) (not (true mark)))
+"""
+_TOGETHER = _ALONE + "(role two) (legal two a) (legal two b) (goal two 50)"
+_LEAST_BYTES = 2**20
+_VISITS = 64
+
+
+@cache
+def load_kernels() -> None:
+    """Once in a process."""
+    machine = _machine(_TOGETHER)
+    search = Search(machine, Settings(memory_bytes=_LEAST_BYTES))
+    start = machine.initial_state
+    search.run(lambda: False, _VISITS)
+    search.go_to(machine.next_state(start, ("a", "a")))
+    search.run(lambda: False, _VISITS)
+    search.go_to(start)
+    for role in machine.roles:
+        search.result(role)
+    alone = _machine(_ALONE)
+    puzzle = Puzzle(alone, budget_bytes=_LEAST_BYTES, threads=1)
+    puzzle.search(alone.initial_state, lambda: False)
+    puzzle.close()
+
+
+def _machine(rules: str) -> CircuitMachine:
+    rulesheet = parse_rulesheet(rules, "kernels")
+    return CircuitMachine(rulesheet, compile_game(rulesheet))

@@ -1,0 +1,345 @@
+"""Monte-Carlo tree search on the circuit: a compiled game and a state → what each move is worth.
+
+Up to 512 visits are under way at a time. Each cycle brings them to leaves, works out the leaves' states in one batch,
+plays them out side by side in lanes, and backs all up. Values inside are 0 for the lowest goal value that the rules
+have for a role and 1 for the highest.
+"""
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from threading import Lock
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ggp.circuit_machine import CircuitMachine
+from ggp.errors import EvaluationError, SettingsError
+from ggp.kernel import LANES
+from ggp.machine import Facts
+from ggp.rulesheet import NATURE
+from ggp.searches.crew import Crew
+from ggp.searches.flights import Parameters
+from ggp.searches.tree import (
+    COUNT,
+    END,
+    FIRST,
+    KIND,
+    LEAF,
+    LENGTH,
+    NODES,
+    NONE,
+    PHASE,
+    ROOT,
+    THRESHOLD,
+    VISITS,
+    Tree,
+    find_state,
+    hold,
+    keep_state,
+    make_tree,
+    new_node,
+    release,
+)
+from ggp.simulation.batches import unpack
+from ggp.simulation.leaves import UNKNOWN
+from ggp.simulation.native import is_worthwhile
+from ggp.simulation.packing import Bits
+from ggp.terms import Term
+
+Values: TypeAlias = NDArray[np.float64]
+
+MOST_ROUNDS = 32
+_FIRST_VISITS = 8
+_BATCHES = (8, 16, 32, 64, 128, 256, 512)
+_ROUNDING = 1e-9  # sums of chances
+_VISIT_NANOSECONDS = 2000  # the way to a leaf and back
+_NATIVE, _INTERPRETED = 1.1, 2.2  # nanoseconds a gate for all lanes, about
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How to search; SettingsError for what is out of its range."""
+
+    exploration: float = 0.25  # c in value + c * sqrt(log(visits of the node) / visits of the move)
+    tuned: bool = True  # UCB1-Tuned: the bonus is cut where values vary little
+    urgency: float = 0.2  # what an untried move is thought to be worth above its node's value
+    loss: float = 0.3  # how far a visit under way counts as lost, 0 to 1
+    ties: float = 0.01  # where several roles choose at once, scores this close to the best are equal
+    playouts: int = 0  # of each leaf; 0: as many as take about as long as the way to the leaf
+    peek: int = 40  # a node with at most so many moves is looked at one step ahead
+    most_steps: int = 10_000  # of a playout
+    ramp: int = 16  # visits of the state for each one under way
+    batch: int = 512  # visits under way at a time, at most; a power of two from 8 to 512
+    memory_bytes: int = 2**29
+    threads: int = 1
+
+    def __post_init__(self) -> None:
+        if min(self.exploration, self.urgency, self.loss, self.ties, self.playouts, self.peek) < 0:
+            raise SettingsError("exploration, urgency, loss, ties, playouts and peek cannot be negative")
+        if self.most_steps < 1 or self.threads < 1 or self.memory_bytes < 2**20:
+            raise SettingsError("at least one step, one thread and 1 MiB of memory are needed")
+        if self.batch not in _BATCHES or self.ramp < 1 or not self.loss <= 1:
+            raise SettingsError("batch is a power of two from 8 to 512, ramp at least 1, loss from 0 to 1")
+
+
+@dataclass(frozen=True, slots=True)
+class MoveReport:
+    """What was seen of one move of a role."""
+
+    move: Term
+    visits: int
+    value: float | None  # the mean, 0 to 1 for goal values of 0 to 100; None without any visit
+    low: float  # proven bounds of the value
+    high: float
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What a search knows of a state."""
+
+    best: Term | None  # None when the role has no move
+    moves: tuple[MoveReport, ...]  # in the order of the machine
+    value: float | None  # of the state for the role
+    low: float
+    high: float
+    visits: int  # of the state
+    playouts: int  # of this search since it began
+    nodes: int
+
+
+class Search:
+    """A search tree for one match, kept from move to move; run by one caller at a time."""
+
+    def __init__(self, machine: CircuitMachine, settings: Settings = Settings(), seed: int = 0) -> None:
+        self.machine = machine
+        self.settings = settings
+        compiled = machine.compiled
+        self._roles = compiled.roles
+        simulator = machine.simulator()
+        self._plan = simulator.plan._replace(cap=settings.most_steps)
+        most_moves = sum(map(len, compiled.moves))
+        self.tree = self._make_tree()
+        self.crews = [
+            Crew(machine, self._plan, most_moves, (seed * 1000 + at) % 2**32) for at in range(settings.threads)
+        ]
+        self._lock = Lock()
+        self.parameters = self._make_parameters()
+        self._rounds = settings.playouts
+        machine.compile_beside()
+        self.go_to(machine.initial_state)
+
+    def go_to(self, state: Facts) -> None:
+        """Searches from this state on, and keeps what is known of it; EvaluationError for one beyond the circuit."""
+        bits = self.machine.packed(state)
+        phase = None if bits is None else self._phase_of(bits)
+        if bits is None or phase is None:
+            raise EvaluationError("the state is none that the circuit knows")
+        tree = self.tree
+        previous = int(tree.numbers[ROOT])
+        node = int(find_state(tree, bits, 0))
+        if node == previous and node != NONE:
+            return
+        for crew in self.crews:
+            crew.abandon(tree, self._lock)
+        if node == NONE:
+            node = int(new_node(tree))
+            if node == NONE:
+                self.tree = tree = self._make_tree()
+                previous, node = NONE, int(new_node(tree))
+            tree.states[node] = bits[0]
+            tree.nodes[node, PHASE] = phase
+            tree.nodes[node, KIND] = LEAF
+            keep_state(tree, node)
+            self._mark_end(node, state)
+        hold(tree, node)
+        tree.numbers[ROOT] = node
+        tree.numbers[THRESHOLD] = 2
+        if previous != NONE:
+            release(tree, previous)
+
+    def run(self, stop: Callable[[], bool], max_visits: int | None = None) -> None:
+        """Searches until `stop()`, for so many visits, or until the state is solved."""
+        if not self.is_solved:
+            self._rounds = self._rounds or self._playouts_per_leaf(stop)
+        limit = None if max_visits is None else max_visits + sum(crew.visits for crew in self.crews)
+
+        def work(crew: Crew) -> None:
+            while not stop() and not self.is_solved:
+                if limit is not None and sum(each.visits for each in self.crews) >= limit:
+                    break
+                count, rounds = self._effort()
+                if not crew.cycle(self.tree, self._lock, self.parameters, count, rounds, stop):
+                    break
+
+        if len(self.crews) == 1:
+            work(self.crews[0])
+            return
+        with ThreadPoolExecutor(len(self.crews)) as pool:
+            for done in [pool.submit(work, crew) for crew in self.crews]:
+                done.result()
+
+    @property
+    def is_solved(self) -> bool:
+        """Whether the value of the state is proven for all roles."""
+        tree = self.tree
+        low, high = self._bounds(int(tree.numbers[ROOT]))
+        return bool((low == high).all())
+
+    @property
+    def visits(self) -> int:
+        """Of the state, in earlier searches too."""
+        return int(self.tree.nodes[self.tree.numbers[ROOT], VISITS])
+
+    @property
+    def playouts(self) -> int:
+        return sum(crew.playouts for crew in self.crews)
+
+    def force(self, role: str, move: Term | None) -> None:
+        """Consider only this move of a role from the present state on; None: all of them."""
+        number = self._roles.index(role)
+        moves = self.machine.compiled.moves[number]
+        self.parameters.forced[number] = NONE if move is None else moves.index(move)
+
+    def result(self, role: str) -> Result:
+        """What is known now; may be asked while another thread searches."""
+        number = self._roles.index(role)
+        tree = self.tree
+        with self._lock:
+            node = int(tree.numbers[ROOT])
+            reports, lengths = self._reports(node, number)
+            visits = int(tree.nodes[node, VISITS])
+            total = float(tree.values[node, number])
+            low, high = (float(bounds[number]) for bounds in self._bounds(node))
+        if not reports:
+            reports, lengths = self._unvisited(number), []
+        value = min(max(total / visits, low), high) if visits else low if low == high else None
+        best = self._best(reports, lengths, self._as_goal(number, 0.0), self._as_goal(number, 1.0))
+        return Result(
+            None if best is None else best.move,
+            tuple(reports),
+            None if value is None else self._as_goal(number, value),
+            self._as_goal(number, low),
+            self._as_goal(number, high),
+            visits,
+            self.playouts,
+            int(tree.numbers[NODES]),
+        )
+
+    def _best(self, reports: list[MoveReport], lengths: list[int], worst: float, most: float) -> MoveReport | None:
+        """A move that is proven best, to win soon or to lose late; else the most visited, or a sure one."""
+        if not reports:
+            return None
+        sure = max(report.low for report in reports)
+        exact = [at for at, report in enumerate(reports) if report.low == report.high == sure]
+        open_moves = [report for report in reports if report.high > sure and report.low < report.high]
+        favourite = max(open_moves, key=lambda report: (report.visits, report.value or 0.0), default=None)
+        if favourite is not None:
+            value = favourite.value or 0.0
+            if not exact or sure < value or sure == value == worst:
+                return favourite
+        if not exact:
+            return max(reports, key=lambda report: (report.low, report.visits))
+        pick = min if sure > max(most - _ROUNDING, worst) else max
+        return reports[pick(exact, key=lambda at: lengths[at] if lengths else 0)]
+
+    def _reports(self, node: int, role: int) -> tuple[list[MoveReport], list[int]]:
+        """The moves of a role in a node, and how far from the end each is if that is known."""
+        tree = self.tree
+        first = int(tree.nodes[node, FIRST])
+        if first == NONE:
+            return [], []
+        counts = tree.nodes[node, COUNT:]
+        first += int(counts[:role].sum())
+        reports, lengths = [], []
+        for slot in range(first, first + int(counts[role])):
+            tries = int(tree.tries[slot])
+            low, high = float(tree.low[slot]), float(tree.high[slot])
+            value = min(max(float(tree.gain[slot]) / tries, low), high) if tries else low if low == high else None
+            move = self.machine.compiled.moves[role][int(tree.move[slot])]
+            reports.append(
+                MoveReport(
+                    move, tries, None if value is None else self._as_goal(role, value), self._as_goal(role, low),
+                    self._as_goal(role, high),
+                )
+            )  # fmt: skip
+            child = int(tree.child[slot])
+            lengths.append(int(tree.nodes[child, LENGTH]) if child != NONE else 0)
+        return reports, lengths
+
+    def _unvisited(self, role: int) -> list[MoveReport]:
+        state = self._state()
+        if self.machine.is_terminal(state):
+            return []
+        low, high = self._as_goal(role, 0.0), self._as_goal(role, 1.0)
+        return [MoveReport(move, 0, None, low, high) for move in self.machine.legal_moves(state, self._roles[role])]
+
+    def _as_goal(self, role: int, value: float) -> float:
+        """0 … 1 inside → 0 … 1 for goal values of 0 … 100."""
+        highest = max(self.machine.compiled.goals[role], default=0)  # a single goal value has no span
+        return float(min(self.parameters.lowest[role] + value * self.parameters.span[role], highest)) / 100
+
+    def _bounds(self, node: int) -> tuple[Values, Values]:
+        roles = len(self._roles)
+        values = self.tree.values[node]
+        return values[roles : 2 * roles], values[2 * roles :]
+
+    def _effort(self) -> tuple[int, int]:
+        """How many visits to have under way, and how often to play out each leaf in each of its lanes."""
+        count = _FIRST_VISITS
+        while count < self.settings.batch and self.settings.ramp * count <= self.visits:
+            count *= 2
+        return count, max(1, self._rounds * count // LANES)
+
+    def _playouts_per_leaf(self, stop: Callable[[], bool]) -> int:
+        """As many as take about as long as the way to the leaf, 0 when stopped; also sees whether roles are opposed."""
+        steps = self.machine.simulator().steps
+        gates = sum(len(program.left) for program in steps.phases) / len(steps.phases)
+        sample = self.crews[0].sample(self.tree, stop)
+        if sample is None:
+            return 0
+        length, self.parameters.opposed[0] = sample
+        nanoseconds = length * gates * (_NATIVE if is_worthwhile(steps) else _INTERPRETED) / LANES
+        return int(min(max(round(_VISIT_NANOSECONDS / max(nanoseconds, 1)), 1), MOST_ROUNDS))
+
+    def _state(self) -> Facts:
+        return self.machine.unpacked(self.tree.states[int(self.tree.numbers[ROOT])][np.newaxis])
+
+    def _phase_of(self, bits: Bits) -> int | None:
+        """The first phase whose constants agree with the state."""
+        compiled = self.machine.compiled
+        flags = unpack(bits, len(compiled.facts))[0]
+        for phase, known in enumerate(compiled.phases):
+            if (flags == known)[known >= 0].all():
+                return phase
+        return None
+
+    def _mark_end(self, node: int, state: Facts) -> None:
+        """A root that is an end, because it is terminal or a role has no move, has exact values."""
+        machine, tree, parameters = self.machine, self.tree, self.parameters
+        if not machine.is_terminal(state) and all(machine.legal_moves(state, role) for role in self._roles):
+            return
+        tree.nodes[node, KIND] = END
+        tree.nodes[node, LENGTH] = 0
+        for number, role in enumerate(self._roles):
+            goal = machine.goal(state, role)
+            value = UNKNOWN if goal is None else (goal - parameters.lowest[number]) / parameters.span[number]
+            for column in (1, 2):
+                tree.values[node, column * len(self._roles) + number] = value
+
+    def _make_tree(self) -> Tree:
+        settings, compiled = self.settings, self.machine.compiled
+        words = self.machine.batches.initial.shape[1]
+        return make_tree(words, len(self._roles), sum(map(len, compiled.moves)), settings.memory_bytes)
+
+    def _make_parameters(self) -> Parameters:
+        settings, goals = self.settings, self.machine.compiled.goals
+        lowest = np.array([min(values, default=0) for values in goals], np.float64)
+        highest = np.array([max(values, default=0) for values in goals], np.float64)
+        return Parameters(
+            settings.exploration, settings.tuned, settings.urgency, settings.loss, settings.ties, 1, settings.peek,
+            len(self.machine.compiled.phases), np.zeros(1, np.bool_),
+            np.array([role == NATURE for role in self._roles]),
+            np.full(len(self._roles), NONE, np.int32), lowest, np.maximum(highest - lowest, 1.0),
+        )  # fmt: skip

@@ -1,0 +1,153 @@
+"""The searches of a player on the circuit: a tree for any game, lines of moves where there is only one role."""
+
+from collections.abc import Callable
+from dataclasses import asdict, replace
+from time import perf_counter
+
+from ggp.circuit_machine import CircuitMachine
+from ggp.engines import make_machine
+from ggp.machine import Facts
+from ggp.searches.loading import load_kernels
+from ggp.searches.mcts import MoveReport, Result, Search, Settings
+from ggp.searches.puzzles.puzzle import Puzzle
+from ggp.terms import Term
+from players.strategy import Engine, SearchSettings, Task
+from players.thought import Thought
+
+_SLICE_SECONDS = 0.05  # between two looks at the best move
+_SEEDS = 2**32  # the searches take smaller ones than a game master gives
+_TREE_SHARE = 8  # of the memory, where lines are what is searched for: one part in so many is the tree's
+
+
+def make_engine(task: Task) -> Engine:
+    """Takes up to a minute; GroundingError where the rules have no circuit."""
+    load_kernels()
+    machine = make_machine(task.rulesheet, "circuit")
+    assert isinstance(machine, CircuitMachine)
+    settings, seed = search_settings(task.search), task.seed % _SEEDS
+    if len(machine.roles) > 1:
+        return TreeSearch(machine, task.role, settings, seed)
+    tree_bytes = max(settings.memory_bytes // _TREE_SHARE, 2**20)
+    tree = TreeSearch(machine, task.role, replace(settings, memory_bytes=tree_bytes), seed)
+    return LineSearch(machine, Puzzle(machine, seed, settings.memory_bytes - tree_bytes, settings.threads), tree)
+
+
+def search_settings(given: SearchSettings) -> Settings:
+    """Those that are not given are as usual."""
+    fields = {name: value for name, value in asdict(given).items() if value is not None}
+    if "memory" in fields:
+        fields["memory_bytes"] = fields.pop("memory") * 2**20
+    return Settings(**fields)
+
+
+class TreeSearch:
+    """A search tree that is kept from move to move."""
+
+    def __init__(self, machine: CircuitMachine, role: str, settings: Settings, seed: int) -> None:
+        self._search = Search(machine, settings, seed)
+        self._role = role
+        self._moves = frozenset(machine.compiled.moves[machine.roles.index(role)])
+        self._search.run(lambda: False, 1)  # here, where nobody waits: the first visits take longest
+
+    def think(self, state: Facts, thought: Thought) -> None:
+        search = self._search
+        search.force(self._role, None)
+        search.go_to(state)
+        playouts, began = search.playouts, perf_counter()
+
+        def look() -> bool:
+            result = search.result(self._role)
+            thought.move = (result.best if result.visits else None) or thought.move
+            thought.note = _note(result, search.playouts - playouts, perf_counter() - began)
+            return is_settled(result)
+
+        self._run(thought, look)
+
+    def ponder(self, state: Facts, move: Term | None, thought: Thought) -> None:
+        search = self._search
+        search.force(self._role, None)
+        search.go_to(state)
+        if move is not None and move not in self._moves:
+            return
+        search.force(self._role, move)
+
+        def look() -> bool:
+            reports = search.result(self._role).moves if move is not None else ()
+            return any(report.move == move and report.low == report.high for report in reports)
+
+        self._run(thought, look)
+
+    def advance(self, move: Term) -> None:
+        """The state itself tells where to search."""
+
+    def close(self) -> None:
+        """Nothing runs."""
+
+    def _run(self, thought: Thought, look: Callable[[], bool]) -> None:
+        """Searches in slices; after each, `look` tells whether there is nothing left to find out."""
+        search, visits = self._search, 1
+        while not look() and not search.is_solved and not thought.stop():
+            before, began = search.visits, perf_counter()
+            search.run(thought.stop, visits)
+            seconds = perf_counter() - began
+            if search.visits == before and not thought.stop():
+                break  # a terminal state, or no room at all
+            visits = 2 * visits if seconds < _SLICE_SECONDS else max(1, visits // 2)
+        look()
+
+
+class LineSearch:
+    """The best line of moves found so far is played; the tree chooses only while there is none."""
+
+    def __init__(self, machine: CircuitMachine, puzzle: Puzzle, tree: TreeSearch) -> None:
+        self._machine = machine
+        self._puzzle = puzzle
+        self._tree = tree
+        self._ahead: Term | None = None  # the move that pondering has made already
+
+    def think(self, state: Facts, thought: Thought) -> None:
+        self._ahead = None
+        half = (thought.now() + thought.stop_at) / 2  # without a line by then, the tree has the rest
+
+        def stop() -> bool:
+            line = self._puzzle.best
+            if line is not None and line.moves:
+                thought.move = line.moves[0]
+                proven = "the best there is" if line.is_best else "the best so far"
+                thought.note = f"a line of {len(line.moves)} moves to {line.value}, {proven}"
+            return thought.stop() or (line is None and thought.now() >= half)
+
+        self._puzzle.search(state, stop)
+        stop()
+        if self._puzzle.best is None and not thought.stop():
+            self._tree.think(state, thought)
+
+    def ponder(self, state: Facts, move: Term | None, thought: Thought) -> None:
+        if move is not None:
+            if self._ahead is None:
+                self._puzzle.advance(move)
+                self._ahead = move
+            state = self._machine.next_state(state, (move,))
+        if not self._machine.is_terminal(state):
+            self._puzzle.search(state, thought.stop)
+
+    def advance(self, move: Term) -> None:
+        if self._ahead != move:
+            self._puzzle.advance(move)
+        self._ahead = None
+
+    def close(self) -> None:
+        self._puzzle.close()
+
+
+def is_settled(result: Result) -> bool:
+    """Whether the best move is proven to be no worse than any other."""
+    best = next((report for report in result.moves if report.move == result.best), None)
+    return best is not None and all(best.low >= report.high for report in result.moves if report is not best)
+
+
+def _note(result: Result, playouts: int, seconds: float) -> str:
+    best: MoveReport | None = next((report for report in result.moves if report.move == result.best), None)
+    value = "" if best is None or best.value is None else f", value {100 * best.value:.1f}"
+    proven = " proven" if best is not None and best.low == best.high else ""
+    return f"{result.visits:,} visits, {playouts:,} playouts in {seconds:.2f} s{value}{proven}"

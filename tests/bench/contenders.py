@@ -1,0 +1,233 @@
+"""What plays in the matches: a text such as `uct:exploration=0.5` → a contender.
+
+    random                       any legal move
+    uct[:SETTING=VALUE,…]        the reference search on the interpreter; settings of ggp.searches.uct
+    mcts[:SETTING=VALUE,…]       the search on the circuit; settings of ggp.searches.mcts
+    openspiel[:SETTING=VALUE,…]  OpenSpiel's C++ MCTSBot; settings as OpenSpielSettings below
+
+What is not set is as by default.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from random import Random
+from threading import enumerate as enumerate_threads
+from time import perf_counter
+from typing import Any, Protocol, TypeVar, get_type_hints
+
+from ggp.circuit_machine import CircuitMachine
+from ggp.engines import make_machine
+from ggp.errors import SettingsError
+from ggp.machine import Facts, JointMove, StateMachine
+from ggp.rulesheet import Rulesheet
+from ggp.searches import mcts, uct
+from ggp.terms import Term
+from tests.bench.bridge import find_bridge, load_openspiel
+
+Settings = TypeVar("Settings")
+
+_UNLIMITED = 1 << 30  # simulations
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """How long a contender may think of a move; one of the two is None."""
+
+    seconds: float | None = None
+    visits: int | None = None  # of the state
+
+    def stop(self) -> Callable[[], bool]:
+        """Whether the time is over, counted from now; never where visits are counted."""
+        if self.seconds is None:
+            return lambda: False
+        deadline = perf_counter() + self.seconds
+        return lambda: perf_counter() >= deadline
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A move, None where none was found in time, and what was spent on it."""
+
+    move: Term | None
+    playouts: int = 0  # backed up into the tree
+    visits: int = 0  # of the state by these; fewer where several playouts are backed up at once
+
+
+class Contender(Protocol):
+    """A search with what it needs to play one role of any number of matches of one game."""
+
+    def new_match(self, role: str, seed: int) -> None:
+        """Forgets the match before."""
+
+    def choose(self, state: Facts, legal: tuple[Term, ...], limit: Limit) -> Choice:
+        """One of at least two legal moves."""
+
+    def advance(self, joint_move: JointMove) -> None:
+        """Tells a step that was done, be it by others alone."""
+
+
+def make_contender(text: str, rulesheet: Rulesheet) -> Contender:
+    """SettingsError for a text that describes none."""
+    name, _, options = text.partition(":")
+    match name:
+        case "random":
+            _read(_NoSettings, options)
+            return RandomContender()
+        case "uct":
+            return UctContender(make_machine(rulesheet, "interpreter"), _read(uct.Settings, options))
+        case "mcts":
+            return MctsContender(make_machine(rulesheet, "circuit"), _read(mcts.Settings, options))
+        case "openspiel":
+            return OpenSpielContender(make_machine(rulesheet, "circuit"), _read(OpenSpielSettings, options))
+        case _:
+            raise SettingsError(f"no contender is called {name!r}; there are random, uct, mcts and openspiel")
+
+
+def warm_up(contender: Contender, machine: StateMachine) -> None:
+    """Searches the start state, so that what is compiled or filled in at the first use costs no match its time.
+
+    Waits for the threads that this starts: machine code is made beside the search.
+    """
+    state, role = machine.initial_state, machine.roles[0]
+    before = set(enumerate_threads())
+    contender.new_match(role, 0)
+    for limit in (Limit(visits=64), Limit(seconds=1.0)):
+        contender.choose(state, machine.legal_moves(state, role), limit)
+        for thread in set(enumerate_threads()) - before:
+            thread.join()
+
+
+class RandomContender:
+    """Plays any legal move."""
+
+    def __init__(self) -> None:
+        self._rng = Random(0)
+
+    def new_match(self, role: str, seed: int) -> None:
+        self._rng = Random(seed)
+
+    def choose(self, state: Facts, legal: tuple[Term, ...], limit: Limit) -> Choice:
+        return Choice(self._rng.choice(legal))
+
+    def advance(self, joint_move: JointMove) -> None:
+        pass
+
+
+class UctContender:
+    """The reference search."""
+
+    def __init__(self, machine: StateMachine, settings: uct.Settings) -> None:
+        self._machine = machine
+        self._settings = settings
+        self._search: uct.UCT | None = None
+
+    def new_match(self, role: str, seed: int) -> None:
+        self._search = uct.UCT(self._machine, role, Random(seed), self._settings)
+
+    def choose(self, state: Facts, legal: tuple[Term, ...], limit: Limit) -> Choice:
+        assert self._search is not None
+        result = self._search.search(state, limit.stop(), limit.visits)
+        return Choice(result.best, result.playouts, result.playouts)
+
+    def advance(self, joint_move: JointMove) -> None:
+        assert self._search is not None
+        self._search.advance(joint_move)
+
+
+class MctsContender:
+    """The search on the circuit; what is known of a new root it finds by itself."""
+
+    def __init__(self, machine: StateMachine, settings: mcts.Settings) -> None:
+        assert isinstance(machine, CircuitMachine)
+        self._machine = machine
+        self._settings = settings
+        self._role = ""
+        self._search: mcts.Search | None = None
+
+    def new_match(self, role: str, seed: int) -> None:
+        self._role = role
+        self._search = mcts.Search(self._machine, self._settings, seed)
+
+    def choose(self, state: Facts, legal: tuple[Term, ...], limit: Limit) -> Choice:
+        search = self._search
+        assert search is not None
+        stop = limit.stop()  # the way to the new root is part of the time
+        search.go_to(state)
+        playouts, visits = search.playouts, search.visits
+        search.run(stop, limit.visits)
+        return Choice(search.result(self._role).best, search.playouts - playouts, search.visits - visits)
+
+    def advance(self, joint_move: JointMove) -> None:
+        pass
+
+
+@dataclass(frozen=True, slots=True)
+class OpenSpielSettings:
+    """Of its MCTSBot, as in OpenSpiel's own examples; its values lie between -1 and 1."""
+
+    uct_c: float = 2.0
+    rollouts: int = 1  # for each simulation
+    max_memory_mb: int = 1000
+    solve: bool = True
+
+
+class OpenSpielContender:
+    """OpenSpiel's MCTSBot, which begins each search anew."""
+
+    def __init__(self, machine: StateMachine, settings: OpenSpielSettings) -> None:
+        self._bridge = find_bridge(machine)
+        self._settings = settings
+        self._spiel = load_openspiel()
+        self._game = self._spiel.load_game(self._bridge.game)
+        self._state: Any = None
+        self._bot: Any = None
+        self._seed = 0
+
+    def new_match(self, role: str, seed: int) -> None:
+        self._state, self._bot, self._seed = self._game.new_initial_state(), None, seed
+
+    def choose(self, state: Facts, legal: tuple[Term, ...], limit: Limit) -> Choice:
+        if self._bot is None:
+            settings = self._settings
+            evaluator = self._spiel.RandomRolloutEvaluator(settings.rollouts, self._seed)
+            simulations = _UNLIMITED if limit.visits is None else limit.visits
+            self._bot = self._spiel.MCTSBot(
+                self._game, evaluator, settings.uct_c, simulations, settings.max_memory_mb, settings.solve,
+                self._seed, False, max_wall_clock_time=-1.0 if limit.seconds is None else limit.seconds,
+            )  # fmt: skip
+        root = self._bot.mcts_search(self._state)
+        move = self._bridge.to_move(root.best_child().action)
+        return Choice(move, root.explore_count * self._settings.rollouts, root.explore_count)
+
+    def advance(self, joint_move: JointMove) -> None:
+        self._bridge.apply(self._state, joint_move)
+
+
+@dataclass(frozen=True, slots=True)
+class _NoSettings:
+    pass
+
+
+def _read(kind: type[Settings], options: str) -> Settings:
+    """Settings from `name=value,name=value`; what is not named stays as it is by default."""
+    hints = get_type_hints(kind)
+    values: dict[str, Any] = {}
+    for option in filter(None, options.split(",")):
+        name, _, text = option.partition("=")
+        if name not in hints:
+            raise SettingsError(f"no setting is called {name!r}; the settings are {', '.join(hints) or 'none'}")
+        try:
+            values[name] = _PARSERS.get(hints[name], str)(text)
+        except ValueError:
+            raise SettingsError(f"the setting {name} cannot be {text!r}") from None
+    return kind(**values)
+
+
+def _to_bool(text: str) -> bool:
+    if text not in _BOOLEANS:
+        raise ValueError(text)
+    return _BOOLEANS[text]
+
+
+_BOOLEANS = {"1": True, "true": True, "0": False, "false": False}
+_PARSERS: dict[type, Callable[[str], Any]] = {int: int, float: float, bool: _to_bool}

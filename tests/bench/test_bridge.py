@@ -1,0 +1,55 @@
+"""Our moves and OpenSpiel's actions; where OpenSpiel is installed, matches by both rules side by side."""
+
+import pytest
+
+from ggp.errors import SettingsError
+from ggp.interpreter import Interpreter
+from ggp.terms import to_text
+from tests.bench.bridge import BRIDGES, Bridge, disagreements, find_bridge, read_rulesheet
+
+GAMES = ("tictactoe", "noughtsandcrosses", "connectfour", "breakthrough", "reversi", "dotsandboxes", "fiveinarow")
+
+
+def bridge_of(game: str) -> Bridge:
+    return next(bridge for bridge in BRIDGES if bridge.game.startswith(game))
+
+
+@pytest.mark.parametrize(
+    ("game", "action", "move"),
+    [
+        ("tic_tac_toe", 5, "(mark 2 3)"),  # x(1,2)
+        ("connect_four", 6, "(drop 7)"),  # x6
+        ("breakthrough", 98, "(move 1 2 1 3)"),  # a7a6, by who begins, whose rows these are here
+        ("breakthrough", 112, "(move 2 2 3 3)"),  # b7c6
+        ("breakthrough", 584, "(move 1 7 1 6)"),  # a2a3
+        ("othello", 19, "(place 4 3)"),  # d3
+        ("othello", 64, "noop"),
+        ("dots_and_boxes", 9, "(draw 5 2 6 2)"),  # (h,1,4)
+        ("dots_and_boxes", 41, "(draw 6 2 6 3)"),  # (v,1,5)
+        ("gomoku", 15, "(mark b h)"),  # 1,7
+    ],
+)
+def test_actions_are_moves(game: str, action: int, move: str) -> None:
+    assert to_text(bridge_of(game).to_move(action)) == move
+
+
+@pytest.mark.parametrize("game", GAMES)
+def test_both_play_by_the_same_rules(game: str) -> None:
+    pytest.importorskip("pyspiel", reason="OpenSpiel is not installed: pip install open_spiel")
+    machine = Interpreter(read_rulesheet(game))
+    bridge = find_bridge(machine)
+    assert not [what for seed in range(2) for what in disagreements(bridge, machine, seed)]
+
+
+def test_different_rules_are_noticed() -> None:
+    pytest.importorskip("pyspiel", reason="OpenSpiel is not installed: pip install open_spiel")
+    machine = Interpreter(read_rulesheet("reversi"))
+    assert not list(disagreements(bridge_of("othello"), machine, 1))
+    mirrored = Bridge("othello", lambda action: bridge_of("othello").to_move(action if action == 64 else action ^ 7))
+    assert "legal" in next(disagreements(mirrored, machine, 1))
+
+
+def test_a_game_that_only_we_have_has_no_bridge() -> None:
+    pytest.importorskip("pyspiel", reason="OpenSpiel is not installed: pip install open_spiel")
+    with pytest.raises(SettingsError, match="no game of OpenSpiel"):
+        find_bridge(Interpreter(read_rulesheet("biddingtictactoe")))

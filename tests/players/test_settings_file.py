@@ -1,0 +1,110 @@
+"""The settings file, the options that beat it, and that both have every parameter of the search."""
+
+import re
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+from typer.testing import CliRunner, Result
+
+from ggp.errors import SettingsError
+from ggp.searches.mcts import Settings
+from players.commands import add_commands
+from players.engines import search_settings
+from players.settings import PlayerSettings
+from players.settings_file import SettingsFile, make_settings, read_settings
+from players.strategy import SearchSettings
+
+
+def written(folder: Path, text: str) -> Path:
+    path = folder / "my.toml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def invoke(*arguments: str) -> Result:
+    app = typer.Typer()
+    app.callback()(lambda: None)
+    add_commands(app)
+    return CliRunner().invoke(app, ["player", *arguments], env={"COLUMNS": "250", "TERM": "dumb"})
+
+
+def test_a_file_sets_what_it_names(tmp_path: Path) -> None:
+    path = written(tmp_path, 'name = "Deep"\nexploration = 1\nponder = false\nmemory = 64\nthreads = 2\n')
+    settings = make_settings("mcts", read_settings(path))
+    assert settings == PlayerSettings(
+        "mcts", name="Deep", ponder=False, search=SearchSettings(exploration=1.0, memory=64, threads=2)
+    )
+    assert search_settings(settings.search) == Settings(exploration=1.0, memory_bytes=2**26, threads=2)
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("exploratoin = 1", "exploratoin: there is no such setting; the settings are name, seed,"),
+        ("exploration = -1", "exploration: input should be greater than or equal to 0, not -1"),
+        ('exploration = "much"', "exploration: input should be a valid number, not 'much'"),
+        ("threads = 0", "threads: input should be greater than or equal to 1, not 0"),
+        ("threads = true", "threads: input should be a valid integer, not True"),
+        ("batch = 100", "batch: input should be 8, 16, 32, 64, 128, 256 or 512, not 100"),
+        ("ponder = 1", "ponder: input should be a valid boolean, not 1"),
+        ("exploration 1", "Expected '=' after a key in a key/value pair (at line 1, column 13)"),
+    ],
+)
+def test_what_is_wrong_in_a_file_is_told_with_its_place(tmp_path: Path, text: str, reason: str) -> None:
+    path = written(tmp_path, text)
+    with pytest.raises(SettingsError) as caught:
+        read_settings(path)
+    assert str(caught.value).startswith(f"{path}: {reason}")
+
+
+def test_file_that_cannot_be_read(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match=r"absent.toml: No such file or directory"):
+        read_settings(tmp_path / "absent.toml")
+    path = tmp_path / "latin.toml"
+    path.write_bytes(b'name = "\xe9"')
+    with pytest.raises(SettingsError, match=r"latin.toml: not a text in UTF-8"):
+        read_settings(path)
+
+
+def test_options_beat_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[PlayerSettings] = []
+
+    async def serve(settings: PlayerSettings, host: str, port: int, *, announce: bool) -> None:
+        seen.append(settings)
+
+    monkeypatch.setattr("players.server.serve", serve)
+    path = written(tmp_path, "exploration = 1\nurgency = 0.1\nseed = 5\ntuned = false\n")
+    done = invoke("mcts", "--settings", str(path), "--exploration", "0.25", "--no-ponder", "--tuned")
+    assert done.exit_code == 0, done.output
+    [settings] = seen
+    assert settings.search == SearchSettings(exploration=0.25, urgency=0.1, tuned=True)
+    assert (settings.seed, settings.ponder) == (5, False)
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"exploration": float("nan")}, {"loss": 1.5}, {"batch": 7}, {"memory": 0}, {"threads": 0}, {"peek": -1}]
+)
+def test_search_settings_out_of_range(wrong: dict[str, Any]) -> None:
+    with pytest.raises(SettingsError):
+        SearchSettings(**wrong)
+
+
+def test_every_parameter_of_the_search_can_be_set() -> None:
+    names = {field.name for field in fields(Settings)} - {"memory_bytes"} | {"memory"}
+    assert {field.name for field in fields(SearchSettings)} == names
+    others = {field.name for field in fields(PlayerSettings)} - {"strategy", "search"}
+    assert set(SettingsFile.model_fields) == names | others
+
+
+def test_help_tells_every_parameter_with_its_default() -> None:
+    text = invoke("--help").output
+    usual = {field.name: field.default for field in fields(Settings)}
+    for name, default in {**usual, "memory": Settings().memory_bytes // 2**20}.items():
+        option = "--" + name.replace("_", "-")
+        if name == "memory_bytes":
+            continue
+        shown = (name if default else f"no-{name}") if isinstance(default, bool) else str(default)
+        assert re.search(rf"{option}\s.*[a-z].*\[default: \({re.escape(shown)}\)\]", text), (option, shown)
