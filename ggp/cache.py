@@ -39,6 +39,26 @@ if TYPE_CHECKING:
 FOLDER_VARIABLE = "GGP_CACHE"
 LIMIT_VARIABLE = "GGP_CACHE_LIMIT"
 DEFAULT_LIMIT_BYTES = 1 << 30
+ASIDE = frozenset(
+    (
+        "analysis",
+        "bench",
+        "boards",
+        "commands",
+        "drawing",
+        "evidence",
+        "game",
+        "interpreter",
+        "legality",
+        "library",
+        "marks",
+        "perft",
+        "pictures",
+        "protocol",
+        "suite",
+        "validator",
+    )
+)  # modules that no kernel and nothing else that is kept reads; a test looks
 KERNELS = "kernels"
 ENTRIES = "entries"
 
@@ -75,17 +95,27 @@ def cache_folder() -> Path | None:
 
 @cache
 def source_version() -> str:
-    """A hexadecimal hash of the sources of package `ggp`, of Python and of the libraries that our results depend on."""
+    """A hexadecimal hash of the sources of package `ggp`, of Python and of the libraries that our results depend on.
+
+    Without the modules of `ASIDE`, on which nothing depends that is ever kept.
+    """
     about = [sys.version, sys.platform, *sorted(_installed())]
     digest = hashlib.sha256("\n".join(about).encode(errors="surrogateescape"))
     package = Path(__file__).parent
     for folder, folders, files in os.walk(package):
         folders.sort()
-        for path in sorted(Path(folder, name) for name in files if name.endswith(".py")):
+        kept = files
+        if Path(folder) == package:
+            folders[:], kept = _kept(folders), _kept(files)
+        for path in sorted(Path(folder, name) for name in kept if name.endswith(".py")):
             source = path.read_bytes()
             digest.update(f"\n{path.relative_to(package)} {len(source)}\n".encode(errors="surrogateescape"))
             digest.update(source)
     return digest.hexdigest()[:32]
+
+
+def _kept(names: list[str]) -> list[str]:
+    return [name for name in names if name.removesuffix(".py") not in ASIDE]
 
 
 def _installed() -> set[str]:

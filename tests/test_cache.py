@@ -4,15 +4,18 @@ import json
 import logging
 import multiprocessing
 import os
+import re
 import subprocess
 import sys
 import tempfile
 import time
 import zlib
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+import grimp
 import numpy as np
 import pytest
 import typer
@@ -23,7 +26,7 @@ from numpy.typing import NDArray
 from typer.testing import CliRunner
 
 import ggp.cache
-from ggp.cache import Cache, Entry, Usage, cache_folder, default_cache, kernel_folder, source_version
+from ggp.cache import ASIDE, Cache, Entry, Usage, cache_folder, default_cache, kernel_folder, source_version
 from ggp.commands.cache import add_commands
 
 DAY = 86_400.0
@@ -271,7 +274,7 @@ def test_a_full_disk_only_means_no_cache(tmp_path: Path) -> None:
     code = f"""
 import resource, numpy as np
 from pathlib import Path
-from ggp.cache import Cache, Entry
+from ggp.cache import ASIDE, Cache, Entry
 cache = Cache(Path({str(tmp_path)!r}), version="v")
 cache.put("circuit", "small", Entry({{"a": np.zeros(10)}}))
 resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
@@ -347,6 +350,22 @@ def test_the_environment_says_how_much(monkeypatch: pytest.MonkeyPatch, caplog: 
         assert text in caplog.text
 
 
+def test_nothing_that_is_kept_reads_what_the_version_leaves_out() -> None:
+    graph = grimp.build_graph("ggp")
+    keeping = {module for module in graph.modules if re.search(r"^@(kernel|lean|inlined)|Cache", _source(module), re.M)}
+    keeping -= {module for module in keeping if module.split(".")[1:2] == ["commands"]}
+    assert {"ggp.circuit.building", "ggp.searches.growth", "ggp.compilation"} <= keeping
+    read = set().union(*map(graph.find_upstream_modules, keeping)) | keeping
+    assert not {module.split(".")[1] for module in read - {"ggp"}} & ASIDE
+
+
+def _source(module: str) -> str:
+    spec = find_spec(module)
+    assert spec is not None
+    assert spec.origin is not None
+    return Path(spec.origin).read_text(encoding="utf-8")
+
+
 def test_the_version_changes_with_the_sources(tmp_path: Path) -> None:
     package = tmp_path / "ggp"
     package.mkdir()
@@ -369,6 +388,10 @@ def test_the_version_changes_with_the_sources(tmp_path: Path) -> None:
     source.rename(package / "inner" / "renamed.py")
     fourth = version()
     assert len({first, second, third, fourth}) == 4
+    (package / "commands").mkdir()
+    (package / "commands" / "new.py").write_text("x = 1\n")
+    (package / "drawing.py").write_text("x = 1\n")
+    assert version() == fourth  # nothing that is kept reads those
     (package / "notes.txt").write_text("not a source")
     assert version() == fourth
 
