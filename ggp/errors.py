@@ -10,6 +10,7 @@
     ├── IllegalMoveError     a move that is not legal, with the reason
     ├── MessageError         text that is no message of the protocol
     ├── RecordError          a match record that is not one, or does not replay
+    ├── StoreError           a store of tournaments that cannot be used, or that another manager holds
     └── SettingsError        a setting out of its range
 
 What *others* do wrong during a match (a player that is late) is data, not an exception.
@@ -83,6 +84,10 @@ class MessageError(GgpError):
 
 class RecordError(GgpError):
     """A match record that cannot be read, or that its own moves contradict."""
+
+
+class StoreError(GgpError):
+    """A store of tournaments that cannot be read or written, or that another manager holds."""
 
 
 class SettingsError(GgpError):

@@ -1,0 +1,1 @@
+"""A player at a URL → what it does well and badly."""

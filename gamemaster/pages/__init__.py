@@ -1,0 +1,1 @@
+"""The web service: matches, games and tournaments in a browser."""

@@ -1,0 +1,1 @@
+"""Tournaments: a specification in, matches, ratings and reports out."""
