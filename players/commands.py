@@ -1,17 +1,28 @@
-"""The command `ggp player`: runs one player as a service."""
+"""The commands `ggp player NAME`: each runs one player as a service."""
 
 import asyncio
+import inspect
 import logging
 import secrets
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand, TyperOption
 
 from ggp.protocol.headers import DEFAULT_PORT
 
 _PANEL = "The search of mcts"
+_PLAYERS = {
+    "mcts": "Play what Monte-Carlo tree search on the circuit finds, with one role the best line of moves.",
+    "legal": "Play the first legal move, in the order of their text.",
+    "random": "Play any legal move, each as likely.",
+    "montecarlo": "Play what plain UCT on the interpreter finds until shortly before the deadline.",
+}  # the strategies, named here once more so that `ggp` starts without loading them
+_SEARCHER = "mcts"  # the only one that uses the options of the search
+_ALL_PLAY = "A player plays one match at a time and answers busy to others. Ctrl-C or SIGTERM stops it."
 
 
 def _option(help_text: str, default: str, least: float | None = None, panel: str | None = None) -> Any:  # noqa: ANN401
@@ -23,7 +34,14 @@ _search_option = partial(_option, panel=_PANEL)
 
 
 def add_commands(app: typer.Typer) -> None:
-    app.command("player")(run_player)
+    """Adds the group `player` with a command for each strategy; other packages may add theirs to it."""
+    players = typer.Typer(help=inspect.getdoc(run_player), subcommand_metavar="NAME [OPTIONS]...")
+    players.callback()(_with_options_of_player(_hand_down, "context"))
+    for strategy, summary in _PLAYERS.items():
+        shape = TyperCommand if strategy == _SEARCHER else _WithoutSearch
+        command = _with_options_of_player(partial(run_player, strategy))
+        players.command(strategy, cls=shape, short_help=summary, help=f"{summary}\n\n{_ALL_PLAY}")(command)
+    app.add_typer(players, name="player")
 
 
 def run_player(  # noqa: PLR0913 - one for each option
@@ -115,6 +133,41 @@ def run_player(  # noqa: PLR0913 - one for each option
     chosen = make_settings(strategy, given)
     _log_to_stderr()
     asyncio.run(serve(chosen, host, port, announce=announce))
+
+
+def _hand_down(context: typer.Context, **_: object) -> None:
+    """What is given before the name of the player counts for it as if it came after."""
+    given = {
+        name: value
+        for name, value in context.params.items()
+        if (source := context.get_parameter_source(name)) is not None and source.name == "COMMANDLINE"
+    }
+    invoked = context.invoked_subcommand or ""
+    if given and invoked not in _PLAYERS:
+        context.fail(f"No player is run by {invoked}, so its options stand after it")
+    context.default_map = {invoked: given}
+
+
+def _with_options_of_player(function: Callable[..., None], *others: str) -> Callable[..., None]:
+    """The function as one that declares the options of `run_player`, beside its own parameters of these names."""
+
+    def command(**options: Any) -> None:  # noqa: ANN401 - as typer has checked them
+        function(**options)
+
+    own = [inspect.signature(function).parameters[name] for name in others]
+    options = [option for option in inspect.signature(run_player).parameters.values() if option.name != "strategy"]
+    command.__signature__ = inspect.Signature([*own, *options])  # type: ignore[attr-defined]
+    return command
+
+
+class _WithoutSearch(TyperCommand):
+    """Takes the options of the search, so that one command line suits all players, but does not show them."""
+
+    def __init__(self, **fields: Any) -> None:  # noqa: ANN401 - typer's own
+        super().__init__(**fields)
+        for option in self.params:
+            if isinstance(option, TyperOption):
+                option.hidden |= option.rich_help_panel == _PANEL
 
 
 def _log_to_stderr() -> None:
