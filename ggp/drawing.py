@@ -1,59 +1,70 @@
-"""State + drawing hints of the metadata → text for a terminal. Nothing about a game is known here but its hints.
+"""Picture → lines of text for a terminal: boards of letters, lines between dots, and below them what no board shows.
 
-Hints are tables; numbers in them are places of arguments, counted from 1. `rows` and `columns` name the coordinates as
-they are drawn, from the top and from the left; `marks` says how to show a content, and is optional everywhere.
-
-    [board]  fact, row, column, piece, rows, columns; optional: empty, the content of an empty cell
-    [lines]  fact, from_row, from_column, to_row, to_column, rows, columns: lines between neighbouring dots
-    [boxes]  fact, row, column, owner, corner: who owns a square of `lines`; `corner` says where in the square its dot
-             is: "upper left", "upper right", "lower left" or "lower right"
-
-Facts that the hints do not place are listed below the picture; without usable hints all are.
+Each line is made of spans, so that a terminal can colour what plain text shows as well: nothing depends on the colours.
 """
 
-import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from math import ceil
 from textwrap import wrap
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
+from ggp.boards import Board, Cell, Picture, hinted_layout, make_picture
+from ggp.boards.orders import natural_key
 from ggp.machine import Facts
+from ggp.marks import Colour
 from ggp.rulesheet import name_and_arity
 from ggp.terms import Term, to_text
 
-WIDTH = 100  # characters of a line of listed facts
+Style: TypeAlias = Colour | Literal["", "dim", "title"]
+
+WIDTH = 100  # characters of a line
 EMPTY = "."
 
-_BOARD = {"fact": str, "row": int, "column": int, "piece": int, "rows": list, "columns": list}
-_ENDS = ("from_row", "from_column", "to_row", "to_column")
-_LINES = {"fact": str, "rows": list, "columns": list} | dict.fromkeys(_ENDS, int)
-_BOXES = {"fact": str, "row": int, "column": int, "owner": int, "corner": str}
+_BESIDE = 4  # characters between two boards
+_MARGIN = "  "  # between the names of rows and the cells
 _DOTS_APART = 4  # characters between two dots of a row
 _NO_BREAK = "\N{NO-BREAK SPACE}"  # keeps the arguments of a fact on one line
 
 
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A piece of a line in one style."""
+
+    text: str
+    style: Style = ""
+
+
+TextLine: TypeAlias = tuple[Span, ...]
+
+
+def draw_picture(picture: Picture, width: int = WIDTH) -> tuple[TextLine, ...]:
+    """The picture as lines: boards, side by side where there is room, and below them what they do not show."""
+    lines = _side_by_side([_block(board) for board in _in_order(picture.boards)], width)
+    return tuple(lines) + tuple((Span(line),) for line in list_facts(picture.listed, width))
+
+
+def plain(lines: Iterable[TextLine]) -> str:
+    """Lines without their styles."""
+    return "\n".join("".join(span.text for span in line) for line in lines)
+
+
 def draw_state(facts: Facts, drawing: Mapping[str, Any]) -> str:
-    """The state as lines of text: a picture where the hints give one, and what it does not show as a list."""
-    lines: list[str] = []
-    shown: set[Term] = set()
-    if _has(drawing.get("board"), _BOARD):
-        lines += _board(facts, drawing["board"], shown)
-    if _has(drawing.get("lines"), _LINES):
-        boxes = drawing.get("boxes")
-        lines += _dots(facts, drawing["lines"], boxes if _has(boxes, _BOXES) else None, shown)
-    return "\n".join([*lines, *list_facts(facts - shown)])
+    """The state as lines of text, by the hints of the metadata alone: what they do not place is listed."""
+    return plain(draw_picture(make_picture(hinted_layout(drawing), facts)))
 
 
-def list_facts(facts: Facts) -> list[str]:
+def list_facts(facts: Iterable[Term], width: int = WIDTH) -> list[str]:
     """Facts grouped by name and arity: `control xplayer`, `coins: o 10, x 10`."""
     groups: dict[tuple[str, int], list[str]] = {}
-    for fact in sorted(facts, key=_natural_order):
+    for fact in sorted(facts, key=lambda fact: natural_key(to_text(fact))):
         name, arity = name_and_arity(fact)
         arguments = " ".join(map(to_text, fact[1:])) if arity else ""
         groups.setdefault((name, arity), []).append(arguments)
     lines: list[str] = []
     for (name, _), members in groups.items():
         text = f"{name} {members[0]}".rstrip() if len(members) == 1 else f"{name}: {_joined(members)}"
-        folded = wrap(text, WIDTH, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
+        folded = wrap(text, width, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
         lines += [line.replace(_NO_BREAK, " ") for line in folded]
     return lines
 
@@ -62,89 +73,221 @@ def _joined(members: list[str]) -> str:
     return ", ".join(member.replace(" ", _NO_BREAK) for member in members)
 
 
-def _natural_order(fact: Term) -> tuple[list[tuple[int, str]], str]:
-    """A sorting key that puts 9 before 10, whatever the number of digits."""
-    text = to_text(fact)
-    parts = re.findall(r"0*([0-9]+)|([^0-9]+)", text.strip("()"))
-    return [(len(digits), digits or other) for digits, other in parts], text
+class _Canvas:
+    """Characters with styles, put anywhere."""
+
+    def __init__(self) -> None:
+        self._rows: list[list[tuple[str, Style]]] = []
+
+    def put(self, row: int, column: int, text: str, style: Style = "") -> None:
+        while len(self._rows) <= row:
+            self._rows.append([])
+        line = self._rows[row]
+        line += [(" ", "")] * (column + len(text) - len(line))
+        line[column : column + len(text)] = [(letter, style) for letter in text]
+
+    def lines(self) -> list[TextLine]:
+        return [_trimmed(_spans(row)) for row in self._rows]
 
 
-def _has(hints: object, form: Mapping[str, type]) -> bool:
-    """Whether the hints have all these members, of these types and none of them empty or 0."""
-    return isinstance(hints, Mapping) and all(
-        isinstance(hints.get(name), kind) and hints[name] for name, kind in form.items()
-    )
+def _spans(letters: Sequence[tuple[str, Style]]) -> list[Span]:
+    spans: list[Span] = []
+    for letter, style in letters:
+        if spans and spans[-1].style == style:
+            spans[-1] = Span(spans[-1].text + letter, style)
+        else:
+            spans.append(Span(letter, style))
+    return spans
 
 
-def _axes(hints: Mapping[str, Any]) -> tuple[list[str], list[str]]:
-    return [str(row) for row in hints["rows"]], [str(column) for column in hints["columns"]]
+def _trimmed(spans: list[Span]) -> TextLine:
+    """Without white space at the end."""
+    kept = list(spans)
+    while kept and not kept[-1].text.strip():
+        kept.pop()
+    if kept:
+        kept[-1] = Span(kept[-1].text.rstrip(), kept[-1].style)
+    return tuple(kept)
 
 
-def _facts_of(facts: Facts, relation: str, places: list[int]) -> Iterator[tuple[Term, list[str]]]:
-    """Each fact of a relation that has arguments at these places, with them as text, in the order of the text."""
-    for fact in sorted(facts, key=to_text):
-        name, arity = name_and_arity(fact)
-        if name == relation and all(1 <= place <= arity for place in places):
-            yield fact, [to_text(fact[place]) for place in places]
+def _in_order(boards: Sequence[Board]) -> list[list[Board]]:
+    """The boards in rows."""
+    rows = sorted({board.down for board in boards})
+    return [sorted((b for b in boards if b.down == row), key=lambda board: board.across) for row in rows]
 
 
-def _marked(content: str, hints: Mapping[str, Any]) -> str:
-    marks = hints.get("marks")
-    return str(marks.get(content, content)) if isinstance(marks, Mapping) else content
+def _block(boards: Sequence[Board]) -> list[tuple[str, list[TextLine]]]:
+    return [(board.title, _draw(board)) for board in boards]
 
 
-def _board(facts: Facts, hints: Mapping[str, Any], shown: set[Term]) -> list[str]:
-    """A table with a header; adds to `shown` the facts in it."""
-    rows, columns = _axes(hints)
-    cells: dict[tuple[str, str], str] = {}
-    for fact, (row, column, piece) in _facts_of(facts, hints["fact"], [hints["row"], hints["column"], hints["piece"]]):
-        if row in rows and column in columns and (row, column) not in cells:
-            cells[row, column] = EMPTY if piece == hints.get("empty") else _marked(piece, hints)
-            shown.add(fact)
-    table = [["", *columns], *([row, *(cells.get((row, column), EMPTY) for column in columns)] for row in rows)]
-    width = max((len(text) for line in table for text in line[1:]), default=0)
-    margin = max(len(line[0]) for line in table)
-    return [f"{line[0]:>{margin}}  {' '.join(f'{text:<{width}}' for text in line[1:])}".rstrip() for line in table]
+def _side_by_side(rows: Sequence[Sequence[tuple[str, list[TextLine]]]], width: int) -> list[TextLine]:
+    lines: list[TextLine] = []
+    for row in rows:
+        beside: list[tuple[str, list[TextLine]]] = []
+        for title, block in row:
+            if beside and sum(_wide(*item) + _BESIDE for item in (*beside, (title, block))) - _BESIDE > width:
+                lines += [*_beside(beside), ()]
+                beside = []
+            beside.append((title, block))
+        lines += _beside(beside)
+        if len(rows) > 1 and row is not rows[-1]:
+            lines.append(())
+    return lines
 
 
-def _dots(facts: Facts, hints: Mapping[str, Any], box_hints: Mapping[str, Any] | None, shown: set[Term]) -> list[str]:
-    """Dots, the lines between them and the owners of the squares; adds to `shown` the facts in the picture."""
-    rows, columns = _axes(hints)
-    picture = [[" "] * (_DOTS_APART * (len(columns) - 1) + 1) for _ in range(2 * len(rows) - 1)]
-    for row in range(len(rows)):
-        for column in range(len(columns)):
-            picture[2 * row][_DOTS_APART * column] = "+"
-    for fact, (row1, column1, row2, column2) in _facts_of(facts, hints["fact"], [hints[end] for end in _ENDS]):
-        if {row1, row2} <= set(rows) and {column1, column2} <= set(columns):
-            down, across = rows.index(row1) + rows.index(row2), columns.index(column1) + columns.index(column2)
-            if abs(rows.index(row1) - rows.index(row2)) + abs(columns.index(column1) - columns.index(column2)) == 1:
-                _write(picture, down, across, "|" if down % 2 else "---")
-                shown.add(fact)
-    if box_hints is not None:
-        _owners(facts, hints, box_hints, picture, shown)
-    margin = max(map(len, rows), default=0)
-    header = "".join(f"{column:<{_DOTS_APART}}" for column in columns)
-    labels = [rows[number // 2] if number % 2 == 0 else "" for number in range(len(picture))]
-    body = [f"{label:>{margin}}  {''.join(line)}" for label, line in zip(labels, picture, strict=True)]
-    return [line.rstrip() for line in (f"{'':>{margin}}  {header}", *body)]
+def _wide(title: str, block: Sequence[TextLine]) -> int:
+    return max([len(title), *(sum(len(span.text) for span in line) for line in block)])
 
 
-def _owners(
-    facts: Facts, hints: Mapping[str, Any], box_hints: Mapping[str, Any], picture: list[list[str]], shown: set[Term]
-) -> None:
-    rows, columns = _axes(hints)
-    corner = box_hints["corner"]
-    places = [box_hints["row"], box_hints["column"], box_hints["owner"]]
-    for fact, (row, column, owner) in _facts_of(facts, box_hints["fact"], places):
-        if row in rows and column in columns:
-            down = 2 * rows.index(row) + (-1 if "lower" in corner else 1)
-            across = 2 * columns.index(column) + (-1 if "right" in corner else 1)
-            if 0 < down < 2 * len(rows) - 1 and 0 < across < 2 * len(columns) - 1:
-                _write(picture, down, across, _marked(owner, box_hints)[: _DOTS_APART - 1])
-                shown.add(fact)
+def _beside(blocks: Sequence[tuple[str, list[TextLine]]]) -> list[TextLine]:
+    if len(blocks) == 1 and not blocks[0][0]:
+        return blocks[0][1]
+    canvas = _Canvas()
+    column = 0
+    for title, block in blocks:
+        canvas.put(0, column, title, "title")
+        for row, line in enumerate(block):
+            at = column
+            for span in line:
+                canvas.put(row + 1, at, span.text, span.style)
+                at += len(span.text)
+        column += _wide(title, block) + _BESIDE
+    return canvas.lines()
 
 
-def _write(picture: list[list[str]], down: int, across: int, text: str) -> None:
-    """Puts text on a place given in halves of the distance between dots."""
-    start = _DOTS_APART * across // 2 - len(text) // 2
-    picture[down][start : start + len(text)] = text
+@dataclass(frozen=True, slots=True)
+class _Scale:
+    """Characters from one cell to the next."""
+
+    down: int
+    across: int
+    width: int  # of what stands on a cell
+
+    def at(self, down: float, across: float) -> tuple[int, int]:
+        return round(down * self.down), round(across * self.across)
+
+
+def _draw(board: Board) -> list[TextLine]:
+    if board.shape == "stacks":
+        return _draw_stacks(board)
+    if board.shape == "row":
+        return _draw_row(board)
+    scale = _scale(board)
+    margin = max((len(label.text) for label in board.rows), default=0)
+    left = margin + len(_MARGIN) if board.rows else 0
+    top = (1 if board.columns else 0) + (1 if board.walls else 0)
+    canvas = _Canvas()
+    for label in board.columns:
+        canvas.put(0, left + scale.at(0, label.at)[1], label.text, "dim")
+    for label in board.rows:
+        canvas.put(top + scale.at(label.at, 0)[0], 0, f"{label.text:>{margin}}", "dim")
+    for start, end in board.guides:
+        _put_guide(canvas, scale.at(*start), scale.at(*end), (top, left))
+    for cell in board.cells:
+        down, across = scale.at(cell.down, cell.across)
+        if board.shape == "dots":
+            canvas.put(top + down, left + across, "+", "dim")
+        else:
+            _put_cell(canvas, top + down, left + across, cell)
+    _put_lines(canvas, board, scale, (top, left))
+    _put_walls(canvas, board, scale, (top, left))
+    return canvas.lines()
+
+
+def _scale(board: Board) -> _Scale:
+    width = max([_cell_width(cell) for cell in board.cells] + [len(label.text) for label in board.columns], default=1)
+    match board.shape:
+        case "dots":
+            return _Scale(2, max(_DOTS_APART, width + 1), 1)
+        case "points":
+            return _Scale(2, 2 * ceil((width + 2) / 2), width)
+        case "hexagons":
+            return _Scale(1, 2 * ceil((width + 1) / 2), width)
+        case _:
+            return _Scale(2, width + 3, width) if board.walls else _Scale(1, width + 1, width)
+
+
+def _texts(cell: Cell) -> list[Span]:
+    """What stands on a cell."""
+    spans: list[Span] = []
+    for piece in cell.pieces:
+        if spans and (piece.mark.symbol == "text" or len(piece.mark.letters) > 1):
+            spans.append(Span("/", "dim"))
+        spans.append(Span(piece.mark.letters, piece.mark.colour if piece.mark.symbol != "text" else ""))
+    spans = spans or [Span(EMPTY, "dim")]
+    return [*spans, Span("'", "title")] if cell.notes else spans
+
+
+def _cell_width(cell: Cell) -> int:
+    return sum(len(span.text) for span in _texts(cell))
+
+
+def _put_cell(canvas: _Canvas, row: int, column: int, cell: Cell) -> None:
+    for span in _texts(cell):
+        canvas.put(row, column, span.text, span.style)
+        column += len(span.text)
+
+
+def _put_guide(canvas: _Canvas, start: tuple[int, int], end: tuple[int, int], corner: tuple[int, int]) -> None:
+    (row, column), (to_row, to_column) = sorted((start, end))
+    if row == to_row:
+        canvas.put(corner[0] + row, corner[1] + column, "-" * (to_column - column), "dim")
+    elif column == to_column:
+        for between in range(row + 1, to_row):
+            canvas.put(corner[0] + between, corner[1] + column, "|", "dim")
+
+
+def _put_lines(canvas: _Canvas, board: Board, scale: _Scale, corner: tuple[int, int]) -> None:
+    top, left = corner
+    for line in board.lines:
+        if line.is_drawn:
+            down, across = scale.at((line.from_down + line.to_down) / 2, (line.from_across + line.to_across) / 2)
+            style: Style = line.owner.mark.colour if line.owner else ""
+            if line.from_down == line.to_down:
+                length = scale.across - 1
+                canvas.put(top + down, left + across - length // 2, "-" * length, style)
+            else:
+                canvas.put(top + down, left + across, "|", style)
+    for box in board.boxes:
+        down, across = scale.at(box.down, box.across)
+        texts = _texts(box)
+        text = "".join(span.text for span in texts)[: scale.across - 1]
+        canvas.put(top + down, left + across - len(text) // 2, text, texts[0].style)
+
+
+def _put_walls(canvas: _Canvas, board: Board, scale: _Scale, corner: tuple[int, int]) -> None:
+    top, left = corner
+    for wall in board.walls:
+        row, column = scale.at(wall.down, wall.across)
+        if wall.side in ("left", "right"):
+            column += scale.width + 1 if wall.side == "right" else -2
+            canvas.put(top + row, max(0, left + column), wall.sign or "|")
+        else:
+            row += 1 if wall.side == "bottom" else -1
+            sign = wall.sign or "-" * (scale.width + 2)
+            canvas.put(max(0, top + row), left + column - (0 if wall.sign else 1), sign)
+
+
+def _draw_row(board: Board) -> list[TextLine]:
+    """The names of the cells, and below them what they hold."""
+    width = max([_cell_width(cell) for cell in board.cells] + [len(_name(cell)) for cell in board.cells], default=1)
+    canvas = _Canvas()
+    for cell in board.cells:
+        row, column = 2 * round(cell.down), round(cell.across) * (width + 2)
+        canvas.put(row, column, _name(cell), "dim")
+        _put_cell(canvas, row + 1, column, cell)
+    return canvas.lines()
+
+
+def _draw_stacks(board: Board) -> list[TextLine]:
+    """Columns of names."""
+    width = max((len(_name(cell)) for cell in board.cells), default=1)
+    canvas = _Canvas()
+    for cell in board.cells:
+        style = cell.pieces[0].mark.colour if cell.pieces else ""
+        canvas.put(round(cell.down), round(cell.across) * (width + 2), _name(cell), style)
+    return canvas.lines()
+
+
+def _name(cell: Cell) -> str:
+    return " ".join(cell.spot.place)

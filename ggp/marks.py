@@ -1,0 +1,237 @@
+"""Names of pieces → marks: a symbol, a colour and letters, so that nobody needs the colour to tell two pieces apart.
+
+The colours are those of Okabe and Ito (Color Universal Design, 2008), which people with any kind of colour vision can
+tell apart; light and dark pages have their own shades of them.
+"""
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+Colour = Literal["white", "black", "blue", "red", "green", "orange", "purple", "sky", "yellow", "grey"]
+Symbol = Literal[
+    "cross",
+    "ring",
+    "disc",
+    "block",
+    "dot",
+    "king",
+    "queen",
+    "rook",
+    "bishop",
+    "knight",
+    "pawn",
+    "badge",  # letters on a coloured shape
+    "text",  # letters alone
+]
+
+COLOURS: tuple[Colour, ...] = get_args(Colour)
+SYMBOLS: tuple[Symbol, ...] = get_args(Symbol)
+CHESS = frozenset(("king", "queen", "rook", "bishop", "knight", "pawn"))
+EMPTY_WORDS = frozenset(("blank", "empty", "none", "nothing", "nobody", "free", "vacant", "unmarked", "available"))
+
+_ORDER: tuple[Colour, ...] = ("blue", "red", "green", "orange", "purple", "sky", "yellow", "grey")
+_COLOUR_WORDS: dict[str, Colour] = {
+    "white": "white", "black": "black", "red": "red", "crimson": "red", "blue": "blue", "green": "green",
+    "yellow": "yellow", "gold": "yellow", "orange": "orange", "purple": "purple", "magenta": "purple",
+    "violet": "purple", "pink": "purple", "teal": "sky", "cyan": "sky", "sky": "sky", "grey": "grey", "gray": "grey",
+    "brown": "orange", "silver": "grey",
+}  # fmt: skip
+_INITIALS: dict[str, Colour] = {"w": "white", "b": "black", "r": "red", "y": "yellow", "g": "green"}
+_KINDS: dict[str, Symbol] = {
+    "king": "king", "k": "king", "queen": "queen", "q": "queen", "amazon": "queen", "rook": "rook", "castle": "rook",
+    "r": "rook", "bishop": "bishop", "b": "bishop", "knight": "knight", "horse": "knight", "n": "knight",
+    "pawn": "pawn", "p": "pawn", "man": "disc", "checker": "disc", "stone": "disc", "disc": "disc", "disk": "disc",
+    "token": "disc", "x": "cross", "cross": "cross", "o": "ring", "nought": "ring", "ring": "ring", "wall": "block",
+    "block": "block", "blk": "block", "blocked": "block", "hole": "block", "arrow": "block", "burnt": "block",
+    "rock": "block", "obstacle": "block", "ground": "block", "pellet": "dot", "dot": "dot", "coin": "dot",
+    "point": "dot",
+}  # fmt: skip
+_ALONE = frozenset(("cross", "ring", "block", "dot"))  # symbols that one letter may mean without an owner before it
+_NATURAL: dict[Symbol | None, Colour] = {"cross": "blue", "ring": "red"}  # whoever owns it
+_UNOWNED: dict[Symbol, Colour] = {"block": "grey", "dot": "orange"}
+_COUNTED = 2  # letters before the numbers of a series that only counts: s0, s1, s2
+_NUMBER_WORDS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
+_SERIES = 3  # names such as piece1, piece2, piece3 that are a series
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """How a piece looks."""
+
+    symbol: Symbol
+    colour: Colour
+    letters: str  # where there are letters only, and on badges; no other piece of the game has them
+
+
+@dataclass(frozen=True, slots=True)
+class _Parts:
+    """A name as owner and kind; either may be missing."""
+
+    colour: Colour | None
+    symbol: Symbol | None
+    kind: str  # what to take letters from
+    owner: str
+
+
+def make_marks(names: Sequence[str], roles: Sequence[str], given: Mapping[str, Any] | None = None) -> dict[str, Mark]:
+    """A mark for each name; those of two words (`white king`) start with the owner.
+
+    given: name → letters, or a table with `symbol`, `colour` and `letters`; what is of another kind is left aside.
+    """
+    unique = list(dict.fromkeys(names))
+    numbers = _series(unique) | _counts(unique)
+    splitting = _initials(unique, roles)
+    parts = {name: _parts(name, roles, splitting) for name in unique}
+    owners = _owner_colours(parts, roles)
+    taken = {*owners.values(), *(_NATURAL[part.symbol] for part in parts.values() if part.symbol in _NATURAL)}
+    free = [colour for colour in _ORDER if colour not in taken] or list(_ORDER)
+    marks: dict[str, Mark] = {}
+    for name in unique:
+        marks[name] = _mark(name, parts[name], owners, numbers.get(name), free[0])
+        if marks[name].colour == free[0] and name not in owners:
+            free.append(free.pop(0))
+    for name, wish in (given or {}).items():
+        if name in marks:
+            marks[name] = _wished(marks[name], wish)
+    return _distinct(marks, parts, given or {})
+
+
+def is_empty_word(name: str) -> bool:
+    """Whether the name of a content says that there is none."""
+    return name in EMPTY_WORDS
+
+
+def _initials(names: Sequence[str], roles: Sequence[str]) -> dict[str, str]:
+    """First letters that tell the owner in names of two letters (wp, bk), with the owner."""
+    short = [name for name in names if re.fullmatch("[a-z]{2}", name)]
+    firsts = {name[0] for name in short}
+    if len(short) < 2 or len(firsts) < 2 or any(name[1] not in _KINDS for name in short):
+        return {}
+    by_role = {role[0]: role for role in reversed(roles)}
+    if firsts <= by_role.keys():
+        return {letter: by_role[letter] for letter in firsts}
+    return {letter: _INITIALS[letter] for letter in firsts} if firsts <= _INITIALS.keys() else {}
+
+
+def _parts(name: str, roles: Sequence[str], initials: Mapping[str, str]) -> _Parts:
+    words = [word for word in re.split(r"[\s_\-()]+", name) if word]
+    if len(words) == 1 and len(name) == 2 and name[0] in initials:
+        words = [initials[name[0]], name[1]]
+    elif len(words) == 1:
+        words = _cut(name, roles)
+    owner, kind = (words[0], " ".join(words[1:])) if len(words) > 1 else ("", words[0] if words else name)
+    if len(words) == 1 and (kind in _COLOUR_WORDS or kind in roles):
+        owner, kind = kind, ""
+    symbol = _KINDS.get(kind)
+    if not owner and symbol is not None and len(kind) == 1 and symbol not in _ALONE:
+        symbol = None  # a letter that stands alone names no piece of chess
+    if owner in roles and not kind:
+        stem = re.sub(r"_?(player|role|team)_?", "", owner)
+        symbol = _KINDS.get(stem) if _KINDS.get(stem) in ("cross", "ring") else None
+        kind = stem or owner
+    return _Parts(_COLOUR_WORDS.get(owner), symbol, kind, owner)
+
+
+def _cut(name: str, roles: Sequence[str]) -> list[str]:
+    """A name in one word as owner and kind, where it is made of them: whiteking, blackpawn."""
+    for owner in sorted({*_COLOUR_WORDS, *roles}, key=len, reverse=True):
+        if name.startswith(owner) and name[len(owner) :] in _KINDS:
+            return [owner, name[len(owner) :]]
+        if name.endswith(owner) and name[: -len(owner)] in _KINDS:
+            return [owner, name[: -len(owner)]]
+    return [name]
+
+
+def _owner_colours(parts: Mapping[str, _Parts], roles: Sequence[str]) -> dict[str, Colour]:
+    """A colour for each owner: the one that it is called, or one that is left over."""
+    owners = {part.owner: part.colour for part in parts.values() if part.owner}
+    colours = {owner: colour for owner, colour in owners.items() if colour is not None}
+    free = [colour for colour in _ORDER if colour not in colours.values()]
+    for owner in sorted(owners, key=lambda name: list(roles).index(name) if name in roles else len(roles)):
+        if owner not in colours:
+            colours[owner] = free.pop(0) if free else "grey"
+    return colours
+
+
+def _mark(name: str, parts: _Parts, owners: Mapping[str, Colour], number: str | None, free: Colour) -> Mark:
+    if re.fullmatch(r"[+-]?\d+", name):
+        return Mark("text", "black", name)
+    if number is not None:
+        only_counts = len(name) - len(number) <= _COUNTED or number not in name
+        return Mark("text", "black", number) if only_counts else Mark("badge", owners.get(parts.owner, free), number)
+    symbol = parts.symbol
+    if symbol is None:
+        is_disc = parts.owner == name and parts.colour is not None
+        symbol = "disc" if is_disc else "badge"
+    if symbol in _NATURAL:
+        colour = parts.colour or _NATURAL[symbol]
+    else:
+        colour = owners.get(parts.owner, _UNOWNED.get(symbol, free if symbol == "badge" else "black"))
+    return Mark(symbol, colour, _letters(parts))
+
+
+def _letters(parts: _Parts) -> str:
+    """One letter, upper case for what is white: people read chess so."""
+    if parts.symbol == "block":
+        return "#"
+    if parts.symbol == "dot":
+        return "*"
+    letter = "n" if parts.symbol == "knight" else (parts.kind or parts.owner)[:1]
+    return letter.upper() if parts.symbol in CHESS and parts.colour == "white" else letter
+
+
+def _series(names: Collection[str]) -> dict[str, str]:
+    """The numbers of names that differ in nothing else: piece1, piece2 …"""
+    found: dict[str, dict[str, str]] = {}
+    for name in names:
+        match = re.fullmatch(r"([a-z_]+?)_?(\d+)", name)
+        if match:
+            found.setdefault(match[1], {})[name] = match[2]
+    return {name: number for series in found.values() if len(series) >= _SERIES for name, number in series.items()}
+
+
+def _counts(names: Collection[str]) -> dict[str, str]:
+    """The numbers of names that say how many there are of one thing: onecoin, twocoins …"""
+    found: dict[str, dict[str, str]] = {}
+    for name in names:
+        word = next((word for word in _NUMBER_WORDS if name.startswith(word) and name != word), None)
+        if word is not None:
+            found.setdefault(name[len(word) :].strip("_s"), {})[name] = str(_NUMBER_WORDS.index(word))
+    return {name: number for counts in found.values() if len(counts) > 1 for name, number in counts.items()}
+
+
+def _wished(mark: Mark, wish: object) -> Mark:
+    if isinstance(wish, str | int) and not isinstance(wish, bool):
+        return Mark(mark.symbol, mark.colour, str(wish))
+    if not isinstance(wish, Mapping):
+        return mark
+    symbol = next((symbol for symbol in SYMBOLS if symbol == wish.get("symbol")), mark.symbol)
+    colour = next((colour for colour in COLOURS if colour == wish.get("colour")), mark.colour)
+    letters = wish.get("letters")
+    return Mark(symbol, colour, letters if isinstance(letters, str) and letters else mark.letters)
+
+
+def _distinct(marks: Mapping[str, Mark], parts: Mapping[str, _Parts], given: Mapping[str, Any]) -> dict[str, Mark]:
+    """With letters that no other mark has; those that were wished stay."""
+    taken = {mark.letters for name, mark in marks.items() if name in given or mark.symbol == "text"}
+    found: dict[str, Mark] = {}
+    for name, mark in marks.items():
+        letters = mark.letters
+        if name not in given and mark.symbol != "text" and letters in taken:
+            letters = next(text for text in _spellings(name, parts[name], mark, marks) if text not in taken)
+        taken.add(letters)
+        found[name] = Mark(mark.symbol, mark.colour, letters)
+    return found
+
+
+def _spellings(name: str, parts: _Parts, mark: Mark, others: Collection[str]) -> list[str]:
+    """Shorter ones first, and first those with letters that no other name has."""
+    kind = re.sub(r"[^a-z0-9]", "", parts.kind or parts.owner or name) or name
+    foreign = "".join(other for other in others if other != name)
+    seconds = sorted(kind[1:8], key=lambda letter: letter in foreign)
+    pairs = [kind[0] + letter for letter in seconds]
+    owned = [f"{parts.owner[0]}{mark.letters}"] if parts.owner and parts.owner != name else []
+    swapped = [mark.letters.swapcase()] if mark.symbol != "badge" else []
+    return [*swapped, *owned, *pairs, name, *(f"{name}{number}" for number in range(2, len(others) + 3))]
