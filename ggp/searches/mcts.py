@@ -21,6 +21,7 @@ from ggp.machine import Facts
 from ggp.rulesheet import NATURE
 from ggp.searches.crew import Crew
 from ggp.searches.flights import Parameters
+from ggp.searches.guiding import FORGET, MOST_GATES
 from ggp.searches.tree import (
     COUNT,
     END,
@@ -67,6 +68,8 @@ class Settings:
     urgency: float = 0.2  # what an untried move is thought to be worth above its node's value
     loss: float = 0.3  # how far a visit under way counts as lost, 0 to 1
     ties: float = 0.01  # where several roles choose at once, scores this close to the best are equal
+    liking: float = 0.0  # how much more a move is worth that playouts clearly prefer; 0: they prefer none
+    elsewhere: float = 0.0  # tries of a move until what it was worth elsewhere counts half; 0: never
     playouts: int = 0  # of each leaf; 0: as many as take about as long as the way to the leaf
     peek: int = 40  # a node with at most so many moves is looked at one step ahead
     most_steps: int = 10_000  # of a playout
@@ -76,8 +79,22 @@ class Settings:
     threads: int = 1
 
     def __post_init__(self) -> None:
-        if min(self.exploration, self.urgency, self.loss, self.ties, self.playouts, self.peek) < 0:
-            raise SettingsError("exploration, urgency, loss, ties, playouts and peek cannot be negative")
+        if (
+            min(
+                self.exploration,
+                self.urgency,
+                self.loss,
+                self.ties,
+                self.liking,
+                self.elsewhere,
+                self.playouts,
+                self.peek,
+            )
+            < 0
+        ):
+            raise SettingsError(
+                "exploration, urgency, loss, ties, liking, elsewhere, playouts and peek cannot be negative"
+            )
         if self.most_steps < 1 or self.threads < 1 or self.memory_bytes < 2**20:
             raise SettingsError("at least one step, one thread and 1 MiB of memory are needed")
         if self.batch not in _BATCHES or self.ramp < 1 or not self.loss <= 1:
@@ -143,6 +160,7 @@ class Search:
             return
         for crew in self.crews:
             crew.abandon(tree, self._lock)
+        self.parameters.credit[:] *= FORGET
         if node == NONE:
             node = int(new_node(tree))
             if node == NONE:
@@ -195,6 +213,16 @@ class Search:
     @property
     def playouts(self) -> int:
         return sum(crew.playouts for crew in self.crews)
+
+    def adopt(self, settings: Settings) -> None:
+        """Searches on by other settings; memory, threads and the length of playouts stay as they were."""
+        self.settings = settings
+        self._rounds = settings.playouts or self._rounds
+        self.parameters = self.parameters._replace(
+            exploration=settings.exploration, tuned=settings.tuned, urgency=settings.urgency, loss=settings.loss,
+            ties=settings.ties, peek=settings.peek, elsewhere=settings.elsewhere,
+            liking=settings.liking if self._can_guide() else 0.0,
+        )  # fmt: skip
 
     def force(self, role: str, move: Term | None) -> None:
         """Consider only this move of a role from the present state on; None: all of them."""
@@ -333,6 +361,12 @@ class Search:
         words = self.machine.batches.initial.shape[1]
         return make_tree(words, len(self._roles), sum(map(len, compiled.moves)), settings.memory_bytes)
 
+    def _can_guide(self) -> bool:
+        """Whether guided playouts are possible and not too large."""
+        steps = self.machine.simulator().steps
+        gates = sum(len(program.left) for program in steps.phases)
+        return gates <= MOST_GATES and int(self._plan.random.max()) >= 2
+
     def _make_parameters(self) -> Parameters:
         settings, goals = self.settings, self.machine.compiled.goals
         lowest = np.array([min(values, default=0) for values in goals], np.float64)
@@ -342,4 +376,7 @@ class Search:
             len(self.machine.compiled.phases), np.zeros(1, np.bool_),
             np.array([role == NATURE for role in self._roles]),
             np.full(len(self._roles), NONE, np.int32), lowest, np.maximum(highest - lowest, 1.0),
+            self.machine.batches.first_move[:-1].astype(np.int32),
+            np.zeros((2, sum(map(len, self.machine.compiled.moves)))),
+            settings.liking if self._can_guide() else 0.0, settings.elsewhere,
         )  # fmt: skip
