@@ -67,7 +67,7 @@ class CircuitMachine:
         self.initial_state: Facts = self._facts(start)
         self._last = _View(self.initial_state, start)
         self._lock = Lock()
-        self._is_compiling = False
+        self._compiling: set[bool] = set()
 
     def legal_moves(self, state: Facts, role: str) -> tuple[Term, ...]:
         number = self._known(role)
@@ -129,17 +129,29 @@ class CircuitMachine:
         """Random playouts from the initial state."""
         return self._simulator
 
-    def compile_beside(self) -> None:
+    def guided_simulator(self) -> Simulator:
+        """Playouts in which roles may prefer moves that they like (`Layout.liked`)."""
+        return self._guided_simulator
+
+    def compile_beside(self, *, guided: bool = False) -> None:
         """Let playouts run by machine code as soon as it is made, where the game is small enough; once is enough."""
         with self._lock:
-            begun, self._is_compiling = self._is_compiling, True
-        simulator = self.simulator()
-        if not begun and is_worthwhile(simulator.steps):
+            begun = guided in self._compiling
+            self._compiling.add(guided)
+        if begun:
+            return
+        simulator = self.guided_simulator() if guided else self.simulator()
+        if is_worthwhile(simulator.steps):
             compile_beside(simulator.steps, default_cache(), simulator.use)
 
     @cached_property
     def _simulator(self) -> Simulator:
         steps = make_steps(self.compiled.circuit, self.compiled.phases)
+        return Simulator(steps, self.compiled.circuit.initial)
+
+    @cached_property
+    def _guided_simulator(self) -> Simulator:
+        steps = make_steps(self.compiled.circuit, self.compiled.phases, guided=True)
         return Simulator(steps, self.compiled.circuit.initial)
 
     @cached_property

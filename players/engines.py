@@ -10,12 +10,15 @@ from ggp.machine import Facts
 from ggp.searches.loading import load_kernels
 from ggp.searches.mcts import MoveReport, Result, Search, Settings
 from ggp.searches.puzzles.puzzle import Puzzle
+from ggp.searches.tuning import Tuner
 from ggp.terms import Term
 from players.strategy import Engine, SearchSettings, Task
 from players.thought import Thought
 
 _SLICE_SECONDS = 0.05  # between two looks at the best move
 _SEEDS = 2**32  # the searches take smaller ones than a game master gives
+_TUNING = (0.4, 0.2)  # of the time while nothing is asked goes into tuning: before the first step, and later
+_QUICK_SECONDS = 0.5  # matches that take longer are only played before the first step
 _TREE_SHARE = 8  # of the memory, where lines are what is searched for: one part in so many is the tree's
 
 
@@ -26,7 +29,8 @@ def make_engine(task: Task) -> Engine:
     assert isinstance(machine, CircuitMachine)
     settings, seed = search_settings(task.search), task.seed % _SEEDS
     if len(machine.roles) > 1:
-        return TreeSearch(machine, task.role, settings, seed)
+        tuner = Tuner(machine, settings, seed) if task.search.tune is not False else None
+        return TreeSearch(machine, task.role, settings, seed, tuner)
     tree_bytes = max(settings.memory_bytes // _TREE_SHARE, 2**20)
     tree = TreeSearch(machine, task.role, replace(settings, memory_bytes=tree_bytes), seed)
     return LineSearch(machine, Puzzle(machine, seed, settings.memory_bytes - tree_bytes, settings.threads), tree)
@@ -34,7 +38,7 @@ def make_engine(task: Task) -> Engine:
 
 def search_settings(given: SearchSettings) -> Settings:
     """Those that are not given are as usual."""
-    fields = {name: value for name, value in asdict(given).items() if value is not None}
+    fields = {name: value for name, value in asdict(given).items() if value is not None and name != "tune"}
     if "memory" in fields:
         fields["memory_bytes"] = fields.pop("memory") * 2**20
     return Settings(**fields)
@@ -43,9 +47,12 @@ def search_settings(given: SearchSettings) -> Settings:
 class TreeSearch:
     """A search tree that is kept from move to move."""
 
-    def __init__(self, machine: CircuitMachine, role: str, settings: Settings, seed: int) -> None:
+    def __init__(
+        self, machine: CircuitMachine, role: str, settings: Settings, seed: int, tuner: Tuner | None = None
+    ) -> None:
         self._search = Search(machine, settings, seed)
         self._role = role
+        self._tuner = tuner
         self._moves = frozenset(machine.compiled.moves[machine.roles.index(role)])
         self._search.run(lambda: False, 1)  # here, where nobody waits: the first visits take longest
 
@@ -70,8 +77,14 @@ class TreeSearch:
         if move is not None and move not in self._moves:
             return
         search.force(self._role, move)
+        began, before = perf_counter(), self._tuner.seconds if self._tuner else 0.0
 
         def look() -> bool:
+            if self._tuner is not None and not search.is_solved:
+                spent, passed = self._tuner.seconds - before, perf_counter() - began
+                self._tune(
+                    self._tuner, state, thought, spent < _TUNING[move is not None] * passed, at_start=move is None
+                )
             reports = search.result(self._role).moves if move is not None else ()
             return any(report.move == move and report.low == report.high for report in reports)
 
@@ -82,6 +95,12 @@ class TreeSearch:
 
     def close(self) -> None:
         """Nothing runs."""
+
+    def _tune(self, tuner: Tuner, state: Facts, thought: Thought, is_due: bool, *, at_start: bool) -> None:
+        """Quick matches for better settings, where there is time for them."""
+        quick = at_start or 0 < tuner.last_seconds < _QUICK_SECONDS
+        if is_due and quick and not tuner.is_done and tuner.play(state, thought.stop):
+            self._search.adopt(tuner.best)
 
     def _run(self, thought: Thought, look: Callable[[], bool]) -> None:
         """Searches in slices; after each, `look` tells whether there is nothing left to find out."""

@@ -35,6 +35,9 @@ class SettingsFile(BaseModel):
     urgency: NotNegative = 0.0
     loss: Annotated[float, Field(ge=0, le=1)] = 0.0
     ties: NotNegative = 0.0
+    liking: NotNegative = 0.0
+    elsewhere: NotNegative = 0.0
+    tune: bool = True
     playouts: Count = 0
     peek: Count = 0
     most_steps: Positive = 1

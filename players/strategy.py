@@ -30,6 +30,9 @@ class SearchSettings:
     urgency: float | None = None
     loss: float | None = None
     ties: float | None = None
+    liking: float | None = None
+    elsewhere: float | None = None
+    tune: bool | None = None
     playouts: int | None = None
     peek: int | None = None
     most_steps: int | None = None

@@ -4,6 +4,7 @@ import numpy as np
 
 from ggp.kernel import Int, inner, lean
 from ggp.searches.bounds import tighten
+from ggp.searches.elsewhere import note_moves
 from ggp.searches.flights import DEPTHS, EXACT, EXACT_LANDED, IDLE, LANDED, PLAYING, READY, Flights, Parameters
 from ggp.searches.selection import count_choosers
 from ggp.searches.tree import COUNT, FLYING, PHASE, VISITS, Tree
@@ -88,12 +89,18 @@ def _land(tree: Tree, flights: Flights, parameters: Parameters, flight: Int) -> 
         nodes[node, FLYING] -= 1
         nodes[node, VISITS] += 1
         if at < depth:
+            if parameters.elsewhere > 0.0:
+                note_moves(tree, flights, parameters.first_move, flight, np.int64(at))
             for role in range(roles):
                 slot, value = flights.slots[flight, at, role], flights.values[flight, role]
                 tree.aloft[slot] -= 1
                 tree.tries[slot] += 1
                 tree.gain[slot] += value
                 tree.square[slot] += value * value
+                if nodes[node, COUNT + role] > 1:
+                    move = parameters.first_move[role] + tree.move[slot]
+                    parameters.credit[0, move] += 1.0
+                    parameters.credit[1, move] += value
         for role in range(roles):
             value = flights.values[flight, role]
             bounded = min(max(value, tree.values[node, roles + role]), tree.values[node, 2 * roles + role])

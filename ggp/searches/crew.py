@@ -11,9 +11,19 @@ from ggp.kernel import LANES, aligned_words
 from ggp.searches.backup import cancel, land_exact, land_played, take_off
 from ggp.searches.flights import EXACT_LANDED, LANDED, WANTED, Flights, Parameters, make_flights
 from ggp.searches.growth import Rules, grow, work_out
+from ggp.searches.guiding import LEAST_VISITS, Guide
 from ggp.searches.selection import descend
-from ggp.searches.tree import PHASE, ROOT, Tree
-from ggp.simulation.leaves import PLAYOUTS, STEPS, drop_leaves, load_leaves, make_leaves, play_leaves, worth_of
+from ggp.searches.tree import PHASE, ROOT, VISITS, Tree
+from ggp.simulation.leaves import (
+    PLAYOUTS,
+    STEPS,
+    Leaves,
+    drop_leaves,
+    load_leaves,
+    make_leaves,
+    play_leaves,
+    worth_of,
+)
 from ggp.simulation.playouts import Plan
 
 SLICE_SECONDS = 0.002  # of playouts between two looks at the clock
@@ -33,7 +43,11 @@ class Crew:
         self.flights: Flights = make_flights(words, roles, most_moves, seed)
         self.leaves = make_leaves(plan, machine.simulator().steps.rows, roles, seed)
         self.rules = Rules(batches.rows, aligned_words(batches.size), batches.first_goal, batches.goal_values)
+        self._machine = machine
         self._plan = plan
+        self._seed = seed
+        self._guide: Guide | None = None
+        self._guided_leaves: Leaves | None = None
         self._worth = worth_of(compiled)
         self._starts = np.zeros((LANES, words[0]), np.uint64)
         self._steps_per_slice = 4
@@ -41,11 +55,11 @@ class Crew:
     @property
     def playouts(self) -> int:
         """Ended so far."""
-        return int(self.leaves.counters[PLAYOUTS])
+        return self._counted(PLAYOUTS)
 
     @property
     def steps(self) -> int:
-        return int(self.leaves.counters[STEPS])
+        return self._counted(STEPS)
 
     @property
     def visits(self) -> int:
@@ -64,8 +78,10 @@ class Crew:
 
         count: a divisor of 512; False when `stop` came in between: the visits that were under way are taken back.
         """
-        flights, leaves = self.flights, self.leaves
+        flights, leaves, plan = self.flights, self.leaves, self._plan
         with lock:
+            if parameters.liking > 0 and tree.nodes[tree.numbers[ROOT], VISITS] >= LEAST_VISITS:
+                leaves, plan = self._guided(parameters)
             flights.status[:count] = WANTED
             descend(tree, flights, parameters, count)
             grow(tree, flights, self.rules, parameters)
@@ -73,8 +89,8 @@ class Crew:
             work_out(tree, flights, self.rules, parameters, count)
             land_exact(tree, flights, parameters, count)
             take_off(tree, flights, leaves, self._starts, count, rounds)
-        load_leaves(self._plan, leaves, self._starts)
-        while not self._play():
+        load_leaves(plan, leaves, self._starts)
+        while not self._play(plan, leaves):
             if stop():
                 self.abandon(tree, lock)
                 return False
@@ -92,7 +108,7 @@ class Crew:
         leaves.phase[:], leaves.left[:] = tree.nodes[root, PHASE], 1
         before = self.steps
         load_leaves(self._plan, leaves, self._starts)
-        while not self._play():
+        while not self._play(self._plan, leaves):
             if stop():
                 drop_leaves(self._plan, leaves)
                 return None
@@ -106,13 +122,27 @@ class Crew:
         with lock:
             cancel(tree, self.flights)
         drop_leaves(self._plan, self.leaves)
+        if self._guide is not None and self._guided_leaves is not None:
+            drop_leaves(self._guide.plan, self._guided_leaves)
 
-    def _play(self) -> bool:
+    def _guided(self, parameters: Parameters) -> tuple[Leaves, Plan]:
+        """Lanes whose playouts prefer good moves, made when they are first wanted."""
+        if self._guide is None or self._guided_leaves is None:
+            self._guide = Guide(self._machine, self._plan.cap, parameters.nature)
+            self._guided_leaves = self._guide.leaves(self._seed)
+        self._guide.draw(self._guided_leaves, parameters.credit, parameters.liking)
+        return self._guided_leaves, self._guide.plan
+
+    def _counted(self, number: int) -> int:
+        both = (self.leaves, self._guided_leaves)
+        return sum(int(leaves.counters[number]) for leaves in both if leaves is not None)
+
+    def _play(self, plan: Plan, leaves: Leaves) -> bool:
         """Play for about a slice of time; whether all playouts are over."""
         began = perf_counter()
-        before = int(self.leaves.counters[0])
-        over = not play_leaves(self._plan, self.leaves, self._worth, self._steps_per_slice, LANES)
-        played = int(self.leaves.counters[0]) - before
+        before = int(leaves.counters[0])
+        over = not play_leaves(plan, leaves, self._worth, self._steps_per_slice, LANES)
+        played = int(leaves.counters[0]) - before
         if played == self._steps_per_slice:
             wanted = played * SLICE_SECONDS / max(perf_counter() - began, 1e-6)
             self._steps_per_slice = int(min(max(wanted, 1, played // 2), 2 * played + 1, 4096))

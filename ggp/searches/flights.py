@@ -65,6 +65,10 @@ class Parameters(NamedTuple):
     forced: Ids  # (roles,) the only move that is considered at the root, or NONE
     lowest: NDArray[np.float64]  # (roles,) the goal value that counts as 0
     span: NDArray[np.float64]  # (roles,) what is added to it for 1
+    first_move: Ids  # (roles,) where each role's moves start
+    credit: NDArray[np.float64]  # (2, M) visits and values of each move anywhere in the tree
+    liking: float  # how much more a move is worth that playouts clearly prefer; 0: they prefer none
+    elsewhere: float  # tries of a move until what it was worth elsewhere counts half; 0: never
 
 
 def make_flights(words: tuple[int, int, int], roles: int, most_moves: int, seed: int) -> Flights:

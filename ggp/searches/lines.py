@@ -67,7 +67,30 @@ def _line(search: Search, role: int, slot: int) -> Line:
             break
         choices.append(_choosers(search, node))
         node = following
+    _go_on(search, steps, choices)
     return Line(tuple(steps), tuple(choices), visits, *_worth(search, first, role, slot))
+
+
+def _go_on(search: Search, steps: list[JointMove], choices: list[tuple[bool, ...]]) -> None:
+    """Adds steps up to the end, where all states are known."""
+    machine, solution = search.machine, search.solution
+    if solution is None:
+        return
+    state = machine.unpacked(search.tree.states[int(search.tree.numbers[ROOT])][np.newaxis])
+    for step in steps:
+        state = machine.next_state(state, step)
+    while len(steps) < MOST_STEPS:
+        bits = machine.packed(state)
+        number = None if bits is None else solution.find(bits)
+        best = None if number is None else solution.best_choice(number)
+        if best is None:
+            break
+        legal = [machine.legal_moves(state, role) for role in machine.roles]
+        joint = [moves[0] for moves in legal]
+        joint[best[0]] = machine.compiled.moves[best[0]][best[1]]
+        steps.append(tuple(joint))
+        choices.append(tuple(len(moves) > 1 for moves in legal))
+        state = machine.next_state(state, tuple(joint))
 
 
 def _worth(

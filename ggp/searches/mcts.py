@@ -20,7 +20,9 @@ from ggp.kernel import LANES
 from ggp.machine import Facts
 from ggp.rulesheet import NATURE
 from ggp.searches.crew import Crew
+from ggp.searches.exhausting import Exhaustion
 from ggp.searches.flights import Parameters
+from ggp.searches.guiding import FORGET, MOST_GATES
 from ggp.searches.tree import (
     COUNT,
     END,
@@ -53,6 +55,9 @@ Values: TypeAlias = NDArray[np.float64]
 MOST_ROUNDS = 32
 _FIRST_VISITS = 8
 _BATCHES = (8, 16, 32, 64, 128, 256, 512)
+_EXHAUSTION_SHARE = 8  # of the memory: one part in so many is for all states
+_MOST_EXHAUSTION_BYTES = 2**27
+_WORK_PER_VISIT = 4  # steps that are done for that, or states that are looked at again
 _ROUNDING = 1e-9  # sums of chances
 _VISIT_NANOSECONDS = 2000  # the way to a leaf and back
 _NATIVE, _INTERPRETED = 1.1, 2.2  # nanoseconds a gate for all lanes, about
@@ -67,17 +72,34 @@ class Settings:
     urgency: float = 0.2  # what an untried move is thought to be worth above its node's value
     loss: float = 0.3  # how far a visit under way counts as lost, 0 to 1
     ties: float = 0.01  # where several roles choose at once, scores this close to the best are equal
+    liking: float = 0.0  # how much more a move is worth that playouts clearly prefer; 0: they prefer none
+    elsewhere: float = 0.0  # tries of a move until what it was worth elsewhere counts half; 0: never
     playouts: int = 0  # of each leaf; 0: as many as take about as long as the way to the leaf
     peek: int = 40  # a node with at most so many moves is looked at one step ahead
     most_steps: int = 10_000  # of a playout
+    exhaust: bool = True  # beside the tree all states are worked out, if they are few
     ramp: int = 16  # visits of the state for each one under way
     batch: int = 512  # visits under way at a time, at most; a power of two from 8 to 512
     memory_bytes: int = 2**29
     threads: int = 1
 
     def __post_init__(self) -> None:
-        if min(self.exploration, self.urgency, self.loss, self.ties, self.playouts, self.peek) < 0:
-            raise SettingsError("exploration, urgency, loss, ties, playouts and peek cannot be negative")
+        if (
+            min(
+                self.exploration,
+                self.urgency,
+                self.loss,
+                self.ties,
+                self.liking,
+                self.elsewhere,
+                self.playouts,
+                self.peek,
+            )
+            < 0
+        ):
+            raise SettingsError(
+                "exploration, urgency, loss, ties, liking, elsewhere, playouts and peek cannot be negative"
+            )
         if self.most_steps < 1 or self.threads < 1 or self.memory_bytes < 2**20:
             raise SettingsError("at least one step, one thread and 1 MiB of memory are needed")
         if self.batch not in _BATCHES or self.ramp < 1 or not self.loss <= 1:
@@ -127,6 +149,9 @@ class Search:
         self._lock = Lock()
         self.parameters = self._make_parameters()
         self._rounds = settings.playouts
+        self._exhaustion: Exhaustion | None = None
+        self._may_exhaust = settings.exhaust and len(self._roles) > 1
+        self.solution: Exhaustion | None = None
         machine.compile_beside()
         self.go_to(machine.initial_state)
 
@@ -143,6 +168,7 @@ class Search:
             return
         for crew in self.crews:
             crew.abandon(tree, self._lock)
+        self.parameters.credit[:] *= FORGET
         if node == NONE:
             node = int(new_node(tree))
             if node == NONE:
@@ -158,6 +184,8 @@ class Search:
         tree.numbers[THRESHOLD] = 2
         if previous != NONE:
             release(tree, previous)
+        if self.solution is not None:
+            self.solution.teach(tree, node)
 
     def run(self, stop: Callable[[], bool], max_visits: int | None = None) -> None:
         """Searches until `stop()`, for so many visits, or until the state is solved."""
@@ -170,6 +198,8 @@ class Search:
                 if limit is not None and sum(each.visits for each in self.crews) >= limit:
                     break
                 count, rounds = self._effort()
+                if crew is self.crews[0]:
+                    self._exhaust()
                 if not crew.cycle(self.tree, self._lock, self.parameters, count, rounds, stop):
                     break
 
@@ -183,8 +213,7 @@ class Search:
     @property
     def is_solved(self) -> bool:
         """Whether the value of the state is proven for all roles."""
-        tree = self.tree
-        low, high = self._bounds(int(tree.numbers[ROOT]))
+        low, high = self._bounds(int(self.tree.numbers[ROOT]))
         return bool((low == high).all())
 
     @property
@@ -195,6 +224,16 @@ class Search:
     @property
     def playouts(self) -> int:
         return sum(crew.playouts for crew in self.crews)
+
+    def adopt(self, settings: Settings) -> None:
+        """Searches on by other settings; memory, threads and the length of playouts stay as they were."""
+        self.settings = settings
+        self._rounds = settings.playouts or self._rounds
+        self.parameters = self.parameters._replace(
+            exploration=settings.exploration, tuned=settings.tuned, urgency=settings.urgency, loss=settings.loss,
+            ties=settings.ties, peek=settings.peek, elsewhere=settings.elsewhere,
+            liking=settings.liking if self._can_guide() else 0.0,
+        )  # fmt: skip
 
     def force(self, role: str, move: Term | None) -> None:
         """Consider only this move of a role from the present state on; None: all of them."""
@@ -214,6 +253,7 @@ class Search:
             low, high = (float(bounds[number]) for bounds in self._bounds(node))
         if not reports:
             reports, lengths = self._unvisited(number), []
+        reports, lengths = self._with_solution(reports, lengths, number)
         value = min(max(total / visits, low), high) if visits else low if low == high else None
         best = self._best(reports, lengths, self._as_goal(number, 0.0), self._as_goal(number, 1.0))
         return Result(
@@ -280,6 +320,47 @@ class Search:
         highest = max(self.machine.compiled.goals[role], default=0)  # a single goal value has no span
         return float(min(self.parameters.lowest[role] + value * self.parameters.span[role], highest)) / 100
 
+    def _with_solution(
+        self, reports: list[MoveReport], lengths: list[int], role: int
+    ) -> tuple[list[MoveReport], list[int]]:
+        """The reports with what is known of the states after the moves, where all states are."""
+        solution, root = self.solution, self._root_bits()
+        number = None if solution is None else solution.find(root)
+        if solution is None or number is None:
+            return reports, lengths
+        after, moves = solution.choices(number, role), self.machine.compiled.moves[role]
+        found, lengths = [], []
+        for report in reports:
+            low, high, length = solution.bounds(after.get(moves.index(report.move), number))
+            bounds = self._as_goal(role, float(low[role])), self._as_goal(role, float(high[role]))
+            value = bounds[0] if report.value is None else min(max(report.value, bounds[0]), bounds[1])
+            found.append(MoveReport(report.move, report.visits, value, *bounds))
+            lengths.append(length)
+        return found, lengths
+
+    def _exhaust(self) -> None:
+        """Some of the work of finding out what all states are worth, in proportion to the visits so far."""
+        if not self._may_exhaust:
+            return
+        if self._exhaustion is None:
+            parameters = self.parameters
+            budget = min(self.settings.memory_bytes // _EXHAUSTION_SHARE, _MOST_EXHAUSTION_BYTES)
+            self._exhaustion = Exhaustion(self.machine, self._root_bits(), parameters.lowest, parameters.span, budget)
+        found = self._exhaustion
+        while not found.has_failed and found.work_done < _WORK_PER_VISIT * self.visits:
+            found.advance()
+            if found.is_settled:
+                with self._lock:
+                    self.solution = found
+                    found.teach(self.tree)
+                break
+        if found.has_failed or found.is_settled:
+            self._may_exhaust, self._exhaustion = False, None
+
+    def _root_bits(self) -> Bits:
+        bits: Bits = self.tree.states[int(self.tree.numbers[ROOT])][np.newaxis]
+        return bits
+
     def _bounds(self, node: int) -> tuple[Values, Values]:
         roles = len(self._roles)
         values = self.tree.values[node]
@@ -304,7 +385,7 @@ class Search:
         return int(min(max(round(_VISIT_NANOSECONDS / max(nanoseconds, 1)), 1), MOST_ROUNDS))
 
     def _state(self) -> Facts:
-        return self.machine.unpacked(self.tree.states[int(self.tree.numbers[ROOT])][np.newaxis])
+        return self.machine.unpacked(self._root_bits())
 
     def _phase_of(self, bits: Bits) -> int | None:
         """The first phase whose constants agree with the state."""
@@ -331,7 +412,15 @@ class Search:
     def _make_tree(self) -> Tree:
         settings, compiled = self.settings, self.machine.compiled
         words = self.machine.batches.initial.shape[1]
-        return make_tree(words, len(self._roles), sum(map(len, compiled.moves)), settings.memory_bytes)
+        share = settings.memory_bytes // _EXHAUSTION_SHARE if settings.exhaust and len(self._roles) > 1 else 0
+        memory = settings.memory_bytes - min(share, _MOST_EXHAUSTION_BYTES)
+        return make_tree(words, len(self._roles), sum(map(len, compiled.moves)), memory)
+
+    def _can_guide(self) -> bool:
+        """Whether guided playouts are possible and not too large."""
+        steps = self.machine.simulator().steps
+        gates = sum(len(program.left) for program in steps.phases)
+        return gates <= MOST_GATES and int(self._plan.random.max()) >= 2
 
     def _make_parameters(self) -> Parameters:
         settings, goals = self.settings, self.machine.compiled.goals
@@ -342,4 +431,7 @@ class Search:
             len(self.machine.compiled.phases), np.zeros(1, np.bool_),
             np.array([role == NATURE for role in self._roles]),
             np.full(len(self._roles), NONE, np.int32), lowest, np.maximum(highest - lowest, 1.0),
+            self.machine.batches.first_move[:-1].astype(np.int32),
+            np.zeros((2, sum(map(len, self.machine.compiled.moves)))),
+            settings.liking if self._can_guide() else 0.0, settings.elsewhere,
         )  # fmt: skip

@@ -7,6 +7,7 @@ et al., 2020. Where several roles choose, each does so by its own statistics: de
 import numpy as np
 
 from ggp.kernel import Int, inner, lean
+from ggp.searches.elsewhere import worth_elsewhere
 from ggp.searches.flights import (
     BLOCKED,
     EXACT,
@@ -33,6 +34,7 @@ from ggp.searches.tree import (
     PENDING,
     ROOT,
     STAMP,
+    TABLE,
     VISITS,
     Tree,
     add_pair,
@@ -40,6 +42,8 @@ from ggp.searches.tree import (
     free_node,
     new_node,
 )
+
+PRIOR = 10.0  # visits elsewhere before they count half as much as they might
 
 
 @lean
@@ -56,13 +60,16 @@ def descend(tree: Tree, flights: Flights, parameters: Parameters, count: Int) ->
             node = np.int64(flights.leaf[flight])
         else:
             continue
+        table: Int = np.int64(NONE)
         tree.numbers[STAMP] = (tree.numbers[STAMP] + 1) % (1 << 30)
         while True:
             status = _arrival(tree, flights, parameters, flight, node)
             if status != WANTED:
                 break
             nodes[node, MARK] = tree.numbers[STAMP]
-            child = _step_down(tree, flights, parameters, flight, node)
+            if nodes[node, TABLE] != NONE:
+                table = np.int64(nodes[node, TABLE])
+            child = _step_down(tree, flights, parameters, flight, node, table)
             if child == NONE:  # no room for another node
                 status = READY
                 break
@@ -118,8 +125,11 @@ def is_exact(tree: Tree, node: Int) -> bool:
 
 
 @inner
-def _step_down(tree: Tree, flights: Flights, parameters: Parameters, flight: Int, node: Int) -> Int:
-    """Choose a joint move; the node below it, which may be new, or NONE, with nothing done, when there is no room."""
+def _step_down(tree: Tree, flights: Flights, parameters: Parameters, flight: Int, node: Int, table: Int) -> Int:
+    """Choose a joint move, by the table of a node above too; the node below it, which may be new.
+
+    NONE, with nothing done, when there is no room.
+    """
     nodes, depth = tree.nodes, flights.depth[flight]
     roles = nodes.shape[1] - COUNT
     first: Int = np.int64(nodes[node, FIRST])
@@ -135,7 +145,9 @@ def _step_down(tree: Tree, flights: Flights, parameters: Parameters, flight: Int
         elif count > 1 and parameters.nature[role]:
             slot = first + draw(flights.random, count)
         elif count > 1:
-            slot = _best_slot(tree, flights, parameters, node, role, first, parameters.ties if choosers > 1 else 0.0)
+            slot = _best_slot(
+                tree, flights, parameters, node, role, first, parameters.ties if choosers > 1 else 0.0, table
+            )
         if count > 1:
             place = slot
         code = code * count + (slot - first)
@@ -167,7 +179,7 @@ def _step_down(tree: Tree, flights: Flights, parameters: Parameters, flight: Int
 
 @inner
 def _best_slot(
-    tree: Tree, flights: Flights, parameters: Parameters, node: Int, role: Int, first: Int, ties: float
+    tree: Tree, flights: Flights, parameters: Parameters, node: Int, role: Int, first: Int, ties: float, table: Int
 ) -> Int:
     """The slot with the highest upper bound; at random among those that come as close to it as `ties`."""
     nodes, scores = tree.nodes, flights.scores
@@ -185,6 +197,7 @@ def _best_slot(
         tree.square[first:last],
     )
     low, high = tree.low[first:last], tree.high[first:last]
+    usual = mean
     for at in range(count):
         share = 1.0 / max(np.float64(tries[at]), 1.0)
         value = gain[at] / max(tries[at] + parameters.loss * aloft[at], 1.0)
@@ -195,6 +208,12 @@ def _best_slot(
         value = min(max(value, low[at]), high[at])
         rate = growth / max(np.float64(tries[at] + aloft[at]), 0.5)
         cut = min(1.0, 4.0 * (variance + np.sqrt(2.0 * rate)))
+        if table != NONE:
+            move = parameters.first_move[role] + tree.move[first + at]
+            elsewhere, seen = worth_elsewhere(tree, table, move, usual)
+            elsewhere += parameters.urgency if tries[at] == 0 else 0.0
+            weight = parameters.elsewhere / (parameters.elsewhere + tries[at]) * seen / (seen + PRIOR)
+            value = min(max((1.0 - weight) * value + weight * elsewhere, low[at]), high[at])
         score = value + parameters.exploration * np.sqrt(rate * (cut if parameters.tuned else 1.0))
         scores[at] = score if low[at] < high[at] and high[at] > known else low[at] - 2.0
     best = np.float64(-10.0)

@@ -18,17 +18,18 @@ from ggp.simulation.packing import Bits
 FREE, PENDING, LEAF, GROWING, INNER, END = range(6)  # PENDING: its state is not worked out; GROWING: getting slots
 
 # columns of Tree.nodes
-KIND, PHASE, VISITS, FLYING, FIRST, HOLDERS, LINK, PAIRS, MARK, LENGTH, COUNT = range(11)
+KIND, PHASE, VISITS, FLYING, FIRST, HOLDERS, LINK, PAIRS, MARK, LENGTH, TABLE, COUNT = range(12)
 
 # indices of Tree.numbers
 (NODE_TOP, SLOT_TOP, PAIR_TOP, FREE_NODE, FREE_PAIR, GARBAGE, NODES, SLOTS, ROOT, HAND, THRESHOLD, STAMP,
- COLLAPSED, PAIRED, RETURNED) = range(15)  # fmt: skip
+ COLLAPSED, PAIRED, RETURNED, TABLES) = range(16)  # fmt: skip
 
 GRAIN = 4  # blocks of slots have multiples of this
 NONE = -1
 LOOSE = -2  # the link of a node that is in no list
 LONG = 1 << 24  # a length that is not known
 _ROUNDS = 64  # of making room for one block; one that needs more has to wait
+_MOST_TABLES = 4096
 _SHARE = 16  # blocks are joined when one in so many slots came back since the last time
 
 
@@ -49,6 +50,8 @@ class Tree(NamedTuple):
     code: NDArray[np.int64]  # (P,) where several roles choose: which joint move
     target: Ids  # (P,) the node below
     onward: Ids  # (P,) the node's next pair
+    elsewhere: NDArray[np.float64]  # (A, 2, M) visits and values of all moves below some nodes
+    owner: Ids  # (A,) whose they are, or NONE
     table: Ids  # (T,) nodes by the hash of their states, T a power of 2 above N
     scratch: NDArray[np.float64]  # (3, most moves) for whoever works on the tree
     heads: Ids  # free blocks by their size / GRAIN
@@ -63,8 +66,9 @@ def make_tree(words: int, roles: int, most_moves: int, budget_bytes: int) -> Tre
     nodes = max(2048, 7 * share // node_bytes)
     nodes = min(nodes, 1 << (nodes.bit_length() - 1)) if nodes > 2048 else nodes
     slots = max(8 * share // slot_bytes, 4 * (most_moves + GRAIN))
-    pairs = max(share // pair_bytes, 1024) if roles > 1 else 1
-    numbers = np.zeros(15, np.int64)
+    pairs = max(share // pair_bytes // 2, 1024) if roles > 1 else 1
+    tables = min(max(share // (32 * most_moves + 8), 1), _MOST_TABLES)
+    numbers = np.zeros(16, np.int64)
     numbers[[FREE_NODE, FREE_PAIR, GARBAGE, ROOT]] = NONE
     numbers[THRESHOLD] = 2
     ints = (np.zeros(slots, np.int32) for _ in range(4))
@@ -75,6 +79,7 @@ def make_tree(words: int, roles: int, most_moves: int, budget_bytes: int) -> Tre
         np.zeros((nodes, words), np.uint64), np.zeros((nodes, COUNT + roles), np.int32),
         np.zeros((nodes, 3 * roles), np.float64), move, tries, aloft, gain, square, low, high, child,
         np.zeros(pairs, np.int64), np.zeros(pairs, np.int32), np.zeros(pairs, np.int32),
+        np.zeros((tables, 2, most_moves)), np.full(tables, NONE, np.int32),
         np.full(1 << (2 * nodes - 1).bit_length(), NONE, np.int32),
         np.zeros((3, most_moves + 1)), np.full(most_moves // GRAIN + 2, NONE, np.int32), numbers,
     )  # fmt: skip
@@ -100,6 +105,7 @@ def new_node(tree: Tree) -> Int:
     nodes[node, KIND] = PENDING
     nodes[node, FIRST] = nodes[node, PAIRS] = NONE
     nodes[node, LENGTH] = LONG
+    nodes[node, TABLE] = NONE
     nodes[node, LINK] = LOOSE
     tree.values[node, : 2 * roles] = 0.0
     tree.values[node, 2 * roles :] = 1.0
@@ -255,8 +261,11 @@ def _sweep(tree: Tree) -> bool:
 
 @lean
 def collapse(tree: Tree, node: Int) -> None:
-    """Give up a node's slots and pairs, and its hold on the nodes below."""
+    """Give up a node's slots, pairs and table, and its hold on the nodes below."""
     nodes, numbers = tree.nodes, tree.numbers
+    if nodes[node, TABLE] != NONE:
+        tree.owner[nodes[node, TABLE]] = NONE
+        nodes[node, TABLE] = NONE
     first = nodes[node, FIRST]
     if first == NONE:
         return

@@ -32,6 +32,24 @@ class _Turn(NamedTuple):
     other: int  # the number of the move that needs its opposite
 
 
+def prefer(assembly: Assembly, moves: tuple[int, ...], legal: Literals, liked: Literals, guided: Literals) -> Literals:
+    """The legal moves that are liked, in lanes where the role is guided and has any; else all legal ones.
+
+    liked: (M,); guided: (roles,).
+    """
+    network, wanted = assembly.network, legal.copy()
+    for role, possible in enumerate(_possible(moves, legal)):
+        if len(possible) < 2:
+            continue
+        any_liked = 0
+        for move in possible:
+            any_liked = int(either(network, any_liked, int(both(network, int(legal[move]), int(liked[move])))))
+        free = int(both(network, any_liked, int(guided[role]))) ^ 1
+        for move in possible:
+            wanted[move] = both(network, int(legal[move]), int(either(network, int(liked[move]), free)))
+    return wanted
+
+
 def choose_apart(assembly: Assembly, moves: tuple[int, ...], legal: Literals, random: Literals) -> Choices:
     """A choice for each role, with its own random words."""
     done, able, used = np.zeros(len(legal), np.int64), 1, 0
@@ -44,8 +62,13 @@ def choose_apart(assembly: Assembly, moves: tuple[int, ...], legal: Literals, ra
     return Choices(done, able, 0)
 
 
-def choose_together(assembly: Assembly, moves: tuple[int, ...], legal: Literals, random: Literals) -> Choices | None:
-    """One choice for all roles that have one; None where fewer than two would share it."""
+def choose_together(
+    assembly: Assembly, moves: tuple[int, ...], legal: Literals, wanted: Literals, random: Literals
+) -> Choices | None:
+    """One choice among the wanted moves for all roles that have one; None where fewer than two would share it.
+
+    wanted: (M,) some of the legal moves of each role that has any.
+    """
     network = assembly.network
     roles = _possible(moves, legal)
     turns = [_turn(assembly, possible, legal) if len(possible) > 1 else None for possible in roles]
@@ -55,14 +78,14 @@ def choose_together(assembly: Assembly, moves: tuple[int, ...], legal: Literals,
     pool = np.zeros(max(len(turn.moves) for turn in turns if turn), np.int64)
     for sharing in filter(None, turns):
         for at, move in enumerate(sharing.moves):
-            pool[at] = either(network, int(pool[at]), int(legal[move]))
+            pool[at] = either(network, int(pool[at]), int(wanted[move]))
     shared = random_bits(len(pool))
     chosen, anything = _choose(assembly, pool, random[:shared])
     used = shared
     for possible, turn in zip(roles, turns, strict=True):
         if turn is None:
             bits = random_bits(len(possible))
-            done[possible], has_move = _choose(assembly, legal[possible], random[used : used + bits])
+            done[possible], has_move = _choose(assembly, wanted[possible], random[used : used + bits])
             able = int(both(network, able, has_move))
             used += bits
             continue

@@ -15,7 +15,7 @@ from ggp.circuit.circuit import Circuit
 from ggp.circuit.invariants import holds_at_first
 from ggp.circuit.network import Ids, both, either
 from ggp.circuit.schedule import Program, make_program, mark_needed
-from ggp.simulation.choosing import choose_apart, choose_together
+from ggp.simulation.choosing import choose_apart, choose_together, prefer
 
 LOOP_ROWS = 32
 LATER_END = 0.95  # of the gates; seeing the end late costs a step in each playout
@@ -29,6 +29,7 @@ class Layout:
     facts: int  # the state at rows 1 .. F, the following one at F + 1 .. 2 F (in every other step the other way round)
     goals: int  # goal values of all roles
     random: int  # random words of a step, at most
+    liked: int = 0  # which moves are liked, and then which roles are guided by that; 0 where nobody is
 
     @property
     def current(self) -> int:
@@ -83,8 +84,12 @@ class Layout:
         return self.first_goal + self.goals
 
     @property
-    def first_random(self) -> int:
+    def first_liked(self) -> int:
         return self.lanes + LOOP_ROWS
+
+    @property
+    def first_random(self) -> int:
+        return self.first_liked + self.liked
 
     @property
     def first_free(self) -> int:
@@ -117,10 +122,11 @@ class Steps:
         return most
 
 
-def make_steps(circuit: Circuit, phases: NDArray[np.int8]) -> Steps:
-    """phases: (P, F) the constant that a fact is in each phase, or -1."""
+def make_steps(circuit: Circuit, phases: NDArray[np.int8], *, guided: bool = False) -> Steps:
+    """phases: (P, F) the constant that a fact is in each phase, or -1; guided: moves that are liked come first."""
     needed = sum(random_bits(count) for count in circuit.moves)
-    layout = Layout(circuit.facts, len(circuit.goals), needed)
+    liked = sum(circuit.moves) + len(circuit.moves) if guided else 0
+    layout = Layout(circuit.facts, len(circuit.goals), needed, liked)
     networks = [_Step(circuit, layout, known) for known in phases]
     after, before = (sum(step.gates(late=late) for step in networks) for late in (False, True))
     late = before < LATER_END * after or holds_at_first(circuit, circuit.terminal)
@@ -143,10 +149,15 @@ class _Step:
         facts = np.where(known < 0, assembly.inputs(circuit.facts), known)
         random = assembly.inputs(layout.random)
         waiting = int(assembly.inputs(1)[0])
+        liked = assembly.inputs(layout.liked)
         nothing = np.zeros(sum(circuit.moves), np.int64)
         legal = assembly.copy(circuit, np.concatenate([facts, nothing]), circuit.legal)
-        choices = None if apart else choose_together(assembly, circuit.moves, legal, random)
-        choices = choices or choose_apart(assembly, circuit.moves, legal, random)
+        wanted = legal
+        if layout.liked:
+            moves = sum(circuit.moves)
+            wanted = prefer(assembly, circuit.moves, legal, liked[:moves], liked[moves:])
+        choices = None if apart else choose_together(assembly, circuit.moves, legal, wanted, random)
+        choices = choices or choose_apart(assembly, circuit.moves, wanted, random)
         self.may_clash = choices.clash != 0
         clash = int(both(assembly.network, choices.clash, waiting ^ 1))
         self._following = assembly.copy(circuit, np.concatenate([facts, choices.done]), circuit.next)
@@ -175,6 +186,8 @@ class _Step:
         first = 1 + layout.facts
         row_of_input[first : first + layout.random] = layout.first_random + np.arange(layout.random)
         row_of_input[first + layout.random] = layout.waiting
+        first += layout.random + 1
+        row_of_input[first : first + layout.liked] = layout.first_liked + np.arange(layout.liked)
         rows = np.concatenate(
             [layout.following + np.arange(layout.facts), layout.over + np.arange(4 + layout.goals)]
         ).astype(np.int32)

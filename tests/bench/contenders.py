@@ -3,11 +3,13 @@
     random                       any legal move
     uct[:SETTING=VALUE,…]        the reference search on the interpreter; settings of ggp.searches.uct
     mcts[:SETTING=VALUE,…]       the search on the circuit; settings of ggp.searches.mcts
+    tuned[:SETTING=VALUE,…]      the same, which first looks for settings that suit the game, for TUNING seconds
     openspiel[:SETTING=VALUE,…]  OpenSpiel's C++ MCTSBot; settings as OpenSpielSettings below
 
 What is not set is as by default.
 """
 
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from random import Random
@@ -21,11 +23,13 @@ from ggp.errors import SettingsError
 from ggp.machine import Facts, JointMove, StateMachine
 from ggp.rulesheet import Rulesheet
 from ggp.searches import mcts, uct
+from ggp.searches.tuning import Tuner
 from ggp.terms import Term
 from tests.bench.bridge import find_bridge, load_openspiel
 
 Settings = TypeVar("Settings")
 
+TUNING = 4.0  # seconds
 _UNLIMITED = 1 << 30  # simulations
 
 
@@ -77,10 +81,12 @@ def make_contender(text: str, rulesheet: Rulesheet) -> Contender:
             return UctContender(make_machine(rulesheet, "interpreter"), _read(uct.Settings, options))
         case "mcts":
             return MctsContender(make_machine(rulesheet, "circuit"), _read(mcts.Settings, options))
+        case "tuned":
+            return TunedContender(make_machine(rulesheet, "circuit"), _read(mcts.Settings, options))
         case "openspiel":
             return OpenSpielContender(make_machine(rulesheet, "circuit"), _read(OpenSpielSettings, options))
         case _:
-            raise SettingsError(f"no contender is called {name!r}; there are random, uct, mcts and openspiel")
+            raise SettingsError(f"no contender is called {name!r}; there are random, uct, mcts, tuned and openspiel")
 
 
 def warm_up(contender: Contender, machine: StateMachine) -> None:
@@ -159,6 +165,20 @@ class MctsContender:
 
     def advance(self, joint_move: JointMove) -> None:
         pass
+
+
+class TunedContender(MctsContender):
+    """The same after a start clock."""
+
+    def new_match(self, role: str, seed: int) -> None:
+        super().new_match(role, seed)
+        search, tuner = self._search, Tuner(self._machine, self._settings, seed)
+        assert search is not None
+        stop = Limit(seconds=TUNING).stop()
+        while not stop() and tuner.play(self._machine.initial_state, stop):
+            pass
+        search.adopt(tuner.best)
+        print(f"{self._settings} -> {search.settings}" if tuner.best != self._settings else "as usual", file=sys.stderr)
 
 
 @dataclass(frozen=True, slots=True)

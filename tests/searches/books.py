@@ -34,6 +34,7 @@ from ggp.searches.tree import (
     ROOT,
     SLOT_TOP,
     SLOTS,
+    TABLE,
     VISITS,
     Tree,
     find_state,
@@ -122,6 +123,7 @@ def check_structure(tree: Tree, pins: Mapping[int, int] | None = None) -> dict[i
     _check_lists(tree, nodes)
     _check_blocks(tree, nodes)
     _check_pairs(tree, nodes)
+    _check_tables(tree, nodes)
     known = {int(entry) for entry in tree.table if entry != NONE}
     assert known == set(nodes)
     assert np.count_nonzero(tree.table != NONE) == len(nodes)
@@ -176,6 +178,15 @@ def _check_pairs(tree: Tree, nodes: Mapping[int, Node]) -> None:
     assert len(used) == tree.numbers[PAIRED]
     for node in nodes.values():
         assert all(0 <= code < prod(node.counts) for code in node.pairs)
+
+
+def _check_tables(tree: Tree, nodes: Mapping[int, Node]) -> None:
+    """Each node's table is its own; what is in it could be."""
+    owned = {int(tree.nodes[number, TABLE]): number for number in nodes if tree.nodes[number, TABLE] != NONE}
+    assert {table: int(owner) for table, owner in enumerate(tree.owner) if owner != NONE} == owned
+    for table in owned:
+        tries, gains = tree.elsewhere[table]
+        assert ((gains >= -TINY) & (gains <= tries + TINY)).all()
 
 
 def check_statistics(tree: Tree, nodes: Mapping[int, Node]) -> None:

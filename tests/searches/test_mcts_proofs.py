@@ -105,7 +105,11 @@ def test_bounds_hold_in_random_graphs(name: str) -> None:
         pair = make_pair(parse_rulesheet(text))
         world = explore(pair.interpreter, pair.circuit)
         assert world is not None
-        search = Search(pair.circuit, Settings(memory_bytes=2**20, playouts=seed % 3, peek=40 * (seed % 2)), seed)
+        settings = Settings(
+            memory_bytes=2**20, playouts=seed % 3, peek=40 * (seed % 2), elsewhere=20.0 * (seed // 2 % 2),
+            liking=0.05 * (seed // 3 % 2),
+        )  # fmt: skip
+        search = Search(pair.circuit, settings, seed)
         for visits in VISITS:
             search.run(never, visits)
             check_books(search)
