@@ -8,8 +8,9 @@ import signal
 import sys
 import tempfile
 from asyncio.subprocess import PIPE, Process
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Collection, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager, suppress
+from pathlib import Path
 from typing import IO
 
 from gamemaster.faults import shown
@@ -19,7 +20,91 @@ from ggp.errors import SettingsError
 
 HOST = "127.0.0.1"
 START_WAIT = 30.0  # seconds for a bot to listen
+SEED_WAIT = 5.0  # seconds for a bot to take a seed
 STOP_WAIT = 2.0  # seconds for a bot to end when told to, before it is killed
+LONGEST_LOG = 2**20  # bytes of what a bot wrote to its standard error, beyond which it is thrown away
+
+
+class Bot:
+    """A bot that listens; whoever has started it stops it. It also ends by itself when the game master dies."""
+
+    def __init__(self, process: Process, port: int, errors: IO[bytes]) -> None:
+        self._process = process
+        self._errors = errors
+        self.pid = process.pid
+        self.url = f"http://{HOST}:{port}/"
+
+    @property
+    def is_alive(self) -> bool:
+        return self._process.returncode is None
+
+    async def reseed(self, seed: int) -> bool:
+        """Gives it the seed of its next match; false when it does not take it, so that it is of no use any more."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        try:
+            async with asyncio.timeout(SEED_WAIT):
+                self._process.stdin.write(f'{{"seed": {seed}}}\n'.encode())
+                await self._process.stdin.drain()
+                return bool(json.loads(await self._process.stdout.readline()) == {"seed": seed})
+        except (OSError, TimeoutError, ValueError):
+            return False
+
+    def pin(self, processors: Collection[int]) -> None:
+        """Lets it run on these processors only, where the system can do that; in vain when it has just ended."""
+        pin_process(self.pid, processors)
+
+    async def ended(self) -> str:
+        """Waits until it ends by itself; why it did, in its own words where it said something."""
+        code = await self._process.wait()
+        how = f"ended by signal {-code}" if code < 0 else f"ended with exit code {code}"
+        said = _last_line(self._errors)
+        return f"{how}: {said}" if said else how
+
+    def forget_log(self) -> None:
+        """Throws away what it wrote to standard error, when that has become long."""
+        if os.fstat(self._errors.fileno()).st_size > LONGEST_LOG:
+            self._errors.seek(0)  # also where the bot goes on to write
+            self._errors.truncate()
+
+    async def stop(self) -> None:
+        try:
+            await _stop(self._process)
+        finally:
+            self._errors.close()
+
+
+async def start_bot(
+    strategy: str,
+    seed: int,
+    settings: Mapping[str, object] | None = None,
+    processors: Collection[int] | None = None,
+) -> Bot:
+    """A bot that listens; SettingsError with what it said when it does not start.
+
+    `settings` are those of a player's settings file. It runs on the processors only, if some are given.
+    """
+    errors = tempfile.TemporaryFile()  # noqa: SIM115 - the bot's as long as it lives
+    process: Process | None = None
+    try:
+        with _settings_file(settings or {}) as (options, files):
+            command = [*_command(strategy, seed), *options]
+            process = await asyncio.create_subprocess_exec(
+                *command, stdin=PIPE, stdout=PIPE, stderr=errors, start_new_session=True, pass_fds=files
+            )
+        if processors is not None:
+            pin_process(process.pid, processors)
+        port = await _announced_port(process)
+        if port is None:
+            raise SettingsError(f"player {strategy!r} did not start: {_complaint(errors, options)}")
+    except BaseException as error:
+        if process is not None:
+            await _stop(process)
+        errors.close()
+        if isinstance(error, OSError):
+            raise SettingsError(f"player {strategy!r} did not start: {error.strerror or error}") from None
+        raise
+    return Bot(process, port, errors)
 
 
 @asynccontextmanager
@@ -29,11 +114,11 @@ async def players_at(addresses: Mapping[str, PlayerAddress], seed: int) -> Async
     SettingsError with what the bot said when one does not start. A bot also ends by itself when the game master dies,
     because its standard input ends.
     """
-    processes: list[Process] = []
+    bots: list[Bot] = []
     try:
         async with asyncio.TaskGroup() as group:
             tasks = {
-                role: group.create_task(_player(role, address, derived(seed, "bot", role), processes))
+                role: group.create_task(_player(role, address, derived(seed, "bot", role), bots))
                 for role, address in addresses.items()
             }
         players: dict[str, Player] = {}
@@ -44,27 +129,62 @@ async def players_at(addresses: Mapping[str, PlayerAddress], seed: int) -> Async
             players[role] = player
         yield players
     finally:
-        await _stop_all(processes)
+        await stop_all(bots)
 
 
-async def _player(role: str, address: PlayerAddress, seed: int, processes: list[Process]) -> Player | SettingsError:
+async def stop_all(bots: Collection[Bot]) -> None:
+    """Stops them all at once."""
+    async with asyncio.TaskGroup() as group:
+        for bot in bots:
+            group.create_task(bot.stop())
+
+
+def pin_process(pid: int, processors: Collection[int]) -> None:
+    """Lets a process, with all its threads, run on these processors only, where the system can do that."""
+    if not hasattr(os, "sched_setaffinity"):
+        return
+    pinned: set[int] = set()
+    with suppress(OSError):  # it has ended, or the system does not let us
+        while remaining := _threads(pid) - pinned:  # one that was born meanwhile may not have heard of it
+            for thread in remaining:
+                with suppress(ProcessLookupError):
+                    os.sched_setaffinity(thread, processors)
+            pinned |= remaining
+
+
+def _threads(pid: int) -> set[int]:
+    folder = Path(f"/proc/{pid}/task")
+    return {int(entry.name) for entry in folder.iterdir()} if folder.is_dir() else {pid}
+
+
+async def _player(role: str, address: PlayerAddress, seed: int, bots: list[Bot]) -> Player | SettingsError:
     if not address.is_bot:
         return Player(role, address.name, address.place, dialect=address.dialect)
-    with tempfile.TemporaryFile() as errors:
-        process = await asyncio.create_subprocess_exec(
-            *_command(address.place, seed), stdin=PIPE, stdout=PIPE, stderr=errors, start_new_session=True
-        )
-        processes.append(process)
-        port = await _announced_port(process)
-        if port is None:
-            return SettingsError(f"player {address.place!r} did not start: {await _complaint(process, errors)}")
-    return Player(role, address.name, f"http://{HOST}:{port}/", address.place, seed, address.dialect)
+    try:
+        bot = await start_bot(address.place, seed)
+    except SettingsError as error:
+        return error
+    bots.append(bot)
+    return Player(role, address.name, bot.url, address.place, seed, address.dialect)
 
 
 def _command(bot: str, seed: int) -> list[str]:
     # -P: a file `players.py` or `random.py` in the current folder must not stand in for ours.
     command = [sys.executable, "-P", "-m", "players", bot, "--host", HOST, "--port", "0"]
     return [*command, "--announce", "--seed", str(seed)]
+
+
+@contextmanager
+def _settings_file(settings: Mapping[str, object]) -> Iterator[tuple[list[str], tuple[int, ...]]]:
+    """Options that name a settings file, and its descriptor; it has no name in a folder, so that nothing is left."""
+    if not settings:
+        yield [], ()
+        return
+    lines = [f"{name} = {json.dumps(value, ensure_ascii=False)}\n" for name, value in settings.items()]
+    with tempfile.TemporaryFile() as file:
+        file.write("".join(lines).replace("\x7f", "\\u007f").encode())
+        file.seek(0)
+        yield ["--settings", f"/dev/fd/{file.fileno()}"], (file.fileno(),)
 
 
 async def _announced_port(process: Process) -> int | None:
@@ -79,19 +199,17 @@ async def _announced_port(process: Process) -> int | None:
     return port if isinstance(port, int) else None
 
 
-async def _complaint(process: Process, errors: IO[bytes]) -> str:
-    """The last line that a bot wrote to its standard error."""
-    await _stop(process)
-    errors.seek(0)
-    lines = errors.read().decode(errors="replace").split("\n")
-    said = [shown(line) for line in lines if line.strip()]
-    return re.sub(r"^(ggp|players): ", "", said[-1]) if said else f"no port announced within {START_WAIT:g} s"
+def _complaint(errors: IO[bytes], options: list[str]) -> str:
+    """Why a bot did not start; a settings file of ours is not named, since nobody knows it."""
+    said = _last_line(errors) or f"no port announced within {START_WAIT:g} s"
+    return said.replace(f"{options[-1]}: ", "setting ") if options else said
 
 
-async def _stop_all(processes: list[Process]) -> None:
-    async with asyncio.TaskGroup() as group:
-        for process in processes:
-            group.create_task(_stop(process))
+def _last_line(errors: IO[bytes]) -> str:
+    """The last line that a bot wrote to its standard error; empty when there is none."""
+    data = os.pread(errors.fileno(), LONGEST_LOG, max(0, os.fstat(errors.fileno()).st_size - LONGEST_LOG))
+    said = [shown(line) for line in data.decode(errors="replace").split("\n") if line.strip()]
+    return re.sub(r"^(ggp|players): ", "", said[-1]) if said else ""
 
 
 async def _stop(process: Process) -> None:

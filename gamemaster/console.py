@@ -11,7 +11,6 @@ from typing import Any
 
 from rich.console import Console
 
-import ggp
 from gamemaster.bots import players_at
 from gamemaster.display import Display
 from gamemaster.export import exported
@@ -21,9 +20,10 @@ from gamemaster.record import MatchRecord, read_record
 from gamemaster.replay import Replayed, replay
 from gamemaster.settings import MatchSettings, make_settings
 from gamemaster.writer import RecordWriter, record_path
+from ggp.boards import Layout, find_layout
 from ggp.commands.arguments import load_argument
 from ggp.errors import GgpError, RecordError, SettingsError
-from ggp.game import Game
+from ggp.game import Game, load, load_text
 from ggp.library import game_names
 from ggp.rulesheet import NATURE
 from ggp.terms import to_text
@@ -40,7 +40,8 @@ def run(game_name: str, players: Sequence[str], settings: Mapping[str, Any], wan
     takers = _takers(game, addresses)
     name = new_match_name("match" if checked.scramble else game.name)
     writer = RecordWriter(record_path(wanted, name))
-    display = Display(_console(quiet=as_json), game.metadata.drawing)
+    layout = Layout() if as_json else find_layout(game.rulesheet, game.machine, game.metadata.drawing)
+    display = Display(_console(quiet=as_json), layout)
     try:
         code = asyncio.run(_supervised(game, takers, checked, name, writer, display))
     finally:
@@ -56,7 +57,8 @@ def show(path: Path, export: Path | None, *, as_json: bool) -> None:
     """Shows and verifies a record as `ggp replay` describes."""
     record = read_record(path)
     to_stdout = export == Path(STDOUT)
-    display = Display(_console(quiet=as_json or to_stdout), _drawing(record))
+    is_quiet = as_json or to_stdout
+    display = Display(_console(quiet=is_quiet), Layout() if is_quiet else _layout(record))
     display.head(record)
     states: list[Replayed] = []
     for replayed in replay(record):
@@ -122,15 +124,21 @@ def _takers(game: Game, addresses: Sequence[PlayerAddress]) -> dict[str, PlayerA
     return dict(zip(roles, addresses, strict=True))
 
 
-def _drawing(record: MatchRecord) -> Mapping[str, Any]:
-    """How to draw the states, when the record is of a shipped game."""
-    if record.game not in game_names():
-        return {}
+def _layout(record: MatchRecord) -> Layout:
+    """How to draw the states; by its metadata, when the record is of a shipped game."""
     try:
-        game = ggp.load(record.game)
-    except GgpError:
+        game = load_text(record.rulesheet, record.game, "interpreter")
+    except GgpError:  # to replay the record says what is wrong with it
+        return Layout()
+    return find_layout(game.rulesheet, game.machine, _hints(record.game, game.rulesheet.sha256))
+
+
+def _hints(name: str, sha256: str) -> Mapping[str, Any]:
+    """The metadata on drawing of a shipped game, if these are its rules."""
+    if name not in game_names():
         return {}
-    return game.metadata.drawing if game.rulesheet.sha256 == record.rulesheet_sha256 else {}
+    shipped = load(name, "interpreter")
+    return shipped.metadata.drawing if shipped.rulesheet.sha256 == sha256 else {}
 
 
 def _summary(record: MatchRecord, path: Path) -> dict[str, Any]:

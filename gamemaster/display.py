@@ -1,8 +1,6 @@
 """A match as lines for a person: in colour on a terminal, plain elsewhere."""
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from rich.console import Console
 from rich.status import Status
@@ -11,12 +9,15 @@ from rich.text import Text
 from gamemaster.events import Began, Ended, Event, Started, Stepped
 from gamemaster.faults import Fault
 from gamemaster.record import MatchRecord, StepRecord
-from ggp.drawing import draw_state
+from ggp.boards import Layout, make_picture
+from ggp.commands.styled import styled
+from ggp.drawing import WIDTH, draw_picture
 from ggp.machine import Facts
 from ggp.rulesheet import NATURE
 
 NOBODY = "game master"  # who plays the role `random`
 
+_INDENT = "    "
 _DIM = "dim"
 _MOVE = "bold"
 _FAULT = "bold red"
@@ -25,11 +26,11 @@ _GOAL = "bold green"
 
 
 class Display:
-    """Shows one match on a console."""
+    """Shows one match on a console; the layout says what its states look like."""
 
-    def __init__(self, console: Console, drawing: Mapping[str, Any]) -> None:
+    def __init__(self, console: Console, layout: Layout) -> None:
         self._console = console
-        self._drawing = drawing
+        self._layout = layout
         self._status: Status | None = None
 
     def watch(self, event: Event) -> None:
@@ -85,8 +86,8 @@ class Display:
     def state(self, state: Facts | None) -> None:
         if state is None:
             return
-        for line in draw_state(state, self._drawing).splitlines():
-            self._line(f"    {line}")
+        for line in styled(draw_picture(make_picture(self._layout, state), WIDTH - len(_INDENT))):
+            self._line(_INDENT, line)
 
     def end(self, record: MatchRecord) -> None:
         """How the match ended, the goal values, and all faults once more, those that are alike together."""

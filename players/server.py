@@ -9,12 +9,13 @@ import signal
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
+from dataclasses import replace
 from threading import Thread
 
 from aiohttp import web
 
 from ggp.errors import SettingsError
-from players.service import make_app
+from players.service import PLAYER, make_app
 from players.settings import PlayerSettings
 from players.tolerant import tolerant
 
@@ -49,25 +50,57 @@ async def listening(app: web.Application, host: str, port: int, max_bytes: int) 
 
 
 async def serve(settings: PlayerSettings, host: str, port: int, *, announce: bool) -> None:
-    """Until SIGTERM or SIGINT or, with `announce`, until standard input ends."""
+    """Until SIGTERM or SIGINT or, with `announce`, until standard input ends.
+
+    With `announce`, a line `{"seed": N}` on standard input is the seed of the matches that start after it; the line is
+    repeated on standard output as soon as that holds.
+    """
     sys.setswitchinterval(SWITCH_INTERVAL)
     gc.set_threshold(700, 10, 1000)  # a full collection of a large tree holds every thread for tenths of a second
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)
-    async with listening(make_app(settings), host, port, settings.max_message_bytes) as actual_port:
+    app = make_app(settings)
+    async with listening(app, host, port, settings.max_message_bytes) as actual_port:
         log.info("%s listens on %s, port %d", settings.name or settings.strategy, host, actual_port)
         if announce:
-            print(json.dumps({"port": actual_port}), flush=True)  # noqa: T201 - what the parent reads
-            Thread(target=_wait_for_end_of_input, args=(loop, stop), daemon=True).start()
+            _announce({"port": actual_port})
+            Thread(target=_hear_parent, args=(loop, app, stop), daemon=True).start()
         await stop.wait()
     log.info("stopped")
 
 
-def _wait_for_end_of_input(loop: asyncio.AbstractEventLoop, stop: asyncio.Event) -> None:
-    with suppress(OSError):
-        while os.read(0, 4096):  # not `sys.stdin.read`, whose lock would disturb the exit
-            pass
-    with suppress(RuntimeError):  # the loop is closed already
+def _hear_parent(loop: asyncio.AbstractEventLoop, app: web.Application, stop: asyncio.Event) -> None:
+    """Obeys the lines of standard input until it ends, and stops the service then."""
+    heard = b""
+    with suppress(OSError, RuntimeError):  # RuntimeError: the loop is closed already
+        while data := os.read(0, 4096):  # not `sys.stdin.read`, whose lock would disturb the exit
+            *lines, heard = (heard[-4096:] + data).split(b"\n")
+            for line in lines:
+                seed = _seed_in(line)
+                if seed is not None:
+                    loop.call_soon_threadsafe(_reseed, app, seed)
+    with suppress(RuntimeError):
         loop.call_soon_threadsafe(stop.set)
+
+
+def _seed_in(line: bytes) -> int | None:
+    """N of `{"seed": N}`; None for any other line, which means nothing to us."""
+    try:
+        said = json.loads(line)
+    except ValueError:
+        return None
+    seed = said.get("seed") if isinstance(said, dict) else None
+    return seed if isinstance(seed, int) and seed >= 0 else None
+
+
+def _reseed(app: web.Application, seed: int) -> None:
+    player = app[PLAYER]
+    player.settings = replace(player.settings, seed=seed)
+    _announce({"seed": seed})
+
+
+def _announce(said: dict[str, int]) -> None:
+    with suppress(OSError):  # the parent is gone, and we shall be soon
+        print(json.dumps(said), flush=True)  # noqa: T201 - what the parent reads

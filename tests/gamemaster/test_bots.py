@@ -2,13 +2,15 @@
 
 import asyncio
 import os
+import signal
 from asyncio.subprocess import Process
 from pathlib import Path
 
 import pytest
 
 from gamemaster import bots
-from gamemaster.bots import players_at
+from gamemaster.bots import Bot, players_at, start_bot
+from gamemaster.contact import Question, ask, open_session
 from gamemaster.player import PlayerAddress, parse_player
 from ggp.errors import SettingsError
 from tests.gamemaster.lifeline import Lifeline
@@ -76,3 +78,88 @@ async def test_cancelling_the_start_leaves_nothing_behind(monkeypatch: pytest.Mo
     with pytest.raises(asyncio.CancelledError):
         await task
     assert processes() == before
+
+
+async def test_a_bot_plays_each_match_by_the_seed_that_it_is_given() -> None:
+    bot = await start_bot("random", 1)
+    try:
+        assert await bot.reseed(5)
+        first = await moves(bot, "one")
+        assert await bot.reseed(6)
+        other = await moves(bot, "two")
+        assert await bot.reseed(5)
+        assert await moves(bot, "three") == first
+        assert bot._process.stdin is not None
+        bot._process.stdin.write(b'nonsense\n{"seed": "x"}\n{"seed": -1}\n[1]\n\n')  # means nothing to it
+        assert await bot.reseed(8)
+        assert other != first
+    finally:
+        await bot.stop()
+    assert not bot.is_alive
+    assert not await bot.reseed(7)
+
+
+async def test_settings_reach_the_bot_and_leave_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    bot = await start_bot("legal", 1, {"name": 'a "b" \\ ü\x7f', "margin": 0.5, "ponder": False})
+    try:
+        assert names_in(tmp_path) == set()
+        assert '( name a_"b"_\\_ü\x7f )' in await say(bot, "(INFO)")
+    finally:
+        await bot.stop()
+
+
+async def test_a_bot_refuses_settings_in_its_own_words() -> None:
+    before = processes()
+    with pytest.raises(SettingsError, match=r"^player 'legal' did not start: setting nosuch: there is no such setting"):
+        await start_bot("legal", 1, {"nosuch": 1})
+    assert processes() == before
+
+
+async def test_a_bot_that_ends_by_itself_says_why() -> None:
+    bot = await start_bot("legal", 1)
+    os.kill(bot.pid, signal.SIGKILL)
+    assert (await bot.ended()).startswith("ended by signal 9: ")
+    assert not bot.is_alive
+    assert not await bot.reseed(1)
+    await bot.stop()
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="this system does not pin processes")
+async def test_a_bot_is_pinned_with_all_its_threads() -> None:
+    processor = max(os.sched_getaffinity(0))
+    bot = await start_bot("legal", 1)
+    try:
+        assert await bot.reseed(1)  # a thread of its own has heard that
+        bot.pin({processor})
+        threads = set(map(int, names_in(Path(f"/proc/{bot.pid}/task"))))
+        assert len(threads) > 1
+        assert {frozenset(os.sched_getaffinity(thread)) for thread in threads} == {frozenset({processor})}
+    finally:
+        await bot.stop()
+    bot.pin({processor})  # in vain
+
+
+RULES = " ".join(
+    ["(role r) (init a) (next a) (goal r 0) (<= terminal (true z))", *(f"(legal r {n})" for n in range(999))]
+)
+
+
+def names_in(folder: Path) -> set[str]:
+    return {path.name for path in folder.iterdir()}
+
+
+async def moves(bot: Bot, match: str) -> list[str]:
+    """What it answers in the first steps of a match."""
+    assert await say(bot, f"(START {match} r ({RULES}) 60 60)") == "ready"
+    answers = [await say(bot, f"(PLAY {match} NIL)")]
+    answers += [await say(bot, f"(PLAY {match} ({answers[0]}))")]
+    assert await say(bot, f"(STOP {match} ({answers[1]}))") == "done"
+    return answers
+
+
+async def say(bot: Bot, message: str) -> str:
+    async with open_session() as session:
+        reply = await ask(session, Question(bot.url, "bot", message, 60.0, 1000))
+    assert isinstance(reply.answer, str)
+    return reply.answer

@@ -10,6 +10,7 @@ from rich.console import Console
 import ggp
 from gamemaster.display import Display
 from gamemaster.events import Event
+from ggp.boards import Layout
 from tests.gamemaster import games
 from tests.gamemaster.matches import play_match
 from tests.gamemaster.scripted import ScriptedPlayer, Trouble, When, hangs_up, late, says
@@ -17,7 +18,7 @@ from tests.gamemaster.scripted import ScriptedPlayer, Trouble, When, hangs_up, l
 
 def shown(events: list[Event], *, terminal: bool = False) -> str:
     out = StringIO()
-    display = Display(Console(file=out, force_terminal=terminal, markup=False, highlight=False, emoji=False), {})
+    display = Display(Console(file=out, force_terminal=terminal, markup=False, highlight=False, emoji=False), Layout())
     for event in events:
         display.watch(event)
     display.close()
