@@ -96,6 +96,34 @@ def run_player(  # noqa: PLR0913 - one for each option
         float | None,
         _search_option("Where several roles choose at once, scores that differ by less are equal.", "0.01", least=0),
     ] = None,
+    elsewhere: Annotated[
+        float | None,
+        _search_option("Tries of a move until what it was worth elsewhere counts half; 0: never.", "0.0", least=0),
+    ] = None,
+    liking: Annotated[
+        float | None,
+        _search_option(
+            "How much more a move is worth that playouts clearly prefer; 0: they prefer none.", "0.0", least=0
+        ),
+    ] = None,
+    tune: Annotated[
+        bool | None,
+        typer.Option(
+            "--tune/--no-tune",
+            help="Look for settings that suit the game while nothing is asked, by quick matches.",
+            show_default="tune",
+            rich_help_panel=_PANEL,
+        ),
+    ] = None,
+    exhaust: Annotated[
+        bool | None,
+        typer.Option(
+            "--exhaust/--no-exhaust",
+            help="Work out all states beside the search, if they are few.",
+            show_default="exhaust",
+            rich_help_panel=_PANEL,
+        ),
+    ] = None,
     playouts: Annotated[
         int | None,
         _search_option("Of each new state; 0: as many as take as long as the way there.", "0", least=0),
@@ -126,7 +154,8 @@ def run_player(  # noqa: PLR0913 - one for each option
         "name": name, "seed": seed, "margin": margin, "abandon": abandon, "max_message_bytes": max_message_bytes,
         "ponder": ponder, "threads": threads, "memory": memory, "exploration": exploration, "tuned": tuned,
         "urgency": urgency, "ties": ties, "playouts": playouts, "peek": peek, "most_steps": most_steps,
-        "loss": loss, "ramp": ramp, "batch": batch,
+        "loss": loss, "ramp": ramp, "batch": batch, "elsewhere": elsewhere,
+        "liking": liking, "tune": tune, "exhaust": exhaust,
     }  # fmt: skip
     given: dict[str, Any] = {"seed": secrets.randbits(32), **({} if settings is None else read_settings(settings))}
     given |= {field: value for field, value in options.items() if value is not None}

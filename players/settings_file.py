@@ -38,6 +38,7 @@ class SettingsFile(BaseModel):
     liking: NotNegative = 0.0
     elsewhere: NotNegative = 0.0
     tune: bool = True
+    exhaust: bool = True
     playouts: Count = 0
     peek: Count = 0
     most_steps: Positive = 1

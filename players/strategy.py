@@ -20,7 +20,9 @@ BATCHES = (8, 16, 32, 64, 128, 256, 512)
 
 @dataclass(frozen=True, slots=True)
 class SearchSettings:
-    """How `mcts` searches: the fields of `ggp.searches.mcts.Settings`, which are slow to load; None is as usual there.
+    """How `mcts` searches: the fields of `ggp.searches.mcts.Settings`, which are slow to load, and `tune`.
+
+    None is as usual there.
 
     SettingsError for what is out of range.
     """
@@ -32,7 +34,8 @@ class SearchSettings:
     ties: float | None = None
     liking: float | None = None
     elsewhere: float | None = None
-    tune: bool | None = None
+    exhaust: bool | None = None
+    tune: bool | None = None  # not of the search: whether settings that suit the game are looked for
     playouts: int | None = None
     peek: int | None = None
     most_steps: int | None = None

@@ -93,7 +93,7 @@ def test_search_settings_out_of_range(wrong: dict[str, Any]) -> None:
 
 
 def test_every_parameter_of_the_search_can_be_set() -> None:
-    names = {field.name for field in fields(Settings)} - {"memory_bytes"} | {"memory"}
+    names = {field.name for field in fields(Settings)} - {"memory_bytes"} | {"memory", "tune"}
     assert {field.name for field in fields(SearchSettings)} == names
     others = {field.name for field in fields(PlayerSettings)} - {"strategy", "search"}
     assert set(SettingsFile.model_fields) == names | others
