@@ -39,6 +39,7 @@ class Book(NamedTuple):
     chooser: Ids  # (S,) the only role with a choice, else 0; -1 at an end
     low: NDArray[np.float64]  # (S, R) bounds of the values, 0 to 1
     high: NDArray[np.float64]
+    hope: NDArray[np.float64]  # (S, R) the mean value where the role keeps what is sure and the others do anything
     length: Ids  # (S,) steps to the end where all play on for long when they lose, and win soon
     nature: NDArray[np.bool_]  # (R,)
     counters: NDArray[np.int64]
@@ -111,6 +112,10 @@ class Exhaustion:
         book = self._book
         return book.low[number], book.high[number], int(book.length[number])
 
+    def hope(self, number: int, role: int) -> float:
+        """What a state is worth to a role that keeps what is sure, when the others do anything at random, 0 to 1."""
+        return float(self._book.hope[number, role])
+
     def teach(self, tree: Tree, node: int | None = None) -> None:
         """Give a node, or all nodes, of a search tree what is known of their states."""
         if node is None:
@@ -141,13 +146,13 @@ class Exhaustion:
 
 def _make_book(state: Bits, nature: list[bool], budget_bytes: int) -> Book:
     words, roles = state.shape[1], len(nature)
-    states = max(int(budget_bytes // (8 * words + 16 * roles + 16 + 16 + 8 * 16)), 64)
+    states = max(int(budget_bytes // (8 * words + 24 * roles + 16 + 16 + 8 * 16)), 64)
     edges = 16 * states
     table = 1 << int(2 * states - 1).bit_length()
     book = Book(
         np.empty((states, words), np.uint64), np.full(table, -1, np.int32), np.zeros(states + 1, np.int32),
         np.empty(edges, np.int32), np.empty(edges, np.int32), np.empty(states, np.int32),
-        np.empty((states, roles)), np.empty((states, roles)), np.empty(states, np.int32),
+        np.empty((states, roles)), np.empty((states, roles)), np.empty((states, roles)), np.empty(states, np.int32),
         np.array(nature), np.zeros(8, np.int64),
     )  # fmt: skip
     keep_state(book, state, 0)
@@ -232,12 +237,13 @@ def _mark(book: Book, scratch: Scratch, at: Int, state: Int, end: Int) -> Int:
     book.length[state] = LONG
     for role in range(roles):
         book.low[state, role], book.high[state, role] = 0.0, 1.0
+        book.hope[state, role] = UNKNOWN
     if over:
         book.length[state] = 0
         for role in range(roles):
             goal = scratch.goal_values[at, role]
             worth = (goal - scratch.lowest[role]) / scratch.span[role] if goal >= 0 else UNKNOWN
-            book.low[state, role] = book.high[state, role] = worth
+            book.low[state, role] = book.high[state, role] = book.hope[state, role] = worth
         return np.int64(_END)
     if choosers > 1:
         book.counters[TOGETHER] = 1
@@ -383,6 +389,16 @@ def _update(book: Book, state: Int) -> bool:
             max(low, book.low[state, role]),
             min(high, book.high[state, role]),
         )
+    for role in range(book.low.shape[1]):
+        hope = 0.0
+        for step in range(first, last):
+            target = np.int64(book.target[step])
+            if role == chooser and not by_chance:
+                hope = max(hope, book.hope[target, role]) if book.low[target, role] >= sure - TINY else hope
+            else:
+                hope += book.hope[target, role] / (last - first)
+        changed = changed or abs(hope - book.hope[state, role]) > TINY
+        book.hope[state, role] = hope
     return changed | _update_length(book, state, chooser, sure)
 
 

@@ -58,6 +58,7 @@ _BATCHES = (8, 16, 32, 64, 128, 256, 512)
 _EXHAUSTION_SHARE = 8  # of the memory: one part in so many is for all states
 _MOST_EXHAUSTION_BYTES = 2**27
 _WORK_PER_VISIT = 4  # steps that are done for that, or states that are looked at again
+_HOPE = 1 << 20
 _ROUNDING = 1e-9  # sums of chances
 _VISIT_NANOSECONDS = 2000  # the way to a leaf and back
 _NATIVE, _INTERPRETED = 1.1, 2.2  # nanoseconds a gate for all lanes, about
@@ -323,7 +324,10 @@ class Search:
     def _with_solution(
         self, reports: list[MoveReport], lengths: list[int], role: int
     ) -> tuple[list[MoveReport], list[int]]:
-        """The reports with what is known of the states after the moves, where all states are."""
+        """The reports with what is known of the states after the moves, where all states are.
+
+        Where nothing can be forced, not the length counts but how much others are likely to give away.
+        """
         solution, root = self.solution, self._root_bits()
         number = None if solution is None else solution.find(root)
         if solution is None or number is None:
@@ -331,11 +335,12 @@ class Search:
         after, moves = solution.choices(number, role), self.machine.compiled.moves[role]
         found, lengths = [], []
         for report in reports:
-            low, high, length = solution.bounds(after.get(moves.index(report.move), number))
+            target = after.get(moves.index(report.move), number)
+            low, high, length = solution.bounds(target)
             bounds = self._as_goal(role, float(low[role])), self._as_goal(role, float(high[role]))
             value = bounds[0] if report.value is None else min(max(report.value, bounds[0]), bounds[1])
             found.append(MoveReport(report.move, report.visits, value, *bounds))
-            lengths.append(length)
+            lengths.append(round(_HOPE * solution.hope(target, role)) if 0 < low[role] < 1 else length)
         return found, lengths
 
     def _exhaust(self) -> None:

@@ -112,6 +112,38 @@ def test_a_search_that_knows_all_states_needs_no_more_visits(heap: int) -> None:
         state = machine.next_state(state, joint)
 
 
+def test_hope_is_what_careless_others_give_away() -> None:
+    """Both replies draw at best; after the first one, two of three answers lose, after the second none does."""
+    pair = make_pair(parse_rulesheet(TRAP))
+    found = exhaustion_of(pair)
+    machine = pair.circuit
+    bits = machine.packed(machine.initial_state)
+    assert bits is not None
+    number = found.find(bits)
+    assert number is not None
+    low, high, _ = found.bounds(number)
+    assert low.tolist() == high.tolist() == [0.5, 0.5]
+    assert found.hope(number, 0) == pytest.approx((1 + 1 + 0.5) / 3)
+    search = Search(machine, Settings(memory_bytes=2**22), 1)
+    search.run(lambda: False, 200)
+    assert search.result("one").best == "trap"
+
+
+TRAP = """
+(role one) (role two) (init start)
+(<= (legal one quiet) (true start)) (<= (legal one trap) (true start)) (<= (legal two wait) (true start))
+(<= (legal one wait) (not (true start)))
+(<= (legal two a) (not (true start))) (<= (legal two b) (not (true start))) (<= (legal two c) (not (true start)))
+(<= (next trapped) (does one trap)) (<= (next calm) (does one quiet))
+(<= (next won) (true trapped) (does two a)) (<= (next won) (true trapped) (does two b))
+(<= (next drawn) (true trapped) (does two c)) (<= (next drawn) (true calm))
+(<= terminal (true won)) (<= terminal (true drawn))
+(<= (goal one 100) (true won)) (<= (goal two 0) (true won))
+(<= (goal one 50) (true drawn)) (<= (goal two 50) (true drawn))
+(<= (goal one 0) (not (true won)) (not (true drawn))) (<= (goal two 100) (not (true won)) (not (true drawn)))
+"""
+
+
 def test_values_are_not_looked_for_when_that_is_not_wanted() -> None:
     machine = make_pair(parse_rulesheet(GAMES["turns"])).circuit
     search = Search(machine, Settings(memory_bytes=2**22, exhaust=False), 1)
