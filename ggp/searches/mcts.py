@@ -7,7 +7,6 @@ have for a role and 1 for the highest.
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from threading import Lock
 from typing import TypeAlias
 
@@ -15,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ggp.circuit_machine import CircuitMachine
-from ggp.errors import EvaluationError, SettingsError
+from ggp.errors import EvaluationError
 from ggp.kernel import LANES
 from ggp.machine import Facts
 from ggp.rulesheet import NATURE
@@ -23,6 +22,7 @@ from ggp.searches.crew import Crew
 from ggp.searches.exhausting import Exhaustion
 from ggp.searches.flights import Parameters
 from ggp.searches.guiding import FORGET, MOST_GATES
+from ggp.searches.settings import MoveReport, Result, Settings
 from ggp.searches.tree import (
     COUNT,
     END,
@@ -50,92 +50,31 @@ from ggp.simulation.native import is_worthwhile
 from ggp.simulation.packing import Bits
 from ggp.terms import Term
 
+__all__ = ["MoveReport", "Result", "Search", "Settings"]
+
 Values: TypeAlias = NDArray[np.float64]
 
 MOST_ROUNDS = 32
 _FIRST_VISITS = 8
-_BATCHES = (8, 16, 32, 64, 128, 256, 512)
 _EXHAUSTION_SHARE = 8  # of the memory: one part in so many is for all states
 _MOST_EXHAUSTION_BYTES = 2**27
 _WORK_PER_VISIT = 4  # steps that are done for that, or states that are looked at again
-_HOPE = 1 << 20
+_WORK_AT_ONCE = 4096  # between two looks at the clock
+_HOPE = 1 << 20  # steps between the values 0 and 1 of what others may give away
 _ROUNDING = 1e-9  # sums of chances
 _VISIT_NANOSECONDS = 2000  # the way to a leaf and back
 _NATIVE, _INTERPRETED = 1.1, 2.2  # nanoseconds a gate for all lanes, about
 
 
-@dataclass(frozen=True, slots=True)
-class Settings:
-    """How to search; SettingsError for what is out of its range."""
-
-    exploration: float = 0.25  # c in value + c * sqrt(log(visits of the node) / visits of the move)
-    tuned: bool = True  # UCB1-Tuned: the bonus is cut where values vary little
-    urgency: float = 0.2  # what an untried move is thought to be worth above its node's value
-    loss: float = 0.3  # how far a visit under way counts as lost, 0 to 1
-    ties: float = 0.01  # where several roles choose at once, scores this close to the best are equal
-    liking: float = 0.0  # how much more a move is worth that playouts clearly prefer; 0: they prefer none
-    elsewhere: float = 0.0  # tries of a move until what it was worth elsewhere counts half; 0: never
-    playouts: int = 0  # of each leaf; 0: as many as take about as long as the way to the leaf
-    peek: int = 40  # a node with at most so many moves is looked at one step ahead
-    most_steps: int = 10_000  # of a playout
-    exhaust: bool = True  # beside the tree all states are worked out, if they are few
-    ramp: int = 16  # visits of the state for each one under way
-    batch: int = 512  # visits under way at a time, at most; a power of two from 8 to 512
-    memory_bytes: int = 2**29
-    threads: int = 1
-
-    def __post_init__(self) -> None:
-        if (
-            min(
-                self.exploration,
-                self.urgency,
-                self.loss,
-                self.ties,
-                self.liking,
-                self.elsewhere,
-                self.playouts,
-                self.peek,
-            )
-            < 0
-        ):
-            raise SettingsError(
-                "exploration, urgency, loss, ties, liking, elsewhere, playouts and peek cannot be negative"
-            )
-        if self.most_steps < 1 or self.threads < 1 or self.memory_bytes < 2**20:
-            raise SettingsError("at least one step, one thread and 1 MiB of memory are needed")
-        if self.batch not in _BATCHES or self.ramp < 1 or not self.loss <= 1:
-            raise SettingsError("batch is a power of two from 8 to 512, ramp at least 1, loss from 0 to 1")
-
-
-@dataclass(frozen=True, slots=True)
-class MoveReport:
-    """What was seen of one move of a role."""
-
-    move: Term
-    visits: int
-    value: float | None  # the mean, 0 to 1 for goal values of 0 to 100; None without any visit
-    low: float  # proven bounds of the value
-    high: float
-
-
-@dataclass(frozen=True, slots=True)
-class Result:
-    """What a search knows of a state."""
-
-    best: Term | None  # None when the role has no move
-    moves: tuple[MoveReport, ...]  # in the order of the machine
-    value: float | None  # of the state for the role
-    low: float
-    high: float
-    visits: int  # of the state
-    playouts: int  # of this search since it began
-    nodes: int
-
-
 class Search:
     """A search tree for one match, kept from move to move; run by one caller at a time."""
 
-    def __init__(self, machine: CircuitMachine, settings: Settings = Settings(), seed: int = 0) -> None:
+    def __init__(
+        self,
+        machine: CircuitMachine,
+        settings: Settings = Settings(),  # noqa: B008 - frozen
+        seed: int = 0,
+    ) -> None:
         self.machine = machine
         self.settings = settings
         compiled = machine.compiled
@@ -206,10 +145,12 @@ class Search:
 
         if len(self.crews) == 1:
             work(self.crews[0])
-            return
-        with ThreadPoolExecutor(len(self.crews)) as pool:
-            for done in [pool.submit(work, crew) for crew in self.crews]:
-                done.result()
+        else:
+            with ThreadPoolExecutor(len(self.crews)) as pool:
+                for done in [pool.submit(work, crew) for crew in self.crews]:
+                    done.result()
+        while self.is_solved and self._may_exhaust and not self._is_decided and not stop():
+            self._exhaust(_WORK_AT_ONCE)
 
     @property
     def is_solved(self) -> bool:
@@ -343,8 +284,14 @@ class Search:
             lengths.append(round(_HOPE * solution.hope(target, role)) if 0 < low[role] < 1 else length)
         return found, lengths
 
-    def _exhaust(self) -> None:
-        """Some of the work of finding out what all states are worth, in proportion to the visits so far."""
+    @property
+    def _is_decided(self) -> bool:
+        """Whether each role surely gets the least or the most; if not, it matters what others may give away."""
+        low, high = self._bounds(int(self.tree.numbers[ROOT]))
+        return bool(((low == 1) | (high == 0)).all())
+
+    def _exhaust(self, more: int = 0) -> None:
+        """Some of the work of finding out what all states are worth, in proportion to the visits so far, or more."""
         if not self._may_exhaust:
             return
         if self._exhaustion is None:
@@ -352,7 +299,8 @@ class Search:
             budget = min(self.settings.memory_bytes // _EXHAUSTION_SHARE, _MOST_EXHAUSTION_BYTES)
             self._exhaustion = Exhaustion(self.machine, self._root_bits(), parameters.lowest, parameters.span, budget)
         found = self._exhaustion
-        while not found.has_failed and found.work_done < _WORK_PER_VISIT * self.visits:
+        enough = max(_WORK_PER_VISIT * self.visits, found.work_done + more if more else 0)
+        while not found.has_failed and found.work_done < enough:
             found.advance()
             if found.is_settled:
                 with self._lock:

@@ -126,6 +126,8 @@ def test_hope_is_what_careless_others_give_away() -> None:
     assert found.hope(number, 0) == pytest.approx((1 + 1 + 0.5) / 3)
     search = Search(machine, Settings(memory_bytes=2**22), 1)
     search.run(lambda: False, 200)
+    assert search.is_solved
+    assert search.solution is not None  # though the tree has solved it before
     assert search.result("one").best == "trap"
 
 
