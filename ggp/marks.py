@@ -5,8 +5,8 @@ tell apart; light and dark pages have their own shades of them.
 """
 
 import re
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 
 Colour = Literal["white", "black", "blue", "red", "green", "orange", "purple", "sky", "yellow", "grey"]
@@ -63,6 +63,7 @@ class Mark:
     symbol: Symbol
     colour: Colour
     letters: str  # where there are letters only, and on badges; no other piece of the game has them
+    owner: str = ""  # a letter or two for whose it is, where the name says that
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +96,8 @@ def make_marks(names: Sequence[str], roles: Sequence[str], given: Mapping[str, A
     for name, wish in (given or {}).items():
         if name in marks:
             marks[name] = _wished(marks[name], wish)
+    initials = _owner_letters(parts.values())
+    marks = {name: replace(mark, owner=initials.get(parts[name].owner, "")) for name, mark in marks.items()}
     return _distinct(marks, parts, given or {})
 
 
@@ -105,9 +108,8 @@ def is_empty_word(name: str) -> bool:
 
 def _initials(names: Sequence[str], roles: Sequence[str]) -> dict[str, str]:
     """First letters that tell the owner in names of two letters (wp, bk), with the owner."""
-    short = [name for name in names if re.fullmatch("[a-z]{2}", name)]
-    firsts = {name[0] for name in short}
-    if len(short) < 2 or len(firsts) < 2 or any(name[1] not in _KINDS for name in short):
+    firsts = {name[0] for name in names}
+    if len(firsts) < 2 or any(not re.fullmatch("[a-z]{2}", name) or name[1] not in _KINDS for name in names):
         return {}
     by_role = {role[0]: role for role in reversed(roles)}
     if firsts <= by_role.keys():
@@ -153,6 +155,15 @@ def _owner_colours(parts: Mapping[str, _Parts], roles: Sequence[str]) -> dict[st
         if owner not in colours:
             colours[owner] = free.pop(0) if free else "grey"
     return colours
+
+
+def _owner_letters(parts: Iterable[_Parts]) -> dict[str, str]:
+    """The first letters of owners, as many as tell them apart, three at most."""
+    owners = list(dict.fromkeys(part.owner for part in parts if part.owner))
+    for size in (1, 2):
+        if len({owner[:size] for owner in owners}) == len(owners):
+            return {owner: owner[:size] for owner in owners}
+    return {owner: owner[:3] for owner in owners}
 
 
 def _mark(name: str, parts: _Parts, owners: Mapping[str, Colour], number: str | None, free: Colour) -> Mark:
@@ -204,13 +215,13 @@ def _counts(names: Collection[str]) -> dict[str, str]:
 
 def _wished(mark: Mark, wish: object) -> Mark:
     if isinstance(wish, str | int) and not isinstance(wish, bool):
-        return Mark(mark.symbol, mark.colour, str(wish))
+        return replace(mark, letters=str(wish))
     if not isinstance(wish, Mapping):
         return mark
     symbol = next((symbol for symbol in SYMBOLS if symbol == wish.get("symbol")), mark.symbol)
     colour = next((colour for colour in COLOURS if colour == wish.get("colour")), mark.colour)
     letters = wish.get("letters")
-    return Mark(symbol, colour, letters if isinstance(letters, str) and letters else mark.letters)
+    return Mark(symbol, colour, letters if isinstance(letters, str) and letters else mark.letters, mark.owner)
 
 
 def _distinct(marks: Mapping[str, Mark], parts: Mapping[str, _Parts], given: Mapping[str, Any]) -> dict[str, Mark]:
@@ -222,7 +233,7 @@ def _distinct(marks: Mapping[str, Mark], parts: Mapping[str, _Parts], given: Map
         if name not in given and mark.symbol != "text" and letters in taken:
             letters = next(text for text in _spellings(name, parts[name], mark, marks) if text not in taken)
         taken.add(letters)
-        found[name] = Mark(mark.symbol, mark.colour, letters)
+        found[name] = replace(mark, letters=letters)
     return found
 
 

@@ -1,11 +1,23 @@
-"""Drawing: a state and hints → text."""
+"""Drawing: a picture, or a state and hints → text; the command `ggp draw`."""
 
+import re
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
+import typer
+from typer.testing import CliRunner, Result
 
-from ggp.drawing import draw_state
+from ggp.boards import Board, Cell, Label, Line, Picture, Piece, Spot, Wall
+from ggp.boards.layouts import Point
+from ggp.boards.values import Shape
+from ggp.commands.draw import add_commands
+from ggp.commands.styled import styled
+from ggp.drawing import Span, draw_picture, draw_state, plain
+from ggp.errors import GgpError
 from ggp.machine import Facts
+from ggp.marks import Mark
 from ggp.reader import read
 
 BOARD = {"fact": "at", "row": 1, "column": 2, "piece": 3, "rows": ["1", "2"], "columns": ["a", "b", "c"]}
@@ -48,8 +60,13 @@ def test_rows_are_drawn_in_the_order_of_the_hints() -> None:
 
 
 def test_facts_that_do_not_fit_on_the_board_are_listed() -> None:
-    lines = drawn("(at 1 a x) (at 1 a y) (at 3 a x) (at 1 a)", {"board": BOARD})
-    assert lines == ["   a b c", "1  x . .", "2  . . .", "at 1 a", "at: 1 a y, 3 a x"]
+    lines = drawn("(at 1 a x) (at 3 a x) (at 1 a)", {"board": BOARD})
+    assert lines == ["   a b c", "1  x . .", "2  . . .", "at 1 a", "at 3 a x"]
+
+
+def test_several_pieces_on_one_cell() -> None:
+    lines = drawn("(at 1 a x) (at 1 a y) (at 2 b wolf) (at 2 b s)", {"board": BOARD})
+    assert lines == ["   a      b      c", "1  xy     .      .", "2  .      s/wolf ."]
 
 
 def test_lines_between_dots() -> None:
@@ -145,3 +162,118 @@ def test_odd_hints_do_no_harm(changes: dict[str, Any]) -> None:
     lines = drawn("(at 1 a x) (turn x)", {"board": {**BOARD, **changes}})
     assert lines[0] == "   a b c"
     assert lines[-1] == "turn x"
+
+
+def board(
+    cells: tuple[Cell, ...],
+    shape: Shape = "squares",
+    walls: tuple[Wall, ...] = (),
+    lines: tuple[Line, ...] = (),
+    guides: tuple[tuple[Point, Point], ...] = (),
+) -> Board:
+    rows = tuple(Label(str(row), float(row)) for row in range(2))
+    columns = tuple(Label(str(column), float(column)) for column in range(2))
+    return Board("", "", shape, 2.0, 2.0, rows, columns, cells, walls=walls, lines=lines, guides=guides)
+
+
+def lines(*boards: Board, width: int = 100) -> list[str]:
+    return plain(draw_picture(Picture(boards, (), (), ()), width)).split("\n")
+
+
+def cells(*letters: str) -> tuple[Cell, ...]:
+    """Two rows of two cells; the second row of hexagons starts half a cell to the right."""
+    pieces = [(Piece(letter, Mark("badge", "red", letter)),) if letter else () for letter in letters]
+    return tuple(Cell(Spot("", (str(n),)), n // 2, n % 2, piece) for n, piece in enumerate(pieces))
+
+
+def test_walls_and_signs_between_cells() -> None:
+    place = Spot("", ("0",))
+    walls = (Wall(place, 0, 0, "right"), Wall(place, 0, 1, "bottom", ">"), Wall(place, 1, 0, "bottom"))
+    assert lines(board(cells("x", "", "", "y"), walls=walls)) == [
+        "   0   1",
+        "",
+        "0  x | .",
+        "       >",
+        "1  .   y",
+        "  ---",
+    ]
+
+
+def test_hexagons_stand_between_those_of_the_row_above() -> None:
+    shifted = tuple(replace(cell, across=cell.across + cell.down / 2) for cell in cells("x", "", "", "y"))
+    assert lines(board(shifted, "hexagons")) == ["   0 1", "0  x .", "1   . y"]
+
+
+def test_a_row_has_the_names_of_its_cells_above_them() -> None:
+    row = tuple(replace(cell, down=0.0, across=float(n)) for n, cell in enumerate(cells("x", "", "y", "z")))
+    assert lines(replace(board(row, "row"), rows=(), columns=())) == ["0  1  2  3", "x  .  y  z"]
+
+
+def test_boards_that_are_too_wide_stand_below_each_other() -> None:
+    one = replace(board(cells("x", "", "", "")), title="one")
+    two = replace(one, title="two", across=1)
+    assert lines(one, two) == ["one       two", "   0 1       0 1", "0  x .    0  x .", "1  . .    1  . ."]
+    assert lines(one, two, width=12) == [
+        "one", "   0 1", "0  x .", "1  . .", "", "two", "   0 1", "0  x .", "1  . ."
+    ]  # fmt: skip
+
+
+def test_lines_have_owners_and_guides_lead_from_point_to_point() -> None:
+    ends = (Spot("", ("0",)), Spot("", ("1",)))
+    line = Line(*ends, 0, 0, 0, 1, is_drawn=True, owner=Piece("x", Mark("cross", "blue", "x")))
+    drawn_line = draw_picture(Picture((board(cells("", "", "", ""), "dots", lines=(line,)),), (), (), ()))
+    assert Span("---", "blue") in drawn_line[1]
+    guided = board(cells("x", "", "", "y"), "points", guides=(((0, 0), (0, 1)), ((0, 0), (1, 0))))
+    assert lines(guided) == ["   0   1", "0  x---.", "   |", "1  .   y"]
+
+
+def test_letters_have_the_colours_of_their_pieces() -> None:
+    picture = Picture((board(cells("x", "", "", "")),), (), (), ())
+    assert Span("x", "red") in draw_picture(picture)[1]
+    texts = [(text.plain, [str(span.style) for span in text.spans]) for text in styled(draw_picture(picture))]
+    assert texts[1] == ("0  x .", ["dim", "bold red", "dim"])
+
+
+def invoke(*arguments: str) -> Result:
+    app = typer.Typer()
+    app.callback()(lambda: None)
+    add_commands(app)
+    return CliRunner().invoke(app, ["draw", *arguments])
+
+
+def test_the_command_draws_in_the_terminal() -> None:
+    result = invoke("tictactoe", "--moves", "(mark 2 2) (mark 1 3)")
+    assert result.stdout.splitlines() == ["   1 2 3", "1  . . o", "2  . x .", "3  . . .", "control xplayer"]
+
+
+def test_the_command_writes_images(tmp_path: Path) -> None:
+    vector, raster, dark = tmp_path / "a.svg", tmp_path / "a.PNG", tmp_path / "dark.svg"
+    assert invoke("tictactoe", "-o", str(vector)).exit_code == 0
+    assert invoke("tictactoe", "-o", str(raster)).exit_code == 0
+    assert invoke("tictactoe", "--dark", "-o", str(dark)).exit_code == 0
+    assert vector.read_text(encoding="utf-8").startswith("<svg ")
+    assert raster.read_bytes().startswith(b"\x89PNG")
+    assert "prefers-color-scheme" in vector.read_text(encoding="utf-8")
+    assert "prefers-color-scheme" not in dark.read_text(encoding="utf-8")
+    assert invoke("tictactoe", "-o", "-").stdout == vector.read_text(encoding="utf-8")
+
+
+def test_random_steps_follow_from_the_seed() -> None:
+    pictures = {seed: invoke("tictactoe", "--steps", "4", "--seed", seed).stdout for seed in ("1", "2")}
+    assert pictures["1"] == invoke("tictactoe", "--steps", "4", "--seed", "1").stdout
+    assert pictures["1"] != pictures["2"]
+    assert sum(pictures["1"].count(letter) for letter in ("x ", "x\n", "o ", "o\n")) >= 4
+    assert invoke("tictactoe", "--steps", "99").exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["tictactoe", "-o", "picture.gif"], "--output: picture.gif should end in .svg or .png"),
+        (["tictactoe", "-o", "/absent/picture.svg"], "--output: /absent/picture.svg: No such file or directory"),
+        (["tictactoe", "--moves", "(mark 9 9)"], "(mark 9 9) is not legal for xplayer"),
+    ],
+)
+def test_mistakes_of_the_user(arguments: list[str], message: str) -> None:
+    with pytest.raises(GgpError, match=re.escape(message)):
+        raise invoke(*arguments).exception or AssertionError

@@ -10,11 +10,10 @@ from ggp.boards.grids import grid_boards
 from ggp.boards.grouping import find_groups
 from ggp.boards.hints import hinted_boards
 from ggp.boards.layouts import BoardLayout, Layout, Source
-from ggp.boards.orders import find_chains
+from ggp.boards.orders import find_chains, natural
 from ggp.boards.others import other_board, stack_board
 from ggp.boards.profiles import Profile, Samples, find_profiles, take_samples
 from ggp.domains import find_domains
-from ggp.interpreter import Interpreter
 from ggp.machine import StateMachine
 from ggp.marks import CHESS, Mark, make_marks
 from ggp.program import Program, Relation, make_program
@@ -31,13 +30,13 @@ _MEN = frozenset(("king", "pawn"))
 def find_layout(rulesheet: Rulesheet, machine: StateMachine, hints: Mapping[str, Any] | None = None) -> Layout:
     """How to draw the states of a game.
 
-    machine: of these rules; an interpreter is not used itself, because evaluation may be broken off.
+    machine: of these rules.
     hints: the table `drawing` of the metadata of a game (see `ggp.boards.hints`). What it does not place is found out
     from the rules and from some random matches, the same in every run; that takes some tenths of a second.
     """
     program = make_program(rulesheet)
     domains = find_domains(program)
-    samples = take_samples(Interpreter(rulesheet) if machine.engine == "interpreter" else machine)
+    samples = take_samples(rulesheet, machine)
     chains = find_chains(program)
     profiles = find_profiles(program, domains, samples, chains)
     hinted, wishes = hinted_boards(hints or {}, dict(profiles.keys()))
@@ -128,7 +127,7 @@ def _names(source: Source, profile: Profile) -> list[str]:
     for place in source.pieces:
         size *= len(profile.constants[place])
     names = seen if len(options) > 1 and size > _MOST_NAMES else {" ".join(words) for words in product(*options)}
-    return [name for name in sorted(names) if not set(name.split()) & source.empty]
+    return [name for name in natural(names) if not set(name.split()) & source.empty]
 
 
 def _shade(board: BoardLayout, profiles: Mapping[Relation, Profile], marks: Mapping[str, Mark]) -> int | None:

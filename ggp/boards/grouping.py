@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from ggp.boards.orders import find_order
 from ggp.boards.profiles import Profile
-from ggp.boards.readings import Reading, read_profile
+from ggp.boards.readings import Reading, read_profile, read_spot
 from ggp.program import Relation
 
 _ALIKE = 0.6  # how much of their constants two coordinates share that are the same one
@@ -46,6 +46,15 @@ def find_groups(
             groups.append([reading])
         elif not _is_bookkeeping(reading):
             joined.append(_as_member(reading, joined))
+    for profile in profiles.values():
+        reading = read_spot(profile)
+        joined = next((group for group in groups if reading and _is_inside(reading, group)), None)
+        if (
+            reading is not None
+            and joined is not None
+            and not any(reading.profile is r.profile for g in groups for r in g)
+        ):
+            joined.append(_as_member(reading, joined))
     order = list(profiles)
     kept = sorted(
         (g for g in groups if not _is_value(g)), key=lambda g: min(order.index(r.profile.relation) for r in g)
@@ -72,6 +81,14 @@ def _belongs(reading: Reading, group: Sequence[Reading]) -> bool:
     if not reading.pieces:
         return not (reading.kind == "pieces" and all(other.kind == "pieces" and not other.pieces for other in group))
     return all(reading.contents != other.contents for other in group)
+
+
+def _is_inside(reading: Reading, group: Sequence[Reading]) -> bool:
+    """Whether the cells that a fact names are cells of the group, which is one board."""
+    return not group[0].index and all(
+        set(reading.axes[coordinate]) <= {constant for other in group for constant in other.axes[coordinate]}
+        for coordinate in (0, 1)
+    )
 
 
 def _index(reading: Reading) -> Iterable[tuple[str, ...]]:

@@ -47,7 +47,7 @@ def find_orientation(
     """
     votes = (_votes(program, usages, 0), _votes(program, usages, 1))
     lean = _lean(votes[0]) - _lean(votes[1])
-    letters = tuple(all(constant.isalpha() for constant in axis) for axis in axes)
+    letters = tuple(all(len(constant) == 1 and constant.isalpha() for constant in axis) for axis in axes)
     if lean:
         across = 0 if lean > 0 else 1
     elif len(set(columns)) == 1:

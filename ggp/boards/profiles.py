@@ -13,9 +13,10 @@ from ggp.boards.bounding import run_bounded
 from ggp.boards.orders import find_order
 from ggp.domains import Domains
 from ggp.errors import GgpError
+from ggp.interpreter import Interpreter
 from ggp.machine import Facts, StateMachine
 from ggp.program import Program, Relation
-from ggp.rulesheet import name_and_arity
+from ggp.rulesheet import Rulesheet, name_and_arity
 from ggp.terms import Term, to_text
 
 _BASE: Relation = ("base", 1)
@@ -75,14 +76,18 @@ class Profile:
         )
 
 
-def take_samples(machine: StateMachine) -> Samples:
+def take_samples(rulesheet: Rulesheet, machine: StateMachine) -> Samples:
     """The states of a few random matches; fewer where the rules give out, or take their time.
 
-    The machine is of no use to anybody else afterwards if it was interrupted.
+    A step of a circuit has an end. One of the interpreter may have none, and an interpreter that was interrupted is of no
+    use to anybody: another one is made for this.
     """
     states: dict[Facts, None] = {}
     moves: dict[Term, None] = {}
-    run_bounded(lambda: _play(machine, states, moves), _SECONDS)
+    if machine.engine == "interpreter":
+        run_bounded(lambda: _play(Interpreter(rulesheet), states, moves), _SECONDS)
+    else:
+        _play(machine, states, moves)
     return Samples(tuple(dict(states)), frozenset(dict(moves)))
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 
 from ggp.boards.layouts import Kind
-from ggp.boards.orders import find_points, side_in, side_of
+from ggp.boards.orders import side_in, side_of
 from ggp.boards.profiles import Profile
 from ggp.marks import is_empty_word
 
@@ -52,6 +52,16 @@ def read_profile(profile: Profile, roles: Collection[str], known: Collection[tup
         return None
     best = max(pairs, key=lambda pair: _merit(profile, pair, known))
     return _read_others(Reading(profile, "pieces", best), roles)
+
+
+def read_spot(profile: Profile) -> Reading | None:
+    """The reading of facts of two arguments of which one is always the same, and so has no order.
+
+    It holds where they name a cell of a board that is known.
+    """
+    if profile.arity != 2 or not profile.seen or all(len(constants) > 1 for constants in profile.constants):
+        return None
+    return Reading(profile, "walls" if side_in(profile.relation[0]) else "pieces", (0, 1))
 
 
 def is_line(reading: Reading, row: Sequence[str]) -> bool:
@@ -157,8 +167,3 @@ def _read_four(profile: Profile, ordered: Sequence[int]) -> Reading | None:
     if rest and all(len(profile.constants[place]) <= _MOST_NESTED for place in (first, second)):
         return Reading(profile, "pieces", (third, fourth), (first, second), rest)
     return None
-
-
-def points_argument(profile: Profile) -> int | None:
-    """The argument that names a point of two dimensions in one word, such as c7."""
-    return next((place for place, constants in enumerate(profile.constants) if find_points(constants)), None)

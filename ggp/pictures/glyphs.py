@@ -35,7 +35,7 @@ _KNIGHT: tuple[Point, ...] = (
     (-0.05, 0.06), (-0.09, 0.15), (-0.18, 0.22), (-0.21, 0.3),
 )  # fmt: skip
 _TIPS: tuple[Point, ...] = ((-0.38, -0.2), (-0.18, -0.32), (0.0, -0.37), (0.18, -0.32), (0.38, -0.2))
-_ON_DARK = frozenset(("blue", "black", "grey"))  # colours that want light letters
+_ON_DARK = frozenset(("blue", "grey"))  # colours that want light letters
 _OUTLINE = 0.025
 
 
@@ -49,7 +49,7 @@ def glyph(mark: Mark, x: float, y: float, size: float) -> tuple[Shape, ...]:
             return (Circle(x, y, 0.29 * size, Brush(None, mark.colour, 0.11 * size)),)
         case "disc":
             disc = Circle(x, y, 0.38 * size, brush)
-            return (disc,) if mark.colour in ("white", "black") else (disc, _letters(mark, x, y, 0.8 * size))
+            return (disc, *_owner(mark, x, y, 0.8 * size, mark.letters))
         case "block":
             side = 0.84 * size
             return (Rect(x - side / 2, y - side / 2, side, side, Brush(mark.colour), 0.08 * size),)
@@ -58,19 +58,27 @@ def glyph(mark: Mark, x: float, y: float, size: float) -> tuple[Shape, ...]:
         case "text" | "badge":
             return _lettered(mark, x, y, size, brush)
         case _:
-            return tuple(_placed(shape, x, y, size) for shape in _piece(mark, brush))
+            piece = (_placed(shape, x, y, size) for shape in _piece(mark, brush))
+            return (*piece, *_owner(mark, x, y + 0.17 * size, 0.5 * size, ""))
 
 
 def _lettered(mark: Mark, x: float, y: float, size: float, brush: Brush) -> tuple[Shape, ...]:
     if mark.symbol == "text":
         return (Text(x, y, mark.letters, _size(mark.letters, 1.2 * size), "ink", is_bold=True),)
     side = 0.76 * size
-    return (Rect(x - side / 2, y - side / 2, side, side, brush, 0.2 * size), _letters(mark, x, y, size))
+    box = Rect(x - side / 2, y - side / 2, side, side, brush, 0.2 * size)
+    return (box, _letters(mark.letters, mark.colour, x, y, size))
 
 
-def _letters(mark: Mark, x: float, y: float, size: float) -> Text:
-    paint = "on-dark" if mark.colour in _ON_DARK else "on-light"
-    return Text(x, y, mark.letters, _size(mark.letters, size), paint, is_bold=True)
+def _owner(mark: Mark, x: float, y: float, size: float, other: str) -> tuple[Shape, ...]:
+    """Letters on what would differ from others by its colour alone; black and white differ enough."""
+    text = mark.owner or other
+    return (_letters(text, mark.colour, x, y, size),) if text and mark.colour not in ("white", "black") else ()
+
+
+def _letters(text: str, colour: Colour, x: float, y: float, size: float) -> Text:
+    paint = "black-edge" if colour == "black" else "on-dark" if colour in _ON_DARK else "on-light"
+    return Text(x, y, text, _size(text, size), paint, is_bold=True)
 
 
 def _size(text: str, size: float) -> float:

@@ -7,7 +7,20 @@ from typing import TYPE_CHECKING, Literal
 
 from ggp.boards import Picture
 from ggp.pictures.scene import make_drawing
-from ggp.pictures.shapes import DARK, LIGHT, Anchor, Brush, Circle, Drawing, Polygon, Polyline, Rect, Shape, Text
+from ggp.pictures.shapes import (
+    DARK,
+    LIGHT,
+    Anchor,
+    Brush,
+    Circle,
+    Drawing,
+    Polygon,
+    Polyline,
+    Rect,
+    Shape,
+    Text,
+    printable,
+)
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -68,7 +81,8 @@ def _artist(shape: Shape, paints: Mapping[str, str]) -> "Artist":
             return lines.Line2D(xs, ys, linewidth=shape.brush.width * _POINTS, color=colour, solid_capstyle="round")
         case Text():
             return TextArtist(
-                shape.x, shape.y, shape.text, color=paints[shape.paint], fontsize=shape.size * _POINTS * _FONT,
+                shape.x, shape.y, printable(shape.text), color=paints[shape.paint],
+                fontsize=shape.size * _POINTS * _FONT,
                 horizontalalignment=_ALIGNMENTS[shape.anchor], verticalalignment="center_baseline",
                 weight="bold" if shape.is_bold else "normal", parse_math=False,
             )  # fmt: skip

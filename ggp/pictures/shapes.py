@@ -1,5 +1,6 @@
 """Shapes with named paints, of which a drawing is made, whichever file it becomes. Lengths are pixels, from the top."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
@@ -7,11 +8,13 @@ from typing import Literal, TypeAlias
 Point: TypeAlias = tuple[float, float]  # x, y
 Anchor = Literal["start", "middle", "end"]
 
+_INVALID = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
 LIGHT: Mapping[str, str] = {
     "paper": "#ffffff", "cell": "#f8f5ee", "shade": "#e3dac8", "grid": "#b8ad9a", "ink": "#20242a", "dim": "#5d6670",
     "marked": "#ffd75e", "faint": "#cfc7b8", "white": "#ffffff", "black": "#23262b", "white-edge": "#3a3f47",
     "black-edge": "#d9dde2", "edge": "#20242a", "blue": "#0072b2", "red": "#d55e00", "green": "#009e73",
-    "orange": "#e69f00", "purple": "#cc79a7", "sky": "#56b4e9", "yellow": "#f0e442", "grey": "#767b82",
+    "orange": "#e69f00", "purple": "#cc79a7", "sky": "#56b4e9", "yellow": "#f0e442", "grey": "#6b7077",
     "on-light": "#16181b", "on-dark": "#ffffff",
 }  # fmt: skip
 DARK: Mapping[str, str] = {
@@ -98,6 +101,11 @@ class Drawing:
     height: float
     groups: tuple[Group, ...]
     title: str = ""
+
+
+def printable(text: str) -> str:
+    """Without what no XML and no font can hold: control characters and halves of surrogate pairs."""
+    return _INVALID.sub("\ufffd", text)
 
 
 def approximate_width(text: str, size: float) -> float:

@@ -1,17 +1,28 @@
 """Shapes → SVG. Rulesheets are hostile text: all of it is escaped, and nothing of it is ever a name of ours."""
 
-import re
 from collections.abc import Collection, Iterator
 from typing import Literal
 from xml.sax.saxutils import escape, quoteattr
 
 from ggp.boards import Picture, Spot
 from ggp.pictures.scene import make_drawing
-from ggp.pictures.shapes import DARK, LIGHT, Brush, Circle, Drawing, Group, Polygon, Polyline, Rect, Shape, Text
+from ggp.pictures.shapes import (
+    DARK,
+    LIGHT,
+    Brush,
+    Circle,
+    Drawing,
+    Group,
+    Polygon,
+    Polyline,
+    Rect,
+    Shape,
+    Text,
+    printable,
+)
 
 Theme = Literal["auto", "light", "dark"]
 
-_INVALID = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")  # what XML 1.0 cannot hold
 _BASELINE = 0.35  # of the size of letters: from their middle to the line that they stand on
 _ROOT = "ggp-board"
 
@@ -120,8 +131,8 @@ def _n(number: float) -> str:
 
 
 def _text(text: str) -> str:
-    return escape(_INVALID.sub("\ufffd", text))
+    return escape(printable(text))
 
 
 def _attribute(text: str) -> str:
-    return quoteattr(_INVALID.sub("\ufffd", text))
+    return quoteattr(printable(text))
