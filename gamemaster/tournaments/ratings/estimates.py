@@ -1,0 +1,71 @@
+"""Numbers with their uncertainty, and the quantiles that this takes."""
+
+import math
+from dataclasses import dataclass
+from statistics import NormalDist
+
+ELO = 400 / math.log(10)  # Elo points in a unit of the logarithm of odds: 400 points are odds of 10 to 1
+CONFIDENCE = 0.95  # of all intervals
+
+_STANDARD_NORMAL = NormalDist()
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A value with the ends of its 95 % interval."""
+
+    value: float
+    low: float
+    high: float
+
+
+def normal_estimate(value: float, variance: float) -> Estimate:
+    """The interval of a value whose error is normal."""
+    margin = _STANDARD_NORMAL.inv_cdf((1 + CONFIDENCE) / 2) * math.sqrt(max(variance, 0.0))
+    return Estimate(value, value - margin, value + margin)
+
+
+def likelihood_above(value: float, variance: float) -> float:
+    """How likely a normal variable is above 0; a half where it is 0 without error."""
+    if variance <= 0:
+        return 0.5 if value == 0 else float(value > 0)
+    return _STANDARD_NORMAL.cdf(value / math.sqrt(variance))
+
+
+def expected_value(elo: float) -> float:
+    """The expected result, from 0 to 1, of who is stronger by so many Elo points."""
+    return (1 + math.tanh(elo / ELO / 2)) / 2
+
+
+def elo_of(value: float) -> float:
+    """The other way round, for a value between 0 and 1 that is neither."""
+    return ELO * math.log(value / (1 - value))
+
+
+def student_quantile(tails: float, degrees: int) -> float:
+    """What Student's t exceeds in absolute value with the probability `tails`, to four digits.
+
+    G. W. Hill (1970), Algorithm 396: Student's t-quantiles, Communications of the ACM 13.
+    """
+    if degrees == 1:
+        return 1 / math.tan(tails * math.pi / 2)
+    if degrees == 2:
+        return math.sqrt(2 / (tails * (2 - tails)) - 2)
+    n = float(degrees)
+    a = 1 / (n - 0.5)
+    b = 48 / a**2
+    c = ((20700 * a / b - 98) * a - 16) * a + 96.36
+    d = ((94.5 / (b + c) - 3) / b + 1) * math.sqrt(a * math.pi / 2) * n
+    y = (d * tails) ** (2 / n)
+    if y <= 0.05 + a:
+        y = ((1 / (((n + 6) / (n * y) - 0.089 * d - 0.822) * (n + 2) * 3) + 0.5 / (n + 4)) * y - 1) * (n + 1) / (
+            n + 2
+        ) + 1 / y
+        return math.sqrt(n * y)
+    x = _STANDARD_NORMAL.inv_cdf(tails / 2)
+    y = x * x
+    if n < 5:
+        c += 0.3 * (n - 4.5) * (x + 0.6)
+    c += (((0.05 * d * x - 5) * x - 7) * x - 2) * x + b
+    y = (((((0.4 * y + 6.3) * y + 36) * y + 94.5) / c - y - 3) / b + 1) * x
+    return math.sqrt(n * math.expm1(a * y * y))
