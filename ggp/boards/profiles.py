@@ -79,8 +79,8 @@ class Profile:
 def take_samples(rulesheet: Rulesheet, machine: StateMachine) -> Samples:
     """The states of a few random matches; fewer where the rules give out, or take their time.
 
-    A step of a circuit has an end. One of the interpreter may have none, and an interpreter that was interrupted is of no
-    use to anybody: another one is made for this.
+    A step of a circuit has an end. One of the interpreter may have none, and an interpreter that was interrupted is of
+    no use to anybody: another one is made for this.
     """
     states: dict[Facts, None] = {}
     moves: dict[Term, None] = {}

@@ -1,16 +1,15 @@
 """Board → shapes around its own corner."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from dataclasses import dataclass
 from math import sqrt
 
-from ggp.boards import Board, Cell, Label, Line, Spot, Wall
+from ggp.boards import Board, Cell, Line, Spot, Wall
 from ggp.boards.orders import natural_key
 from ggp.pictures.glyphs import glyph
 from ggp.pictures.shapes import Brush, Circle, Group, Point, Polygon, Polyline, Rect, Shape, Text
 
 _LABELS = 22.0  # room for the names of rows and columns
-_SIDES = 6  # of a hexagon
 _HALF_HEIGHT = 1 / sqrt(3)  # of a hexagon that is 1 wide
 
 
@@ -115,11 +114,8 @@ class _Planner:
         rows = [Text(_LABELS / 2 - 2, self._at(r.at, 0)[1], r.text, self._small, "dim") for r in self._board.rows]
         bottom = self._at(self._board.height - 1, 0)[1] + self._tall * self._unit / 2 + _LABELS / 2
         y = bottom if self._is_upward else _LABELS / 2
-        columns = [Text(self._at(0, c.at)[0], y, c.text, self._small, "dim") for c in self._columns()]
+        columns = [Text(self._at(0, c.at)[0], y, c.text, self._small, "dim") for c in self._board.columns]
         return (*rows, *columns)
-
-    def _columns(self) -> Sequence[Label]:
-        return self._board.columns
 
     @property
     def _small(self) -> float:
