@@ -48,7 +48,6 @@ ASIDE = frozenset(
         "drawing",
         "evidence",
         "game",
-        "interpreter",
         "legality",
         "library",
         "marks",

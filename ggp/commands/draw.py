@@ -1,0 +1,92 @@
+"""The sub-command draw: a state as an image, or in the terminal."""
+
+from pathlib import Path
+from random import Random
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from ggp.boards import Picture, find_layout, make_picture
+from ggp.commands.analyse import follow
+from ggp.commands.arguments import GameArgument, load_argument
+from ggp.commands.styled import styled
+from ggp.drawing import draw_picture
+from ggp.errors import SettingsError
+from ggp.game import State
+
+_STDOUT = "-"
+_SUFFIXES = (".svg", ".png")
+
+
+def add_commands(app: typer.Typer) -> None:
+    """Adds the sub-command to the application."""
+    app.command("draw")(draw)
+
+
+def draw(
+    game: GameArgument,
+    moves: Annotated[
+        str,
+        typer.Option(metavar="MOVES", help="That lead from the initial state to the one to draw, as in ggp analyse."),
+    ] = "",
+    steps: Annotated[int, typer.Option(min=0, metavar="N", help="So many random steps after that.")] = 0,
+    seed: Annotated[int, typer.Option(help="Of the random steps.")] = 0,
+    output: Annotated[
+        str | None,
+        typer.Option("--output", "-o", metavar="FILE", help="An image: FILE.svg or FILE.png; - for SVG on stdout."),
+    ] = None,
+    dark: Annotated[
+        bool, typer.Option("--dark", help="Light on dark. An SVG file follows the reader's settings without it.")
+    ] = False,
+) -> None:
+    """Draw a state of a game: the board that its rules describe, in the terminal or as an image.
+
+    How to draw it is found out from the rules; the metadata of a game can say it better (docs/boards.md).
+
+    In the terminal:      ggp draw connectfour --moves "(drop 4) (drop 4) (drop 3)"
+
+    As an image:          ggp draw reversi --steps 20 -o reversi.svg
+    """
+    if output not in (None, _STDOUT) and Path(output or "").suffix.lower() not in _SUFFIXES:
+        raise SettingsError(f"--output: {output} should end in {' or '.join(_SUFFIXES)}")
+    loaded = load_argument(game, "interpreter")
+    state = _random_steps(follow(loaded.initial_state, moves), steps, seed)
+    picture = make_picture(find_layout(loaded.rulesheet, loaded.machine, loaded.metadata.drawing), state.terms)
+    title = loaded.metadata.title or loaded.name
+    if output is None:
+        console = Console(highlight=False, soft_wrap=True)
+        for line in styled(draw_picture(picture)):
+            console.print(line)
+    elif output == _STDOUT:
+        typer.echo(_svg(picture, title, dark=dark), nl=False)
+    else:
+        _write(Path(output), picture, title, dark=dark)
+
+
+def _random_steps(state: State, steps: int, seed: int) -> State:
+    rng = Random(seed)  # noqa: S311 - not for secrets
+    for _ in range(steps):
+        if state.is_terminal:
+            break
+        state = state.play({role: rng.choice(moves) for role in state.game.roles if (moves := state.legal_moves(role))})
+    return state
+
+
+def _svg(picture: Picture, title: str, *, dark: bool) -> str:
+    from ggp.pictures import board_svg  # noqa: PLC0415 - needed for images only
+
+    return board_svg(picture, title, theme="dark" if dark else "auto")
+
+
+def _write(path: Path, picture: Picture, title: str, *, dark: bool) -> None:
+    from ggp.pictures import board_png  # noqa: PLC0415 - needed for images only
+
+    if path.suffix.lower() == ".svg":
+        data = _svg(picture, title, dark=dark).encode()
+    else:
+        data = board_png(picture, title, theme="dark" if dark else "light")
+    try:
+        path.write_bytes(data)
+    except OSError as error:
+        raise SettingsError(f"--output: {path}: {error.strerror or error}") from None

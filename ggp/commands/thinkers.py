@@ -1,0 +1,108 @@
+"""Who moves for the roles that no person takes, and gives hints: searches and plain choices, in this process."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from random import Random
+from time import perf_counter
+from typing import Literal, Protocol
+
+from ggp.errors import GgpError, SettingsError
+from ggp.game import State
+from ggp.terms import to_text
+
+Kind = Literal["mcts", "montecarlo", "random", "legal"]
+KINDS: tuple[Kind, ...] = ("mcts", "montecarlo", "random", "legal")
+
+
+@dataclass(frozen=True, slots=True)
+class Advice:
+    """A move, and what speaks for it."""
+
+    move: str
+    reason: str = ""
+
+
+class Thinker(Protocol):
+    """Finds a move for a role that has one."""
+
+    def advise(self, state: State, role: str) -> Advice: ...
+
+
+def make_thinker(kind: Kind, seconds: float, rng: Random) -> Thinker:
+    """`mcts` searches the circuit, or like `montecarlo` where a game has none."""
+    match kind:
+        case "mcts":
+            return _Search(seconds, _Playouts(seconds, rng))
+        case "montecarlo":
+            return _Playouts(seconds, rng)
+        case "random":
+            return _Pick(rng.choice)
+        case "legal":
+            return _Pick(lambda moves: moves[0])
+
+
+def read_kind(text: str) -> Kind:
+    found = next((kind for kind in KINDS if kind == text.lower()), None)
+    if found is None:
+        raise SettingsError(f"nobody is called {text!r}; there are me, {', '.join(KINDS)}")
+    return found
+
+
+class _Pick:
+    """Chooses by a function of the legal moves alone."""
+
+    def __init__(self, pick: Callable[[tuple[str, ...]], str]) -> None:
+        self._pick = pick
+
+    def advise(self, state: State, role: str) -> Advice:
+        return Advice(self._pick(state.legal_moves(role)))
+
+
+class _Playouts:
+    """The reference UCT, on any engine."""
+
+    def __init__(self, seconds: float, rng: Random) -> None:
+        self._seconds = seconds
+        self._rng = rng
+
+    def advise(self, state: State, role: str) -> Advice:
+        from ggp.searches.uct import UCT  # noqa: PLC0415 - it is needed when there is something to choose
+
+        legal = state.legal_moves(role)
+        if len(legal) == 1:
+            return Advice(legal[0], "the only move")
+        until = perf_counter() + self._seconds
+        uct = UCT(state.game.machine, role, self._rng)
+        result = uct.search(state.terms, lambda: perf_counter() >= until)
+        if result.best is None:
+            return Advice(self._rng.choice(legal))
+        found = next(move for move in result.moves if move.move == result.best)
+        value = "" if found.value is None else f"expected goal value {100 * found.value:.0f}, "
+        return Advice(to_text(result.best), f"{value}{found.visits} playouts")
+
+
+class _Search:
+    """The tree search on the circuit; another thinker where that cannot be."""
+
+    def __init__(self, seconds: float, fallback: Thinker) -> None:
+        self._seconds = seconds
+        self._fallback = fallback
+
+    def advise(self, state: State, role: str) -> Advice:
+        from ggp.analysis import search  # noqa: PLC0415 - numba is slow to load
+
+        legal = state.legal_moves(role)
+        if len(legal) == 1:
+            return Advice(legal[0], "the only move")
+        if state.game.engine != "circuit":
+            return self._fallback.advise(state, role)
+        try:
+            found = search(state, seconds=self._seconds, role=role, lines=1)
+        except GgpError:  # a state that the circuit does not know
+            return self._fallback.advise(state, role)
+        if found.best is None:
+            return self._fallback.advise(state, role)
+        goal = found.lines[0].goals[role]
+        value = "" if goal is None else f"expected goal value {goal:.0f}, "
+        solved = ", proven" if found.is_solved else ""
+        return Advice(found.best, f"{value}{found.visits:,} visits{solved}: {found.lines[0].text}")
