@@ -11,7 +11,7 @@ RUN python3 -m venv /opt/ggp
 WORKDIR /build
 COPY pyproject.toml constraints.txt README.md LICENSE ./
 RUN mkdir ggp players gamemaster rules && touch ggp/__init__.py players/__init__.py gamemaster/__init__.py \
-    && PIP_CONSTRAINT=constraints.txt /opt/ggp/bin/pip install --no-cache-dir --disable-pip-version-check .
+    && PIP_CONSTRAINT=constraints.txt /opt/ggp/bin/pip install --no-cache-dir --disable-pip-version-check '.[postgresql]'
 
 COPY ggp ggp
 COPY players players
@@ -22,7 +22,7 @@ RUN PIP_CONSTRAINT=constraints.txt \
     && /opt/ggp/bin/python -m compileall -q /opt/ggp/lib
 
 WORKDIR /
-ENV PATH=/opt/ggp/bin:${PATH} PYTHONUNBUFFERED=1 GGP_CACHE=/var/cache/ggp
+ENV PATH=/opt/ggp/bin:${PATH} PYTHONUNBUFFERED=1 GGP_CACHE=/var/cache/ggp MPLCONFIGDIR=/tmp/matplotlib
 RUN install -d -o nobody -m 700 /var/cache/ggp
 USER nobody
 RUN ggp cache warm
