@@ -18,6 +18,7 @@ from players.thought import Thought
 _SLICE_SECONDS = 0.05  # between two looks at the best move
 _SEEDS = 2**32  # the searches take smaller ones than a game master gives
 _TUNING = (0.4, 0.2)  # of the time while nothing is asked goes into tuning: before the first step, and later
+_PREPARE_SECONDS = 4.0  # that have to be left before the first step for guided playouts to be made
 _QUICK_SECONDS = 0.5  # matches that take longer are only played before the first step
 _TREE_SHARE = 8  # of the memory, where lines are what is searched for: one part in so many is the tree's
 
@@ -98,6 +99,8 @@ class TreeSearch:
 
     def _tune(self, tuner: Tuner, state: Facts, thought: Thought, is_due: bool, *, at_start: bool) -> None:
         """Quick matches for better settings, where there is time for them."""
+        if at_start and not tuner.can_guide and thought.stop_at - thought.now() > _PREPARE_SECONDS:
+            tuner.prepare()
         quick = at_start or 0 < tuner.last_seconds < _QUICK_SECONDS
         if is_due and quick and not tuner.is_done and tuner.play(state, thought.stop):
             self._search.adopt(tuner.best)

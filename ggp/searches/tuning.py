@@ -73,6 +73,7 @@ class Tuner:
     seconds: float = 0.0  # that it has taken
     last_seconds: float = 0.0  # that the latest matches took, if they came to their end
     variants: list[Variant] = field(default_factory=list)
+    can_guide: bool = False  # whether variants with guided playouts may be tried
     _visits: int = _FEWEST_VISITS
     _played: int = 0
 
@@ -89,6 +90,11 @@ class Tuner:
     def is_done(self) -> bool:
         return not any(variant.is_open for variant in self.variants)
 
+    def prepare(self) -> None:
+        """Makes what guided playouts need, which may take a second and cannot be stopped."""
+        self.machine.guided_simulator()
+        self.can_guide = True
+
     def play(self, state: Facts, stop: Callable[[], bool]) -> bool:
         """One match from a state for each role that the variant takes; False when stopped before they were over."""
         began = perf_counter()
@@ -99,7 +105,7 @@ class Tuner:
         return finished
 
     def _play(self, state: Facts, stop: Callable[[], bool]) -> bool:
-        hopeful = [variant for variant in self.variants if variant.is_open]
+        hopeful = [each for each in self.variants if each.is_open and (self.can_guide or not each.settings.liking)]
         if not hopeful:
             return False
         variant = max(hopeful, key=lambda each: each.mean + 2 * each.error)

@@ -50,6 +50,19 @@ def test_matches_are_played_in_every_role_from_any_state() -> None:
     assert tuner.seconds >= tuner.last_seconds > 0
 
 
+def test_guided_playouts_are_tried_only_when_they_are_prepared() -> None:
+    tuner = Tuner(machine_of("tictactoe"), USUAL)
+    guided = [variant for variant in tuner.variants if variant.settings.liking]
+    for variant in tuner.variants:
+        if variant not in guided:
+            variant.matches, variant.points = 40, 5.0  # hopeless
+    state = tuner.machine.initial_state
+    assert not tuner.play(state, lambda: False)
+    tuner.prepare()
+    assert tuner.play(state, lambda: False)
+    assert all(variant.matches for variant in guided)
+
+
 def test_a_variant_that_always_wins_is_taken() -> None:
     tuner = Tuner(machine_of("tictactoe"), USUAL)
     tuner.variants[1].matches = tuner.variants[2].matches = 20
