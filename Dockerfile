@@ -23,7 +23,8 @@ RUN PIP_CONSTRAINT=constraints.txt \
 
 WORKDIR /
 ENV PATH=/opt/ggp/bin:${PATH} PYTHONUNBUFFERED=1 GGP_CACHE=/var/cache/ggp MPLCONFIGDIR=/tmp/matplotlib
-RUN install -d -o nobody -m 700 /var/cache/ggp
+RUN install -d -o nobody /var/cache/ggp
 USER nobody
-RUN ggp cache warm
-ENTRYPOINT ["ggp"]
+RUN ggp cache warm && chmod -R a+rX /var/cache/ggp
+COPY containers/entrypoint /usr/local/bin/ggp-entrypoint
+ENTRYPOINT ["ggp-entrypoint"]
