@@ -1,13 +1,14 @@
-"""`docker-compose up` for real: a match between services, its record in the mounted folder, players kept apart.
+"""`docker-compose up` for real: a match and tournaments between services, what comes of them in the mounted folder.
 
 Runs where a container engine answers. The base image is $GGP_BASE_IMAGE, or the local image `ggp-base`, or what the
 Dockerfile names if a registry can be reached, or one that tools/base-image makes.
 """
 
 import os
+import re
 import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -20,13 +21,25 @@ CONTEXT = (
     "Dockerfile",
     ".dockerignore",
     "docker-compose.yml",
+    ".env",
     "pyproject.toml",
     "constraints.txt",
     "README.md",
     "LICENSE",
 )
-PACKAGES = ("ggp", "players", "gamemaster", "rules")
+FOLDERS = ("containers", "ggp", "players", "gamemaster", "rules")
+PROFILES = ("match", "tournament", "postgresql")
 MINUTES = 60.0
+CONNECT = """
+import socket, sys, time
+for _ in range(int(sys.argv[3])):
+    try:
+        socket.create_connection((sys.argv[1], int(sys.argv[2])), 5).close()
+        sys.exit(0)
+    except OSError as error:
+        time.sleep(0.2)
+sys.exit(str(error))
+"""
 
 pytestmark = [pytest.mark.docker, pytest.mark.xdist_group("containers")]
 
@@ -69,9 +82,9 @@ class Project:
         self._command = [*command, "--project-name", f"ggptest{os.getpid()}"]
         self._environment = {**os.environ, "BASE": base, "STARTCLOCK": "1", "PLAYCLOCK": "1"}
 
-    def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+    def run(self, *arguments: str, profiles: Sequence[str] = ()) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
-            [*self._command, *arguments],
+            [*self._command, *(f"--profile={profile}" for profile in profiles), *arguments],
             cwd=self.folder,
             env=self._environment,
             capture_output=True,
@@ -80,6 +93,22 @@ class Project:
             timeout=10 * MINUTES,
         )
 
+    def wait_for(self, text: str, service: str) -> None:
+        """Returns when a service has said something."""
+        command = [*self._command, "logs", "--follow", "--no-color", service]
+        with subprocess.Popen(
+            command, cwd=self.folder, env=self._environment, stdout=subprocess.PIPE, text=True
+        ) as following:
+            assert following.stdout is not None
+            found = any(text in line for line in following.stdout)
+            following.terminate()
+        assert found
+
+    def reaches(self, service: str, host: str, port: int = 9147, attempts: int = 1) -> bool:
+        """Whether a connection from one service to another can be made."""
+        program = ["--entrypoint", "python", service, "-c", CONNECT, host, str(port), str(attempts)]
+        return self.run("run", "--rm", "--no-deps", "-T", *program).returncode == 0
+
 
 @pytest.fixture(scope="module")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Project]:
@@ -87,13 +116,13 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Project]:
     folder = tmp_path_factory.mktemp("project")
     for name in CONTEXT:
         shutil.copy(ROOT / name, folder)
-    for name in PACKAGES:
+    for name in FOLDERS:
         shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
     found = Project(folder, command, base)
     built = found.run("build", "gamemaster")
     assert built.returncode == 0, built.stdout + built.stderr
     yield found
-    found.run("down", "--volumes", "--timeout", "1")
+    found.run("down", "--volumes", "--timeout", "1", profiles=PROFILES)
 
 
 def test_a_match_leaves_its_record_in_the_mounted_folder(project: Project) -> None:
@@ -110,24 +139,61 @@ def test_a_match_leaves_its_record_in_the_mounted_folder(project: Project) -> No
 
 def test_only_the_game_master_reaches_the_players(project: Project) -> None:
     project.run("up", "--detach", "montecarlo", "random")
-    code = """
-import socket, sys, time
-for _ in range(int(sys.argv[2])):
-    try:
-        socket.create_connection((sys.argv[1], 9147), 5).close()
-        sys.exit(0)
-    except OSError as error:
-        time.sleep(0.2)
-sys.exit(str(error))
-"""
-
-    def reaches(service: str, host: str, attempts: int = 1) -> bool:
-        command = ["run", "--rm", "--no-deps", "-T", "--entrypoint", "python", service, "-c", code, host, str(attempts)]
-        return project.run(*command).returncode == 0
-
-    assert reaches("gamemaster", "montecarlo", attempts=100)
-    assert reaches("gamemaster", "random", attempts=100)
-    assert not reaches("montecarlo", "random")
-    assert not reaches("random", "montecarlo")
+    assert project.reaches("gamemaster", "montecarlo", attempts=100)
+    assert project.reaches("gamemaster", "random", attempts=100)
+    assert not project.reaches("montecarlo", "random")
+    assert not project.reaches("random", "montecarlo")
     published = project.run("port", "random", "9147").stdout.strip()
     assert published in ("", ":0")
+
+
+@pytest.mark.parametrize(
+    ("profile", "manager", "results"),
+    [
+        ("tournament", "tournament", "containers"),
+        ("postgresql", "tournament-postgresql", "containers-postgresql"),
+    ],
+)
+def test_a_tournament_that_was_stopped_goes_on(profile: str, manager: str, results: str, project: Project) -> None:
+    shorten(project.folder / "containers" / f"{manager}.toml")
+    built = project.run("build", profiles=[profile])
+    assert built.returncode == 0, built.stdout + built.stderr
+    begun = project.run("up", "--detach", profiles=[profile])
+    assert begun.returncode == 0, begun.stdout + begun.stderr
+    project.wait_for("[2/6]", manager)
+    if profile == "postgresql":  # where whoever reaches the database is trusted
+        assert project.reaches(manager, "database", 5432)
+        assert not project.reaches("legal", "database", 5432)
+    stopped = project.run("stop", profiles=[profile])
+    assert stopped.returncode == 0, stopped.stdout + stopped.stderr
+    before = finished(project.run("logs", "--no-color", manager).stdout)
+
+    done = project.run("up", "--abort-on-container-exit", "--exit-code-from", manager, profiles=[profile])
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "Traceback" not in done.stdout + done.stderr
+    assert "interpreter" not in done.stdout  # the kernels that the image has are used
+    after = finished(done.stdout)[len(before) :] if "[1/6]" in done.stdout else finished(done.stdout)
+    assert 2 <= len(before) < 6
+    assert len(after) == 6 - len(before)
+    folder = project.folder / "records" / results
+    names = {path.stem for path in (folder / "matches").iterdir()}
+    assert names == {*before, *after}
+    assert len(names) == 6
+    for name in names:
+        record = read_record(folder / "matches" / f"{name}.json")
+        assert record.status == "terminal"
+        assert len(list(replay(record))) == len(record.steps) + 1
+    assert "montecarlo" in (folder / "report.html").read_text(encoding="utf-8")
+
+
+def shorten(spec: Path) -> None:
+    """Six matches of the quickest game."""
+    text = (
+        spec.read_text(encoding="utf-8").replace("rounds = 2", "rounds = 1").replace("playclock = 2", "playclock = 1")
+    )
+    spec.write_text(text.replace('[[games]]\nrules = "connectfour"\n', ""), encoding="utf-8")
+
+
+def finished(log: str) -> list[str]:
+    """The matches that have got a result."""
+    return re.findall(r"\[\d/6\] (\S+):", log)

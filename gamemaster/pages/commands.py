@@ -24,6 +24,10 @@ def serve(  # noqa: PLR0913 - an option of a command is a parameter
     records: Annotated[
         Path, typer.Option(metavar="FOLDER", help="Match records; where there is no store, matches are kept here.")
     ] = Path("records"),
+    seats_port: Annotated[
+        int,
+        typer.Option(min=0, max=65535, help="Where tournaments of this computer find people; 0 for any free one."),
+    ] = 0,
     token: Annotated[
         str, typer.Option(envvar="GGP_TOKEN", help="What visitors need to change anything.", show_default=False)
     ] = "",
@@ -54,6 +58,7 @@ def serve(  # noqa: PLR0913 - an option of a command is a parameter
                 port=port,
                 store=store,
                 records=records,
+                seats_port=seats_port,
                 token=token,
                 allowed_players=frozenset(map(str.lower, allow_players or ())),
                 hosts=frozenset(map(str.lower, name or ())),
