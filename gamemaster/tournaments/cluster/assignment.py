@@ -2,18 +2,19 @@
 
 import asyncio
 import signal
-import tempfile
-from collections.abc import AsyncIterator, Iterator, Sequence
-from contextlib import AbstractContextManager, asynccontextmanager, contextmanager, nullcontext
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AbstractContextManager, asynccontextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
+import ggp
 from gamemaster.events import Event
 from gamemaster.record import MatchRecord
 from gamemaster.tournaments.cluster.claims import claimed
 from gamemaster.tournaments.spec import TournamentSpec
 from gamemaster.tournaments.workshop import Job, Place, Workshop
+from ggp.game import Game
 
 REPORT_EVERY = 1.0  # seconds at least between two reports of a match
 
@@ -67,8 +68,13 @@ async def _play(assignment: Assignment, board: BoardHandle) -> MatchRecord:
     def tell(text: str) -> None:
         board.put.remote(Report(job.match, text))
 
-    with _equipped(assignment) as (spec, processors):
-        workshop = Workshop(spec, tell, processors)
+    def load(rules: str) -> Game:
+        return ggp.load_text(assignment.rulesheet, Path(rules).stem)
+
+    with _claimed(assignment) as numbers:
+        limits = {"matches": None, "processors": None, "pin": numbers is not None}
+        spec = assignment.spec.model_copy(update={"limits": assignment.spec.limits.model_copy(update=limits)})
+        workshop = Workshop(spec, tell, range(assignment.processors) if numbers is None else numbers, load)
         place = workshop.reserve(job.pairing.players)
         assert isinstance(place, Place)
         async with _reporting(job.match, board) as reporter:
@@ -78,24 +84,9 @@ async def _play(assignment: Assignment, board: BoardHandle) -> MatchRecord:
                 await workshop.close()
 
 
-@contextmanager
-def _equipped(assignment: Assignment) -> Iterator[tuple[TournamentSpec, Sequence[int]]]:
-    """The specification as it holds here, with the rules in a file, and processors; pinned to them if some are free."""
-    spec, count = assignment.spec, assignment.processors
-    game = spec.game(assignment.job.pairing.game)
-    with tempfile.TemporaryDirectory(prefix="ggp-") as folder, _processors(count, is_pinned=spec.limits.pin) as numbers:
-        rules = Path(folder) / Path(game.rules).with_suffix(".kif").name  # gives the game its name
-        rules.write_bytes(assignment.rulesheet.encode())
-        limits = {"matches": None, "processors": None, "pin": numbers is not None}
-        parts = {
-            "games": (game.model_copy(update={"rules": str(rules)}),),
-            "limits": spec.limits.model_copy(update=limits),
-        }
-        yield spec.model_copy(update=parts), range(count) if numbers is None else numbers
-
-
-def _processors(count: int, *, is_pinned: bool) -> AbstractContextManager[Sequence[int] | None]:
-    return claimed(count) if is_pinned else nullcontext()
+def _claimed(assignment: Assignment) -> AbstractContextManager[Sequence[int] | None]:
+    """Processors that bots are pinned to; None where they are not."""
+    return claimed(assignment.processors) if assignment.spec.limits.pin else nullcontext()
 
 
 class _Reporter:

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum, auto
 from itertools import islice
@@ -54,8 +54,14 @@ class Job:
 class Workshop:
     """The processors, bots and games of one computer for one tournament."""
 
-    def __init__(self, spec: TournamentSpec, tell: Tell, processors: Iterable[int] | None = None) -> None:
-        """`processors` are those of this computer when none are given."""
+    def __init__(
+        self,
+        spec: TournamentSpec,
+        tell: Tell,
+        processors: Iterable[int] | None = None,
+        load: Callable[[str], Game] = ggp.load,
+    ) -> None:
+        """`processors` are those of this computer when none are given; `load` makes a game of its `rules`."""
         usable = tuple(usable_processors() if processors is None else processors)
         wanted = spec.limits.processors or len(usable)
         self._spec = spec
@@ -66,6 +72,7 @@ class Workshop:
         self._busy_players: Counter[str] = Counter()
         self._busy_hosts: Counter[str] = Counter()
         self._pool = Pool(tell)
+        self._load = load
         self._games: dict[str, asyncio.Task[Game]] = {}
 
     @property
@@ -135,7 +142,7 @@ class Workshop:
         """Each game is loaded once, by whoever needs it first."""
         if name not in self._games:
             rules = self._spec.game(name).rules
-            self._games[name] = asyncio.create_task(asyncio.to_thread(ggp.load, rules))
+            self._games[name] = asyncio.create_task(asyncio.to_thread(self._load, rules))
         return await asyncio.shield(self._games[name])
 
     async def _take_bots(

@@ -1,0 +1,111 @@
+"""What happens → those who listen, none of whom can slow it down: numbered events, encoded once for all listeners."""
+
+import asyncio
+import json
+import secrets
+from collections import deque
+from collections.abc import Iterator, Set
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+KEPT_BYTES = 2_000_000  # of events, for those who come back after a break
+QUEUE = 64  # events that a listener may be behind
+RESYNC = b"event: resync\ndata: {}\n\n"  # what was missed has to be fetched
+
+
+@dataclass(frozen=True, slots=True)
+class _Event:
+    number: int
+    data: bytes  # as server-sent events are written
+
+
+class Listener:
+    """One who listens; whoever is too far behind loses what came in between and is told so."""
+
+    def __init__(self) -> None:
+        self._events: deque[bytes] = deque()
+        self._news = asyncio.Event()
+        self.is_over = False
+
+    def put(self, data: bytes) -> None:
+        if len(self._events) >= QUEUE:
+            self._events.clear()
+            data = RESYNC
+        self._events.append(data)
+        self._news.set()
+
+    def end(self) -> None:
+        """Nothing more will come."""
+        self.is_over = True
+        self._news.set()
+
+    async def get(self) -> bytes:
+        """All that has come since the last call, at least something; empty when it is over."""
+        while not self._events and not self.is_over:
+            self._news.clear()
+            await self._news.wait()
+        data = b"".join(self._events)
+        self._events.clear()
+        return data
+
+
+class Feed:
+    """A stream of events; a number of an event holds for the process that gave it."""
+
+    def __init__(self) -> None:
+        self._epoch = secrets.token_hex(4)
+        self._number = 0
+        self._kept: deque[_Event] = deque()
+        self._kept_bytes = 0
+        self._listeners: set[Listener] = set()
+        self._is_over = False
+
+    @property
+    def listeners(self) -> Set[Listener]:
+        return self._listeners
+
+    def publish(self, kind: str, data: object) -> None:
+        """Tells everybody; returns at once."""
+        self._number += 1
+        text = json.dumps(data, separators=(",", ":"))
+        event = _Event(self._number, f"id: {self._epoch}-{self._number}\nevent: {kind}\ndata: {text}\n\n".encode())
+        self._kept.append(event)
+        self._kept_bytes += len(event.data)
+        while self._kept_bytes > KEPT_BYTES and len(self._kept) > 1:
+            self._kept_bytes -= len(self._kept.popleft().data)
+        for listener in self._listeners:
+            listener.put(event.data)
+
+    def end(self) -> None:
+        """Nothing more will happen."""
+        self._is_over = True
+        for listener in self._listeners:
+            listener.end()
+
+    @contextmanager
+    def listening(self, last: str = "") -> Iterator[Listener]:
+        """A listener that first gets what came after the event `last`, where that is known, else RESYNC."""
+        listener = Listener()
+        for data in self._since(last):
+            listener.put(data)
+        if self._is_over:
+            listener.end()
+        self._listeners.add(listener)
+        try:
+            yield listener
+        finally:
+            self._listeners.discard(listener)
+
+    def _since(self, last: str) -> list[bytes]:
+        """Nothing for those who come for the first time: they have just fetched everything, or will."""
+        if not last:
+            return []
+        epoch, _, number = last.rpartition("-")
+        if epoch != self._epoch or not number.isdecimal() or len(number) > 12:
+            return [RESYNC]
+        seen = int(number)
+        first = self._kept[0].number if self._kept else self._number + 1
+        if seen > self._number or seen < first - 1:
+            return [RESYNC]
+        missed = [event.data for event in self._kept if event.number > seen]
+        return missed if len(missed) < QUEUE else [RESYNC]

@@ -1,0 +1,431 @@
+"""What the API says and is told, as values; the OpenAPI document is made of them."""
+
+from typing import Annotated, Any, Literal, TypeAlias
+
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
+
+from gamemaster.faults import FaultKind
+from gamemaster.settings import LONGEST_CLOCK
+
+Status = Literal[
+    "preparing", "running", "terminal", "step limit", "broken", "aborted", "failed", "interrupted", "given up"
+]
+Kind = Literal["bot", "person", "player", "chance"]
+Name: TypeAlias = Annotated[str, Field(max_length=60)]
+Clock: TypeAlias = Annotated[int, Field(ge=1, le=LONGEST_CLOCK)]  # whole seconds
+Offset: TypeAlias = Annotated[int, Field(ge=0, le=100_000_000)]
+Count: TypeAlias = Annotated[int, Field(ge=1, le=200)]
+
+
+Cell: TypeAlias = tuple[str, str]  # data-board and data-cell of the picture
+
+
+class Part(BaseModel):
+    """A value of the API."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class ProblemDetail(BaseModel):
+    """Why a request was not fulfilled (RFC 9457)."""
+
+    model_config = ConfigDict(frozen=True, extra="allow")
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    instance: str
+
+
+class Service(Part):
+    """What this is and where to begin."""
+
+    name: str
+    version: str
+    needs_token: bool = Field(description="Whether requests that change something need a token.")
+    may_write: bool = Field(description="Whether this request came with what is needed.")
+    links: dict[str, str]
+
+
+class GameHead(Part):
+    """A game in a list."""
+
+    id: str
+    title: str
+    description: str
+    roles: tuple[str, ...]
+    is_shipped: bool
+    url: str
+    picture: str = Field(description="Where the picture of the start state is.")
+
+
+class Games(Part):
+    """Games that were searched for."""
+
+    total: int
+    games: tuple[GameHead, ...]
+
+
+class RoleStatistics(Part):
+    """What came of the matches for one role."""
+
+    role: str
+    matches: int
+    mean_goal: float | None
+
+
+class Statistics(Part):
+    """What came of the matches of a game that are kept here."""
+
+    matches: int
+    mean_steps: float | None
+    roles: tuple[RoleStatistics, ...]
+    fastest: str | None = Field(description="The player that took the least time for a move on average.")
+    fastest_seconds: float | None
+
+
+class Move(Part):
+    """A move, and the clicks on the picture that make it, in order; none where clicks do not say it."""
+
+    move: str
+    clicks: tuple[tuple[Cell, ...], ...] = Field(description="For each click the cells of which one is to be clicked.")
+
+
+class State(Part):
+    """A state of a game, as it is drawn and as facts."""
+
+    step: int
+    facts: tuple[str, ...]
+    terminal: bool
+    goals: dict[str, int | None]
+    legal: dict[str, tuple[Move, ...]]
+    svg: str = Field(description="The picture; empty where there is none.")
+    text: str = Field(description="The picture as text.")
+    problem: str | None = Field(description="Why the rules say no more of the state.")
+
+
+class Game(GameHead):
+    """A game with everything that is known of it."""
+
+    role_descriptions: dict[str, str]
+    source: str = Field(description="Where the rules come from.")
+    readings: tuple[str, ...] = Field(description="How ambiguous sentences of the source were read.")
+    has_percepts: bool = Field(description="Whether the roles are told different things, as in GDL-II.")
+    rulesheet: str
+    statistics: Statistics
+
+
+class Engine(Part):
+    """What the engine made of a game."""
+
+    engine: str
+    fallback: str | None = Field(description="Why it is not the fastest engine.")
+    facts: int | None
+    moves: int | None
+    gates: int | None
+    phases: int | None
+    playouts_per_second: float
+    mean_length: float | None = Field(description="Steps of a random match.")
+    mean_goals: dict[str, float | None] = Field(description="Of random matches.")
+    seconds: float = Field(description="From the rules to the first random match.")
+
+
+class Paste(Part):
+    """A rulesheet of one's own."""
+
+    name: Name = "A game"
+    rulesheet: str
+
+
+class Finding(Part):
+    """Something that is wrong or dubious; line and column count from 1."""
+
+    severity: Literal["error", "warning"]
+    check: str
+    message: str
+    line: int
+    column: int
+
+
+class Evidence(Part):
+    """What random matches showed."""
+
+    matches: int
+    ended: int
+    longest: int
+    notes: tuple[str, ...]
+
+
+class Check(Part):
+    """What there is to say about a rulesheet."""
+
+    findings: tuple[Finding, ...]
+    is_playable: bool
+    problem: str | None
+    roles: tuple[str, ...]
+    start: State | None
+    evidence: Evidence | None
+
+
+class Player(Part):
+    """Who takes a role."""
+
+    name: str
+    kind: Kind
+    bot: str | None = None
+
+
+class Origin(Part):
+    """The match from which another goes on."""
+
+    match: str
+    step: int
+
+
+class MatchHead(Part):
+    """A match in a list."""
+
+    id: str
+    game: str
+    tournament: str = Field(description="Empty where it belongs to none.")
+    status: Status
+    reason: str | None
+    players: dict[str, Player]
+    goals: dict[str, int | None] | None
+    steps: int
+    faults: int
+    started: AwareDatetime
+    finished: AwareDatetime | None
+    url: str
+
+
+class Matches(Part):
+    """Some of the matches that were asked for, the last first."""
+
+    total: int
+    offset: int
+    matches: tuple[MatchHead, ...]
+
+
+class FaultDetail(Part):
+    """Why an answer was not used."""
+
+    kind: FaultKind
+    detail: str
+    answer: str | None
+
+
+class StartDetail(Part):
+    """What a player made of START."""
+
+    seconds: float
+    answer: str | None
+    fault: FaultDetail | None
+
+
+class Step(Part):
+    """One joint move; seconds are those until the answer came."""
+
+    number: int
+    moves: dict[str, str]
+    seconds: dict[str, float]
+    faults: dict[str, FaultDetail]
+    time: AwareDatetime
+
+
+class Ticking(Part):
+    """What a match that goes on is waiting for."""
+
+    phase: Literal["preparing", "start", "step", "over"]
+    step: int
+    remaining: float | None = Field(description="Seconds, at the moment of sending; null where no clock runs.")
+    total: float | None = Field(description="Seconds that the clock began with.")
+    waiting: tuple[str, ...] = Field(description="Roles whose answer is not known to have come.")
+
+
+class Match(MatchHead):
+    """A match with all its steps."""
+
+    roles: tuple[str, ...]
+    startclock: int
+    playclock: int
+    seed: int
+    scramble: bool
+    engine: str
+    origin: Origin | None
+    start: dict[str, StartDetail]
+    joint_moves: tuple[Step, ...] = Field(description="The steps, in order.")
+    is_live: bool
+    is_hidden: bool = Field(description="Whether moves and states are kept from spectators until the end.")
+    clock: Ticking
+    links: dict[str, str]
+
+
+class Person(Part):
+    """A person at this service."""
+
+    kind: Literal["person"]
+    name: Name = "you"
+
+
+class Bot(Part):
+    """A player that the service starts."""
+
+    kind: Literal["bot"]
+    bot: Literal["mcts", "montecarlo", "random", "legal"]
+    name: Name = ""
+
+
+class Remote(Part):
+    """A player that runs elsewhere, at a host that the operator allows."""
+
+    kind: Literal["url"]
+    url: Annotated[str, Field(max_length=300)]
+    name: Name = ""
+
+
+Taker: TypeAlias = Annotated[Person | Bot | Remote, Field(discriminator="kind")]
+
+
+class NewMatch(Part):
+    """A match that is to be played; seconds."""
+
+    game: Annotated[str, Field(max_length=200)]
+    players: dict[str, Taker] = Field(description="Role → who takes it; nobody for `random`.", max_length=64)
+    startclock: Clock = 30
+    playclock: Clock = 60
+    think: Annotated[int, Field(ge=1, le=LONGEST_CLOCK)] | None = Field(
+        None, description="What bots are told as their clock in a match with people; the playclock unless given."
+    )
+    seed: Annotated[int, Field(ge=0, lt=2**53)] | None = None
+
+
+class Branch(Part):
+    """A match that goes on from a state of another one."""
+
+    step: Annotated[int, Field(ge=0, le=1_000_000)]
+    players: dict[str, Taker] = Field(max_length=64)
+    startclock: Clock = 30
+    playclock: Clock = 60
+    think: Annotated[int, Field(ge=1, le=LONGEST_CLOCK)] | None = None
+
+
+class Begun(Part):
+    """A match that begins; its links to seats are told only here."""
+
+    match: str
+    url: str
+    seats: dict[str, str] = Field(description="Role → the secret link for the person who takes it.")
+
+
+class Seat(Part):
+    """What the person at a seat sees."""
+
+    role: str
+    match: Match
+    state: State | None = Field(description="The current state; none where the role is told percepts only.")
+    asked: int | None = Field(description="The step for which a move is wanted.")
+    legal: tuple[Move, ...]
+    percepts: tuple[tuple[str, ...], ...] = Field(description="What the role was told after each step, as in GDL-II.")
+    may_undo: bool
+    may_hint: bool
+    next: str | None = Field(description="The seat in the match that followed this one.")
+    is_guest: bool = Field(description="Whether another game master runs the match, and may begin one more.")
+
+
+class NewGuest(Part):
+    """A person who wants to play for other game masters."""
+
+    name: Name = "you"
+
+
+class Guest(Part):
+    """A person who plays for other game masters of this computer."""
+
+    name: str
+    address: str = Field(description="The URL that a game master is to be told.")
+    url: str = Field(description="The page to keep open.")
+    seat: str | None = Field(description="The seat in the match that is being played.")
+
+
+class Chosen(Part):
+    """A person's move."""
+
+    move: Annotated[str, Field(max_length=20_000)]
+    step: Annotated[int, Field(ge=0, le=1_000_000)] = Field(description="For which it was asked.")
+
+
+class Wanted(Part):
+    """How a state is to be analysed."""
+
+    seconds: Annotated[float, Field(gt=0, le=3600, allow_inf_nan=False)] = 3.0
+    role: Annotated[str, Field(max_length=200)] | None = None
+    lines: Annotated[int, Field(ge=1, le=10)] = 3
+    stream: bool = Field(False, description="Whether to report on the way: a line of JSON each, the last one final.")
+
+
+class Line(Part):
+    """A line of play; goal values 0 to 100 by role."""
+
+    moves: tuple[dict[str, str], ...]
+    text: str
+    visits: int
+    goals: dict[str, float | None]
+    bounds: dict[str, tuple[float, float]]
+
+
+class Analysis(Part):
+    """What a search found out of a state."""
+
+    role: str
+    best: str | None
+    is_solved: bool
+    is_final: bool
+    seconds: float
+    visits: int
+    playouts: int
+    playouts_per_second: float
+    depth: int
+    lines: tuple[Line, ...]
+
+
+class Verdict(Part):
+    """Whether a record holds."""
+
+    holds: bool
+    problem: str | None
+
+
+class Empty(Part):
+    """Nothing more to say."""
+
+
+class MatchesWanted(Part):
+    """Which matches are listed."""
+
+    offset: Offset = 0
+    limit: Count = 50
+    game: Annotated[str, Field(max_length=200)] = ""
+    player: Annotated[str, Field(max_length=200)] = ""
+    tournament: Annotated[str, Field(max_length=200)] | None = None
+    status: Literal["", "running", "finished", "failed", "given up"] = ""
+
+
+class GamesWanted(Part):
+    """Which games are listed."""
+
+    search: Annotated[str, Field(max_length=200)] = ""
+
+
+class Tiltyard(BaseModel):
+    """The record as ggp-base and Tiltyard write it."""
+
+    model_config = ConfigDict(extra="allow")
+
+    matchId: str  # noqa: N815 - their names
+    states: list[str]
+    moves: list[list[str]]
+
+
+Json: TypeAlias = dict[str, Any]

@@ -1,0 +1,155 @@
+"""Matches as visitors ask for them, whether they are being played or kept: records, states, pictures, lists."""
+
+import asyncio
+from collections import OrderedDict
+from dataclasses import dataclass
+
+from gamemaster.pages.archive import is_wanted
+from gamemaster.pages.catalogue import Catalogue
+from gamemaster.pages.depot import Depot
+from gamemaster.pages.evaluators import Pool
+from gamemaster.pages.hall import Hall
+from gamemaster.pages.live import LiveMatch, Texts
+from gamemaster.pages.models import Match, Matches, MatchesWanted, MatchHead, State, Verdict
+from gamemaster.pages.problems import Problem, conflict, not_found
+from gamemaster.pages.settings import Limits
+from gamemaster.pages.sources import Source
+from gamemaster.pages.views import OVER, head_of, match_of, state_of, ticking
+from gamemaster.record import MatchRecord
+from ggp.errors import GgpError
+
+_KEPT_REPLAYS = 24
+_KEPT_LOOKS = 300
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A match that was asked for."""
+
+    id: str
+    record: MatchRecord | None  # None while it is being prepared
+    head: MatchHead
+    live: LiveMatch | None
+
+    @property
+    def is_hidden(self) -> bool:
+        return self.live is not None and self.live.is_hidden
+
+
+class Shelf:
+    """All matches."""
+
+    def __init__(self, hall: Hall, depot: Depot, pool: Pool, catalogue: Catalogue, limits: Limits) -> None:
+        self._hall = hall
+        self._depot = depot
+        self._pool = pool
+        self._catalogue = catalogue
+        self._limits = limits
+        self._replays: OrderedDict[tuple[str, str, int], tuple[Texts, ...]] = OrderedDict()
+        self._looks: OrderedDict[tuple[str, str, int], State] = OrderedDict()
+
+    async def find(self, match: str) -> Found:
+        """A Problem where there is no such match."""
+        live = self._hall.get(match)
+        if live is not None:
+            return Found(match, live.record, live.head, live)
+        record = await asyncio.to_thread(self._depot.record, match)
+        if record is None:
+            raise not_found(f"there is no match {match}")
+        head = await asyncio.to_thread(self._depot.head, match, record)
+        own = head_of(record, match, tournament=head.tournament if head else "")
+        if head is not None:
+            own = own.model_copy(update={"status": head.status, "reason": own.reason or head.reason})
+        return Found(match, record, own, None)
+
+    def match(self, found: Found) -> Match:
+        """The match with its steps."""
+        if found.live is not None:
+            return found.live.match()
+        assert found.record is not None
+        is_live = found.head.status == "running"
+        clock = ticking(found.record) if is_live else OVER
+        return match_of(found.record, found.head, clock=clock, is_live=is_live)
+
+    def source(self, found: Found) -> Source:
+        if found.live is not None:
+            return found.live.order.source
+        assert found.record is not None
+        return self._catalogue.source_of(found.record)
+
+    async def facts(self, found: Found, step: int) -> Texts:
+        """Of a state; a Problem where there is none, or it is not for everybody yet."""
+        if found.is_hidden:
+            raise Problem(403, "the states of this match are hidden until it is over")
+        if found.live is not None:
+            return found.live.facts(step)
+        states = await self._states(found)
+        if not 0 <= step < len(states):
+            raise not_found(f"match {found.id} has no state {step}")
+        return states[step]
+
+    async def state(self, found: Found, step: int) -> State:
+        """As `facts`, with the picture."""
+        facts = await self.facts(found, step)
+        if found.live is not None:
+            return await found.live.state(step)
+        assert found.record is not None
+        key = (found.id, found.record.token, step)
+        if key not in self._looks:
+            request: dict[str, object] = {"do": "look", "state": facts}
+            if step:
+                request |= {"before": await self.facts(found, step - 1), "moves": found.record.steps[step - 1].moves}
+            look = await self._pool.ask(self.source(found), request, self._limits.look_seconds)
+            self._looks[key] = state_of(look, step)
+            while len(self._looks) > _KEPT_LOOKS:
+                self._looks.popitem(last=False)
+        self._looks.move_to_end(key)
+        return self._looks[key]
+
+    async def listing(self, wanted: MatchesWanted) -> Matches:
+        """The matches that are being prepared come first, since they are nowhere else."""
+        lives = {live.id: live for live in self._hall.all()}
+        roles = {entry.id: entry.roles for entry in self._catalogue.find()}
+        total, heads = await asyncio.to_thread(self._depot.listing, wanted, roles)
+        unkept = [live.head for live in lives.values() if live.record is None and is_wanted(live.head, wanted)]
+        known = [lives[head.id].head if head.id in lives else head for head in heads]
+        shown = (*(unkept if wanted.offset == 0 else ()), *known)
+        return Matches(total=total + len(unkept), offset=wanted.offset, matches=shown)
+
+    async def tiltyard(self, found: Found) -> object:
+        """The record as other tools read it."""
+        record = _record(found)
+        states = await self._states(found) if found.live is None else None
+        if states is None:
+            states = tuple([await self.facts(found, step) for step in range(len(record.steps) + 1)])
+        request = {"do": "export", "record": record.model_dump_json(), "states": states}
+        return await self._pool.ask(None, request, self._limits.replay_seconds)
+
+    async def verify(self, found: Found) -> Verdict:
+        """Replays the record against its rules."""
+        if found.is_hidden:
+            raise Problem(403, "the moves of this match are hidden until it is over")
+        request = {"do": "verify", "record": _record(found).model_dump_json()}
+        problem = await self._pool.ask(None, request, self._limits.replay_seconds)
+        return Verdict(holds=problem is None, problem=problem)
+
+    async def _states(self, found: Found) -> tuple[Texts, ...]:
+        record = _record(found)
+        key = (found.id, record.token, len(record.steps))
+        if key not in self._replays:
+            request = {"do": "states", "steps": [step.moves for step in record.steps]}
+            try:
+                answer = await self._pool.ask(self.source(found), request, self._limits.replay_seconds)
+            except GgpError as error:
+                raise conflict(f"the record cannot be replayed: {error}") from None
+            self._replays[key] = tuple(map(tuple, answer["states"]))
+            while len(self._replays) > _KEPT_REPLAYS:
+                self._replays.popitem(last=False)
+        self._replays.move_to_end(key)
+        return self._replays[key]
+
+
+def _record(found: Found) -> MatchRecord:
+    if found.record is None:
+        raise conflict("the match has not begun yet")
+    return found.record

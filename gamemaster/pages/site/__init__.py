@@ -1,0 +1,1 @@
+"""The pages: HTML for people, made from the same values that the API gives."""

@@ -1,0 +1,155 @@
+// Boards: pictures put into the page, and clicks on them that make moves.
+
+import { make, makeSvg } from "./lib.js";
+
+/** Shows a state; its picture is made by the service and holds no scripts. */
+export function showState(box, state) {
+  if (!state) return;
+  if (state.svg) {
+    const parsed = new DOMParser().parseFromString(state.svg, "image/svg+xml");
+    if (!parsed.querySelector("parsererror")) {
+      box.replaceChildren(document.importNode(parsed.documentElement, true));
+      return;
+    }
+  }
+  box.replaceChildren(make("pre", {}, state.text || state.facts.join("\n")));
+}
+
+const cellKey = (board, cell) => `${board}\u0000${cell}`;
+
+/**
+ * Lets the legal moves be made by clicks. `choose` is called with a move once the clicks say which it is, `narrow` with
+ * the moves that are still possible whenever they are several.
+ */
+export class Clicking {
+  constructor(box, choose, narrow) {
+    this.box = box;
+    this.choose = choose;
+    this.narrow = narrow;
+    this.moves = [];
+    this.clicked = [];
+  }
+
+  /** Begins anew with these moves. */
+  start(moves) {
+    this.all = moves;
+    this.moves = moves.filter((move) => move.clicks.length);
+    this.clicked = [];
+    this.mark();
+  }
+
+  stop() {
+    this.start([]);
+  }
+
+  /** The moves that agree with the clicks so far. */
+  get possible() {
+    return this.moves.filter((move) => this.clicked.every((key, at) => at < move.clicks.length && this.has(move, at, key)));
+  }
+
+  has(move, at, key) {
+    return move.clicks[at].some(([board, cell]) => cellKey(board, cell) === key);
+  }
+
+  click(key) {
+    if (this.clicked.length && this.clicked[this.clicked.length - 1] === key) {
+      this.clicked.pop();
+    } else {
+      this.clicked.push(key);
+      if (!this.possible.length) this.clicked = [key]; // another piece
+      if (!this.possible.length) this.clicked = [];
+    }
+    this.decide();
+  }
+
+  /** A line between two dots is both clicks at once. */
+  clickLine(from, to) {
+    const found = this.moves.filter((move) => this.joins(move, from, to));
+    if (found.length === 1) this.choose(found[0].move);
+    else if (found.length) this.narrow(found);
+  }
+
+  joins(move, from, to) {
+    if (move.clicks.length !== 2) return false;
+    return (this.has(move, 0, from) && this.has(move, 1, to)) || (this.has(move, 0, to) && this.has(move, 1, from));
+  }
+
+  decide() {
+    const possible = this.possible;
+    const complete = possible.filter((move) => move.clicks.length === this.clicked.length);
+    if (this.clicked.length && complete.length === 1 && possible.length === 1) {
+      const { move } = complete[0];
+      this.clicked = [];
+      this.mark();
+      this.choose(move);
+      return;
+    }
+    this.mark();
+    this.narrow(this.clicked.length ? possible : this.all);
+  }
+
+  /** Shows where a click means something. */
+  mark() {
+    for (const old of this.box.querySelectorAll(".hit")) old.remove();
+    this.box.toggleAttribute("data-choosing", this.clicked.length > 0);
+    const lines = [...this.box.querySelectorAll("g.line[data-from]")];
+    const next = new Set();
+    for (const move of this.possible) {
+      for (const [board, cell] of move.clicks[this.clicked.length] || []) next.add(cellKey(board, cell));
+    }
+    const first = new Set();
+    if (this.clicked.length) {
+      for (const move of this.moves) for (const [board, cell] of move.clicks[0]) first.add(cellKey(board, cell));
+    }
+    for (const cell of this.box.querySelectorAll("g.cell[data-cell]")) {
+      const key = cellKey(cell.dataset.board || "", cell.dataset.cell);
+      const isChosen = this.clicked.includes(key);
+      this.mark1(cell, next.has(key) || isChosen, first.has(key), isChosen, () => this.click(key));
+    }
+    this.box.toggleAttribute("data-lined", lines.length > 0); // there the lines are what people click
+    for (const line of lines) {
+      const from = cellKey(line.dataset.board || "", line.dataset.from), to = cellKey(line.dataset.board || "", line.dataset.to);
+      const can = line.dataset.drawn !== "yes" && this.moves.some((move) => this.joins(move, from, to));
+      this.mark1(line, can, false, false, () => this.clickLine(from, to));
+    }
+  }
+
+  mark1(element, can, mayBegin, isChosen, action) {
+    element.onclick = can || mayBegin ? action : null;
+    element.toggleAttribute("data-can", can);
+    element.toggleAttribute("data-chosen", isChosen);
+    if (!can) {
+      element.removeAttribute("tabindex");
+      if (element.getAttribute("role") === "button") element.setAttribute("role", "img");
+      element.onkeydown = null;
+      return;
+    }
+    element.setAttribute("tabindex", "0");
+    element.setAttribute("role", "button");
+    element.onkeydown = (event) => {
+      if (event.key !== "Enter" && event.key !== " ") return;
+      event.preventDefault();
+      action();
+    };
+    element.append(element.matches("g.line") ? lineHit(element) : cellHit(element));
+  }
+}
+
+/** A frame over a cell that says that it can be clicked. */
+function cellHit(cell) {
+  const box = cell.getBBox();
+  const inset = Math.min(box.width, box.height) * 0.04;
+  return makeSvg("rect", {
+    class: "hit", x: box.x + inset, y: box.y + inset, width: Math.max(box.width - 2 * inset, 4),
+    height: Math.max(box.height - 2 * inset, 4), rx: Math.min(box.width, box.height) * 0.08,
+  });
+}
+
+/** A band along a line, wide enough for a finger. */
+function lineHit(line) {
+  const box = line.getBBox(), half = Math.max(box.width, box.height) * 0.14;
+  return makeSvg("rect", {
+    class: "hit band", x: box.x - (box.width < half ? half : 0), y: box.y - (box.height < half ? half : 0),
+    width: Math.max(box.width, 2 * half), height: Math.max(box.height, 2 * half), rx: half,
+  });
+}

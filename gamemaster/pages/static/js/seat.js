@@ -1,0 +1,208 @@
+// A person's seat: what is asked, the moves, and the board to click on.
+
+import { analysisList } from "./analysis.js";
+import { Clicking, showState } from "./board.js";
+import { Countdown } from "./clock.js";
+import { byId, get, make, post, postLines } from "./lib.js";
+import { follow } from "./stream.js";
+import { moveRow, showPlayers } from "./table.js";
+
+const root = byId("seat"), board = byId("board"), status = byId("status"), choices = byId("choices"), filter = byId("filter");
+const api = `/api/v1/seats/${encodeURIComponent(root.dataset.link)}`;
+const role = root.dataset.role;
+const rows = document.querySelector("#moves tbody");
+const countdown = new Countdown(byId("clock"));
+const MOST_SHOWN = 120;
+let seat = null, drawn = "", offered = "", narrowed = [], isSending = false;
+
+const clicking = new Clicking(board, (move) => send(move), (moves) => { narrowed = moves; showChoices(); });
+
+function say(text, mood = "") {
+  byId("say").textContent = text;
+  status.dataset.mood = mood;
+}
+
+/** A move without the parentheses around it is easier to read. */
+const plain = (move) => move.replace(/^\((.*)\)$/s, "$1");
+
+const words = (text) => text.toLowerCase().replace(/[()]/g, " ").split(/\s+/).filter(Boolean);
+
+/** The moves that have the words one after the other, the last one perhaps not to its end. */
+function matching(moves, typed) {
+  const together = ` ${words(typed).join(" ")}`;
+  return moves.filter(({ move }) => ` ${words(move).join(" ")}`.includes(together));
+}
+
+function showChoices() {
+  const found = matching(narrowed, filter.value);
+  const shown = found.slice(0, MOST_SHOWN).map(({ move }) => make("button", { type: "button", title: move, onclick: () => send(move) }, plain(move)));
+  if (found.length > MOST_SHOWN) shown.push(make("span", { class: "muted small" }, `and ${found.length - MOST_SHOWN} more: type to find them`));
+  if (!found.length && narrowed.length) shown.push(make("span", { class: "muted small" }, "No legal move has these words; Enter asks for the reason."));
+  choices.replaceChildren(...shown);
+  return found;
+}
+
+async function send(move) {
+  if (isSending || seat === null || seat.asked === null) return;
+  isSending = true;
+  byId("refused").textContent = "";
+  try {
+    await post(`${api}/move`, { move, step: seat.asked });
+    filter.value = "";
+    clicking.stop();
+    say("Sent. Waiting for the others …");
+    byId("choosing").hidden = true;
+  } catch (problem) {
+    byId("refused").textContent = problem.message;
+    if (problem.status === 409) await reload().catch(() => {});
+    else offer(true);
+  }
+  isSending = false;
+}
+
+/** Shows the legal moves, if a move is wanted. */
+function offer(isAnew = false) {
+  const key = `${seat.match.id} ${seat.asked}`;
+  byId("choosing").hidden = seat.asked === null;
+  if (seat.asked === null) {
+    clicking.stop();
+    offered = "";
+    return;
+  }
+  if (key === offered && !isAnew) return;
+  offered = key;
+  narrowed = seat.legal;
+  clicking.start(seat.legal);
+  showChoices();
+}
+
+function showStatus() {
+  const { match } = seat, { clock } = match;
+  if (!match.is_live) {
+    countdown.stop();
+    byId("over").hidden = false;
+    byId("again").hidden = seat.is_guest;
+    const own = match.goals ? match.goals[role] : null;
+    const others = Object.entries(match.goals || {}).filter(([name, goal]) => name !== role && goal !== null).map(([, goal]) => goal);
+    if (own === null || own === undefined) {
+      say(match.reason ? `The match is over: ${match.reason}.` : "The match is over.", "bad");
+      byId("result").textContent = match.reason || "The match is over";
+      return;
+    }
+    const best = others.length ? Math.max(...others) : null;
+    const outcome = best === null ? `You reached ${own} of 100.` : own > best ? `You win, ${own} to ${best}.` : own < best ? `You lose, ${own} to ${best}.` : `A draw, ${own} each.`;
+    say(outcome, best === null ? (own >= 50 ? "won" : "") : own > best ? "won" : own < best ? "bad" : "");
+    byId("result").textContent = outcome;
+    return;
+  }
+  countdown.run(clock.remaining, clock.total);
+  if (seat.asked !== null) say(clicking.moves.length ? "Your move: click on the board, or choose from the list." : "Your move.", "yours");
+  else if (match.status === "preparing") say("The players are being started …");
+  else if (clock.phase === "start") say("Waiting for everybody to be ready …");
+  else say(`Waiting for ${clock.waiting.filter((name) => name !== role).join(", ") || "the game master"} …`);
+}
+
+function show() {
+  const { match } = seat;
+  if (seat.state && `${match.id} ${seat.state.step}` !== drawn) {
+    drawn = `${match.id} ${seat.state.step}`;
+    showState(board, seat.state);
+    byId("hints").replaceChildren();
+    offered = "";
+  }
+  byId("percepts").replaceChildren(...(match.is_hidden || seat.percepts.length ? [make("h2", {}, "What you were told"), make("ol", { class: "mono small" }, ...seat.percepts.map((told) => make("li", {}, told.join(" ") || "nothing")))] : []));
+  for (const joint of match.joint_moves) if (rows.children.length === joint.number) rows.append(moveRow(match.roles, joint));
+  byId("moves").scrollTop = byId("moves").scrollHeight;
+  showPlayers(byId("players"), match);
+  offer();
+  showStatus();
+  byId("hint").disabled = !seat.may_hint;
+  byId("undo").disabled = !seat.may_undo;
+  byId("resign").disabled = !match.is_live;
+}
+
+/** Everything as it is now. */
+async function reload() {
+  seat = await get(api);
+  if (seat.next) {
+    location.replace(seat.next);
+    return false;
+  }
+  show();
+  return seat.match.is_live;
+}
+
+async function begin() {
+  await reload().catch((problem) => say(problem.message, "bad"));
+  if (seat?.match.status === "preparing") setTimeout(begin, 400);
+}
+
+const isLast = () => seat !== null && !seat.match.is_live;
+
+/** Another game master may begin one more match. */
+async function awaitNext() {
+  if (isLast() && seat.is_guest) await reload().catch(() => {});
+  setTimeout(awaitNext, 2000);
+}
+awaitNext();
+const stop = follow(`${api}/events`, { changed: () => begin() }, async () => {
+  try {
+    await reload();
+  } catch (problem) {
+    if (problem.status === 404) say(problem.message, "bad");
+    throw problem;
+  }
+  return !isLast();
+});
+begin().then(() => { if (isLast()) stop(); });
+
+filter.addEventListener("input", showChoices);
+filter.addEventListener("keydown", (event) => {
+  if (event.key !== "Enter") return;
+  event.preventDefault();
+  const found = showChoices(), typed = filter.value.trim();
+  if (!typed) return;
+  const exact = found.find(({ move }) => move === typed || plain(move) === typed);
+  if (exact) send(exact.move);
+  else if (found.length === 1) send(found[0].move);
+  else if (!found.length) send(/^\(|^\S+$/.test(typed) ? typed : `(${typed})`);
+});
+
+byId("hint").addEventListener("click", async () => {
+  const own = drawn, box = byId("hints");
+  byId("hint").disabled = true;
+  box.replaceChildren(make("p", { class: "muted" }, "Searching …"));
+  const show1 = (found) => { if (own === drawn) box.replaceChildren(analysisList(found, "Hint")); };
+  try {
+    show1(await postLines(`${api}/hint`, { seconds: 3, lines: 3 }, show1));
+  } catch (problem) {
+    box.replaceChildren(make("p", { class: "note warn" }, problem.message));
+  }
+  byId("hint").disabled = !seat?.may_hint;
+});
+
+/** Goes on at the seat of the match that follows. */
+async function move(path, button) {
+  button.disabled = true;
+  try {
+    const begun = await post(`${api}/${path}`);
+    location.assign(begun.seats[role]);
+  } catch (problem) {
+    say(problem.message, "bad");
+    button.disabled = false;
+  }
+}
+
+byId("undo").addEventListener("click", (event) => move("undo", event.currentTarget));
+byId("again").addEventListener("click", (event) => move("again", event.currentTarget));
+byId("resign").addEventListener("click", async (event) => {
+  const button = event.currentTarget;
+  if (button.dataset.sure === undefined) {
+    button.dataset.sure = "";
+    button.textContent = "Really resign?";
+    setTimeout(() => { delete button.dataset.sure; button.textContent = "Resign"; }, 4000);
+    return;
+  }
+  button.disabled = true;
+  await post(`${api}/resign`).catch((problem) => say(problem.message, "bad"));
+});

@@ -1,0 +1,42 @@
+// Rows of moves, and what a match says of its players.
+
+import { make, seconds } from "./lib.js";
+
+/** The row of a joint move; `link` makes the address of a step, where steps can be gone to. */
+export function moveRow(roles, joint, link = null) {
+  const number = joint.number + 1;
+  const cells = roles.map((role) => {
+    const fault = joint.faults[role];
+    const said = fault && fault.answer !== null ? ` ${fault.answer}` : "";
+    return make("td", {},
+      make("span", { class: fault ? "move fault" : "move" }, joint.moves[role] ?? ""),
+      role in joint.seconds ? make("span", { class: "took" }, ` ${seconds(joint.seconds[role])}`) : null,
+      fault ? make("span", { class: "fault-note" }, `${fault.kind}${said}: ${fault.detail}`) : null);
+  });
+  const first = link ? make("a", { href: link(number) }, String(number)) : String(number);
+  return make("tr", { "data-step": number }, make("td", { class: "numbers" }, first), ...cells);
+}
+
+/** Goal values, and who is thinking. */
+export function showPlayers(list, match) {
+  const goals = Object.values(match.goals || {}).filter((goal) => goal !== null);
+  const best = new Set(goals).size > 1 ? Math.max(...goals) : null;
+  const waiting = new Set(match.clock && match.clock.phase !== "over" ? match.clock.waiting : []);
+  for (const item of list.querySelectorAll("li[data-role]")) {
+    const goal = match.goals ? match.goals[item.dataset.role] : null;
+    const place = item.querySelector(".goal");
+    place.textContent = goal === null || goal === undefined ? "" : String(goal);
+    place.classList.toggle("leading", goal !== null && goal === best);
+    item.toggleAttribute("data-thinking", waiting.has(item.dataset.role));
+    const name = item.querySelector(".name");
+    if (match.players[item.dataset.role]) name.textContent = match.players[item.dataset.role].name;
+  }
+}
+
+const KINDS = { running: "live", preparing: "live", failed: "bad", broken: "bad", terminal: "" };
+const NAMES = { running: "live", terminal: "ended", aborted: "given up" };
+
+export function statusChip({ status, reason }) {
+  const given = status === "aborted" && (reason || "").endsWith(" resigned") ? "resigned" : NAMES[status];
+  return make("span", { class: `chip ${KINDS[status] ?? "warn"}` }, given ?? status);
+}

@@ -1,0 +1,114 @@
+"""Pictures of every kind of page: `python -m tests.gamemaster.pages.screenshots docs/screenshots`.
+
+A service of its own, with a tournament that was played for the purpose, is looked at with chromium.
+"""
+
+import argparse
+import asyncio
+import tempfile
+from io import BytesIO
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from PIL import Image
+
+from gamemaster.tournaments.store import open_store
+from tests.gamemaster.pages.browsing import Server, a_browser, a_page, what_is_missing
+from tests.gamemaster.pages.tournaments import NAME, a_tournament, finish, growing, pairings_of, played, renamed
+
+if TYPE_CHECKING:
+    from playwright.async_api import Browser, Page
+
+COLOURS = 96  # of a picture, so that it is small
+BROKEN = """(role white)
+(role black)
+(init (cell 1 b)) (init (control white))
+(<= (legal ?player (mark ?x))
+    (true (cell ?x b))
+    (true (control ?player))
+(<= terminal (true (cell 1 x)))
+"""
+BOT = {"kind": "bot", "bot": "random"}
+
+
+async def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("folder", type=Path)
+    folder = parser.parse_args().folder
+    folder.mkdir(parents=True, exist_ok=True)
+    assert not what_is_missing(), what_is_missing()
+    with tempfile.TemporaryDirectory() as place, open_store(str(Path(place) / "store.sqlite")) as store:
+        spec = a_tournament(4, ("ann", "bob", "cyd", "dan"))
+        store.create(spec)
+        with store.manage(NAME) as manager:
+            *over, under_way = pairings_of(spec)[:34]
+            for number, pairing in enumerate(over):
+                finish(manager, await played(number), pairing)
+            manager.begin(under_way)
+            manager.keep(under_way, growing(renamed(await played(99), under_way), 3))
+            async with Server(Path(place) / "records", store=store) as server, a_browser() as browser:
+                await asyncio.sleep(8)  # the games are drawn meanwhile
+                for dark in (False, True):
+                    await picture_all(browser, server, folder, dark=dark)
+
+
+async def picture_all(browser: "Browser", server: Server, folder: Path, *, dark: bool) -> None:
+    suffix = "-dark" if dark else ""
+
+    async def save(page: "Page", name: str) -> None:
+        await page.evaluate("window.scrollTo(0, 0)")
+        await page.wait_for_timeout(600)
+        image = Image.open(BytesIO(await page.screenshot())).convert("RGB")
+        image.quantize(COLOURS).save(folder / f"{name}{suffix}.png", optimize=True)
+        print(name + suffix)
+
+    async with a_page(browser, dark=dark) as page:
+        for name, path in (("home", "/"), ("games", "/games"), ("play", "/play?game=reversi"), ("api", "/api")):
+            await page.goto(server.url + path)
+            await save(page, name)
+        await page.goto(f"{server.url}/tournaments/{NAME}")
+        await save(page, "tournament")
+        await page.goto(f"{server.url}/games/breakthrough")
+        await page.locator("#engine dl").wait_for()
+        await save(page, "game")
+        await page.goto(f"{server.url}/games/new")
+        await page.locator("#rulesheet").fill(BROKEN)
+        await page.locator("#findings li").first.wait_for()
+        await save(page, "paste")
+        await page.goto(f"{server.url}{await begin(page, server, 'connectfour', {'red': BOT, 'yellow': BOT})}")
+        await page.locator("#status .chip", has_text="ended").wait_for()
+        await page.locator("#evaluate").click()
+        await page.locator("#evaluate:not([disabled])").wait_for()
+        await page.locator("#moves tr:nth-last-child(4) a").click()
+        await save(page, "match")
+        await page.goto(f"{server.url}/matches")
+        await save(page, "matches")
+    async with a_page(browser, dark=dark, phone=True) as page:
+        person = {"kind": "person", "name": "Ann"}
+        legal = {"kind": "bot", "bot": "legal"}
+        await page.goto(server.url)
+        await save(page, "home-phone")
+        await page.goto(f"{server.url}{await begin(page, server, 'breakthrough', {'white': person, 'black': legal})}")
+        await page.locator("#board g.cell[data-cell='4 2'][data-can]").click()
+        await save(page, "seat-phone")
+    async with a_page(browser, dark=dark) as page:
+        await page.goto(f"{server.url}{await begin(page, server, 'dotsandboxes', {'xplayer': person, 'oplayer': BOT})}")
+        for line in ("1 1|1 2", "3 3|3 4", "4 3|4 4"):
+            start, _, end = line.partition("|")
+            await page.locator(f"#board g.line[data-from='{start}'][data-to='{end}'][data-can]").click()
+            await page.locator("#status[data-mood='yours']").wait_for()
+        await page.locator("#hint").click()
+        await page.locator("#hint:not([disabled])").wait_for(timeout=120_000)
+        await save(page, "seat")
+
+
+async def begin(page: "Page", server: Server, game: str, players: dict[str, dict[str, str]]) -> str:
+    """A match, and the page to look at."""
+    order = {"game": game, "players": players, "startclock": 10, "playclock": 300, "think": 1, "seed": 4}
+    answer = await page.request.post(f"{server.url}/api/v1/matches", data=order)
+    begun = await answer.json()
+    return str(next(iter(begun["seats"].values()), begun["url"]))
+
+
+if __name__ == "__main__":
+    asyncio.run(main())
