@@ -23,10 +23,11 @@ HERE = "ray"  # the address of a cluster that is started on this computer, and s
 MINE = "ray://auto"  # of the one that this computer is a node of
 STORE_BYTES = 2**27  # of the object store of a cluster that is started here; a record takes some kB
 
-_QUIET = {
+_ENVIRONMENT = {
     "RAY_USAGE_STATS_ENABLED": "0",  # tells nobody about us
     "RAY_DEDUP_LOGS_SKIP_REGEX": ".",  # prints nothing in between of what we show
     "RAY_IGNORE_UNHANDLED_ERRORS": "1",  # likewise
+    "RAY_ENABLE_AUTO_CONNECT": "0",  # starts no cluster of its own when the one that there was is lost
     "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",  # tasks without a GPU are nothing to be warned of
 }
 _SILENT = {"log_to_driver": False, "logging_level": logging.ERROR}
@@ -137,7 +138,7 @@ class Cluster:
         return self._ray
 
     def _connect(self, address: str, processors: int) -> None:
-        for name, value in (_QUIET | _LOOPBACK if address == HERE else _QUIET).items():
+        for name, value in (_ENVIRONMENT | _LOOPBACK if address == HERE else _ENVIRONMENT).items():
             os.environ.setdefault(name, value)  # they count when Ray is loaded
         ray = self._ray = import_module("ray")
         with warnings.catch_warnings():
