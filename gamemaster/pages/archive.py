@@ -17,7 +17,7 @@ SUFFIX = ".json"
 MOST_BYTES = 64 * 2**20  # of a record that is read
 
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,199}")
-_FRESH = 0.5  # seconds for which the folder is not looked at again
+_FRESH = 1.0  # seconds for which a folder is not looked at again in which no file came or was replaced
 _KINDS: dict[Status, str] = {
     "preparing": "running",
     "running": "running",
@@ -57,6 +57,7 @@ class Folder:
         self._kept: dict[str, Kept] = {}
         self._bad: dict[str, tuple[int, int]] = {}  # what is no record, as it was when that was found
         self._looked = -_FRESH
+        self._changed = -1  # when a file had come or been replaced, as the folder said when it was looked at
         self._lock = threading.Lock()
 
     def get(self, match: str) -> MatchRecord | None:
@@ -88,7 +89,8 @@ class Folder:
     def _refresh(self) -> None:
         """Reads what is new or has changed."""
         with self._lock:
-            if time.monotonic() - self._looked < _FRESH:
+            changed = self._written()
+            if changed == self._changed and time.monotonic() - self._looked < _FRESH:
                 return
             found = dict(self._stamps())
             for match in self._kept.keys() - found.keys():
@@ -100,7 +102,13 @@ class Folder:
                     continue
                 if self._bad.get(match) != stamp:
                     self._read(match, stamp)
-            self._looked = time.monotonic()
+            self._looked, self._changed = time.monotonic(), changed
+
+    def _written(self) -> int:
+        try:
+            return self.path.stat().st_mtime_ns
+        except OSError:
+            return 0
 
     def _stamps(self) -> Iterable[tuple[str, tuple[int, int]]]:
         try:

@@ -77,6 +77,11 @@ class LiveMatch:
         return 0 if self.record is None else len(self.record.steps)
 
     @property
+    def has_states(self) -> bool:
+        """False where the rules ended the match before it began."""
+        return bool(self._states)
+
+    @property
     def is_hidden(self) -> bool:
         """Whether spectators could tell the people who play what these are not to know yet."""
         return self.order.has_percepts and bool(self.seats) and not self.is_over

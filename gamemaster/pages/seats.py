@@ -210,7 +210,8 @@ class Switchboard:
         if text.lstrip("( ")[:5].upper() == "START":
             text = await asyncio.to_thread(_hurried, text, bot)
         try:
-            async with self._session.post(bot.url, data=text.encode(), headers={"Content-Type": CONTENT_TYPE}) as reply:
+            headers = {"Content-Type": CONTENT_TYPE}
+            async with self._session.post(bot.url, data=text.encode(), headers=headers, allow_redirects=False) as reply:
                 return _response(await reply.text(errors="replace"), reply.status)
         except (OSError, ClientError):
             if request.transport is not None:

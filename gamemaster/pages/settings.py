@@ -15,7 +15,7 @@ class Limits:
     """How much of everything; durations in seconds."""
 
     matches: int = 8  # running at a time
-    kept: int = 40  # matches that are over and still in memory
+    kept: int = 20  # matches that are over and still in memory
     steps: int = 2000  # of a match that is started here
     rulesheet_bytes: int = 262_144
     rulesheets: int = 500  # that visitors have pasted

@@ -18,7 +18,7 @@ from gamemaster.pages.views import OVER, head_of, match_of, state_of, ticking
 from gamemaster.record import MatchRecord
 from ggp.errors import GgpError
 
-_KEPT_REPLAYS = 24
+_KEPT_REPLAYS = 8
 _KEPT_LOOKS = 300
 
 
@@ -81,7 +81,7 @@ class Shelf:
         """Of a state; a Problem where there is none, or it is not for everybody yet."""
         if found.is_hidden:
             raise Problem(403, "the states of this match are hidden until it is over")
-        if found.live is not None:
+        if found.live is not None and (found.live.has_states or not found.live.is_over):
             return found.live.facts(step)
         states = await self._states(found)
         if not 0 <= step < len(states):
@@ -91,7 +91,7 @@ class Shelf:
     async def state(self, found: Found, step: int) -> State:
         """As `facts`, with the picture."""
         facts = await self.facts(found, step)
-        if found.live is not None:
+        if found.live is not None and (found.live.has_states or not found.live.is_over):
             return await found.live.state(step)
         assert found.record is not None
         key = (found.id, found.record.token, step)

@@ -95,7 +95,9 @@ async def picture_all(browser: "Browser", server: Server, folder: Path, *, dark:
         await page.goto(f"{server.url}{await begin(page, server, 'dotsandboxes', {'xplayer': person, 'oplayer': BOT})}")
         for line in ("1 1|1 2", "3 3|3 4", "4 3|4 4"):
             start, _, end = line.partition("|")
-            await page.locator(f"#board g.line[data-from='{start}'][data-to='{end}'][data-can]").click()
+            own = f"#board g.line[data-from='{start}'][data-to='{end}']"
+            await page.locator(f"{own}[data-can]").click()
+            await page.locator(f"{own}[data-drawn='yes']").wait_for(state="attached")
             await page.locator("#status[data-mood='yours']").wait_for()
         await page.locator("#hint").click()
         await page.locator("#hint:not([disabled])").wait_for(timeout=120_000)

@@ -55,13 +55,19 @@ async def click(page: "Page", cell: str) -> None:
     await page.locator(f"#board g.cell[data-cell='{cell}'][data-can]").click()
 
 
+async def mark(page: "Page", cell: str) -> None:
+    """Clicks on a cell to mark it, and waits until that has happened: what is clicked meanwhile does not count."""
+    await click(page, cell)
+    await page.locator("#moves .move", has_text=f"(mark {cell})").wait_for()
+
+
 async def test_tictactoe_is_played_by_clicking(browser: "Browser", server: Server) -> None:
     async with listening(oplayer=ScriptedPlayer()) as urls, a_page(browser) as page:
         await begin(page, server, "tictactoe", {"xplayer": ("person", "Ann"), "oplayer": ("url", urls["oplayer"])})
         await say(page, "Your move")
         assert await page.locator("#choices button").count() == 9
         for cell in ("1 1", "2 1", "3 1"):
-            await click(page, cell)
+            await mark(page, cell)
         await say(page, "You win, 100 to 0")
         assert await page.locator("#players .goal").all_inner_texts() == ["100", "0"]
         await page.locator("#replay").click()
@@ -126,7 +132,7 @@ async def test_two_people_in_two_browsers(browser: "Browser", server: Server) ->
         await say(bob, "Waiting for everybody")
         await ann.goto(links[0])
         for number, cell in enumerate(("1 1", "2 2", "1 2", "3 3", "1 3")):
-            await click(bob if number % 2 else ann, cell)
+            await mark(bob if number % 2 else ann, cell)
         await say(ann, "You win, 100 to 0")
         await say(bob, "You lose, 0 to 100")
         assert await bob.locator("#players .name").all_inner_texts() == ["Ann", "Bob"]
@@ -135,7 +141,7 @@ async def test_two_people_in_two_browsers(browser: "Browser", server: Server) ->
 async def test_a_move_is_taken_back_and_the_match_resigned(browser: "Browser", server: Server) -> None:
     async with a_page(browser) as page:
         await begin(page, server, "tictactoe", {"xplayer": ("person", ""), "oplayer": ("legal", "")})
-        await click(page, "2 2")
+        await mark(page, "2 2")
         await say(page, "Your move")
         first = page.url
         await page.locator("#undo:not([disabled])").click()

@@ -224,6 +224,34 @@ async def test_hidden_moves_are_hidden_until_the_end(visitor: Visitor, players: 
     assert "warm" not in str(match)
 
 
+async def test_chance_takes_a_role_of_its_own(visitor: Visitor, players: Players) -> None:
+    game = await visitor.post("/games", {"name": "dice", "rulesheet": games.DICE}, 201)
+    begun = await visitor.begin(game["id"], await players("gambler"))
+    match = await visitor.ended(begun["match"])
+    assert match["players"]["random"] == {"name": "chance", "kind": "chance", "bot": None}
+    assert match["joint_moves"][0]["moves"]["random"].startswith("(roll ")
+    for path in (begun["url"], "/matches"):
+        assert "player of gambler" in await visitor.page(path)
+    assert "[&#34;gambler&#34;]" in await visitor.page(f"/play?match={begun['match']}&step=0")  # nobody plays `random`
+
+
+async def test_a_match_that_is_over_at_once(visitor: Visitor, players: Players) -> None:
+    game = await visitor.post("/games", {"name": "over", "rulesheet": games.OVER}, 201)
+    begun = await visitor.begin(game["id"], await players("lonely"))
+    match = await visitor.ended(begun["match"])
+    assert (match["status"], match["steps"], match["goals"]) == ("terminal", 0, {"lonely": None})
+    assert (await visitor.get(f"/matches/{begun['match']}/states/0"))["facts"] == ["done"]
+    assert "0 of 0" in await visitor.page(begun["url"])
+
+
+async def test_rules_that_break_off_end_the_match(visitor: Visitor, players: Players) -> None:
+    game = await visitor.post("/games", {"name": "stuck", "rulesheet": games.STUCK}, 201)
+    begun = await visitor.begin(game["id"], await players("left", "right"))
+    match = await visitor.ended(begun["match"])
+    assert (match["status"], match["reason"]) == ("broken", "the rules give right no move in step 1")
+    assert match["reason"] in await visitor.page(begun["url"])
+
+
 async def test_all_games_can_be_begun(visitor: Visitor) -> None:
     for name in ggp.games():
         game = await visitor.get(f"/games/{name}")

@@ -106,6 +106,7 @@ function showClock(clock, match = null) {
 /** The whole match as it is now. */
 async function reload() {
   const match = await get(api);
+  if (match.steps < last) return isLive; // told of more already
   const isNew = match.steps > last;
   addSteps(match.joint_moves);
   last = match.steps;

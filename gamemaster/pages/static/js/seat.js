@@ -13,6 +13,7 @@ const role = root.dataset.role;
 const rows = document.querySelector("#moves tbody");
 const countdown = new Countdown(byId("clock"));
 const MOST_SHOWN = 120;
+let asked = 0, shown = 0;
 let seat = null, drawn = "", offered = "", narrowed = [], isSending = false;
 
 const clicking = new Clicking(board, (move) => send(move), (moves) => { narrowed = moves; showChoices(); });
@@ -121,9 +122,12 @@ function show() {
   byId("resign").disabled = !match.is_live;
 }
 
-/** Everything as it is now. */
+/** Everything as it is now; an answer that comes after a later one says nothing. */
 async function reload() {
-  seat = await get(api);
+  const own = ++asked, found = await get(api);
+  if (own < shown) return seat.match.is_live;
+  shown = own;
+  seat = found;
   if (seat.next) {
     location.replace(seat.next);
     return false;
