@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from ggp.circuit.circuit import Circuit
 from ggp.circuit.network import INPUT, LOOP, Ids
 from ggp.circuit.schedule import mark_needed
+from ggp.circuit.subgames import find_subgames
 from ggp.compilation import CompiledGame
 from ggp.errors import SettingsError
 from ggp.kernel import kernel
@@ -72,8 +73,8 @@ class Inspection:
     cones: Cones
     recursion: Recursion
     programs: StepPrograms
-    subgames: tuple[int, ...]  # facts of each part that nothing links to another, largest first
-    parts: tuple[int, ...]  # the same if terminal and goals, which often look at everything, do not count as links
+    subgames: tuple[tuple[str, ...], ...]  # where the game is several: the facts of each
+    parts: tuple[int, ...]  # facts of each part that nothing but terminal and goals links to another, largest first
 
 
 def inspect_game(compiled: CompiledGame) -> Inspection:
@@ -98,8 +99,10 @@ def inspect_game(compiled: CompiledGame) -> Inspection:
         cones=find_cones(circuit),
         recursion=Recursion(len(circuit.loops.results), tuple(sizes.tolist())),
         programs=count_instructions(make_steps(circuit, compiled.phases)),
-        subgames=find_parts(circuit, timed, by_outcome=True),
-        parts=find_parts(circuit, timed, by_outcome=False),
+        subgames=tuple(
+            tuple(names[fact] for fact in facts) for facts in find_subgames(circuit, timed | (constants >= 0))
+        ),
+        parts=find_parts(circuit, timed),
     )
 
 
@@ -140,14 +143,13 @@ def _depths(left: Ids, right: Ids) -> Ids:
     return depths
 
 
-def find_parts(circuit: Circuit, timed: NDArray[np.bool_], *, by_outcome: bool) -> tuple[int, ...]:
+def find_parts(circuit: Circuit, timed: NDArray[np.bool_]) -> tuple[int, ...]:
     """The number of facts in each part of the game, largest first; what one output reads is linked.
 
     timed: (F,) facts that depend on the number of the step only; they link nothing and are not counted. That each role
-    does one move in the whole game does not link the parts; the end and the goals do so only `by_outcome`.
+    does one move in the whole game does not link the parts, nor do the end and the goals, which may look at everything.
     """
-    outcome = [*circuit.goals.tolist(), circuit.terminal] if by_outcome else []
-    outputs = np.concatenate([circuit.next, circuit.legal, np.array(outcome, np.int32)])
+    outputs = np.concatenate([circuit.next, circuit.legal])
     needed = mark_needed(circuit.left, circuit.right, circuit.loops.results, outputs)
     silent = np.zeros(len(circuit.left), np.bool_)
     silent[0] = True

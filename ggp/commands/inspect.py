@@ -82,7 +82,7 @@ def _lines(game: str, found: dict[str, Any]) -> list[str]:
         *(_cone_line(name.replace("_", " "), cone) for name, cone in found["cones"].items()),
         f"  recursion: {recursion['loops']:,} loops in {len(recursion['components']):,} components",
         f"  instructions: {steps} in a step" + ("" if late is None else f", {late:,} for goals now and then"),
-        _parts_line("independent parts", found["subgames"]),
+        _parts_line("games that it is made of", tuple(map(len, found["subgames"])) or (found["facts"],)),
         _parts_line("parts without the end and the goals", found["parts"]),
     ]
 
