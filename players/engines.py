@@ -2,18 +2,22 @@
 
 from collections.abc import Callable
 from dataclasses import asdict, replace
+from functools import partial
 from time import perf_counter
 
 from ggp.circuit_machine import CircuitMachine
 from ggp.engines import make_machine
+from ggp.errors import EvaluationError
 from ggp.machine import Facts
+from ggp.protocol.evaluation import MOST_STEPS, Evaluation
+from ggp.searches.lines import expected_line
 from ggp.searches.loading import load_kernels
 from ggp.searches.mcts import MoveReport, Result, Search, Settings
 from ggp.searches.puzzles.puzzle import Puzzle
 from ggp.searches.tuning import Tuner
 from ggp.terms import Term
 from players.strategy import Engine, SearchSettings, Task
-from players.thought import Thought
+from players.thought import Thought, per_second
 
 _SLICE_SECONDS = 0.05  # between two looks at the best move
 _SEEDS = 2**32  # the searches take smaller ones than a game master gives
@@ -65,11 +69,17 @@ class TreeSearch:
 
         def look() -> bool:
             result = search.result(self._role)
-            thought.move = (result.best if result.visits else None) or thought.move
-            thought.note = _note(result, search.playouts - playouts, perf_counter() - began)
+            if is_informed(result):
+                thought.move = result.best
+            made, seconds = search.playouts - playouts, perf_counter() - began
+            thought.note = _note(result, made, seconds)
+            thought.evaluate(partial(_evaluation, result, made, seconds))
             return is_settled(result)
 
         self._run(thought, look)
+        if search.is_solved and not is_informed(search.result(self._role)):
+            raise EvaluationError("what the state is worth is proven, but not which move is")
+        thought.evaluate(partial(self._with_line, thought.evaluation, thought.move))
 
     def ponder(self, state: Facts, move: Term | None, thought: Thought) -> None:
         search = self._search
@@ -96,6 +106,12 @@ class TreeSearch:
 
     def close(self) -> None:
         """Nothing runs."""
+
+    def _with_line(self, evaluation: Evaluation | None, move: Term | None) -> Evaluation | None:
+        if evaluation is None:
+            return None
+        own = self._search.machine.roles.index(self._role)
+        return replace(evaluation, line=expected_line(self._search, own, move, MOST_STEPS))
 
     def _tune(self, tuner: Tuner, state: Facts, thought: Thought, is_due: bool, *, at_start: bool) -> None:
         """Quick matches for better settings, where there is time for them."""
@@ -141,6 +157,7 @@ class LineSearch:
 
         self._puzzle.search(state, stop)
         stop()
+        thought.evaluate(self._evaluation)
         if self._puzzle.best is None and not thought.stop():
             self._tree.think(state, thought)
 
@@ -161,15 +178,48 @@ class LineSearch:
     def close(self) -> None:
         self._puzzle.close()
 
+    def _evaluation(self) -> Evaluation | None:
+        """A line that is known can be played to its end: what it reaches is sure."""
+        line = self._puzzle.best
+        if line is None:
+            return None
+        value = float(line.value)
+        highest = value if line.is_best else float(max(self._machine.compiled.goals[0], default=100))
+        steps = tuple((move,) for move in line.moves[:MOST_STEPS])
+        return Evaluation(value, value, max(value, highest), line=steps)
+
 
 def is_settled(result: Result) -> bool:
     """Whether the best move is proven to be no worse than any other."""
-    best = next((report for report in result.moves if report.move == result.best), None)
+    best = _best(result)
     return best is not None and all(best.low >= report.high for report in result.moves if report is not best)
 
 
+def is_informed(result: Result) -> bool:
+    """Whether the best move is more than the first of many: it was visited, or what it is worth is known otherwise."""
+    best = _best(result)
+    return best is not None and (result.visits > 0 or best.value is not None)
+
+
+def _best(result: Result) -> MoveReport | None:
+    return next((report for report in result.moves if report.move == result.best), None)
+
+
+def _evaluation(result: Result, playouts: int, seconds: float) -> Evaluation | None:
+    """What the best move is worth; None where nothing is known of it."""
+    best = _best(result)
+    if best is None or not is_informed(result):
+        return None
+    low, high = 100 * best.low, 100 * best.high
+    value = None if best.value is None else min(max(100 * best.value, low), high)
+    rate = per_second(playouts, seconds)
+    if (low, high) == (0, 100):
+        return Evaluation(value, visits=result.visits, playouts_per_second=rate)
+    return Evaluation(value, low, high, result.visits, rate)
+
+
 def _note(result: Result, playouts: int, seconds: float) -> str:
-    best: MoveReport | None = next((report for report in result.moves if report.move == result.best), None)
+    best = _best(result)
     value = "" if best is None or best.value is None else f", value {100 * best.value:.1f}"
     proven = " proven" if best is not None and best.low == best.high else ""
     return f"{result.visits:,} visits, {playouts:,} playouts in {seconds:.2f} s{value}{proven}"

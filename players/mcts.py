@@ -2,16 +2,18 @@
 
 import time
 from collections.abc import Callable
+from functools import partial
 from threading import Event
 
 from ggp.errors import EvaluationError, GgpError
 from ggp.machine import Facts, JointMove
+from ggp.protocol.evaluation import Evaluation
 from ggp.readiness import is_warm, warm_beside
 from ggp.rulesheet import name_and_arity
-from ggp.searches.uct import UCT
+from ggp.searches.uct import UCT, Result
 from ggp.terms import Term
 from players.strategy import Engine, Task
-from players.thought import Thought
+from players.thought import Thought, per_second
 
 _BATCH = 8  # playouts of the reference between two looks at the best move
 _WAIT = 0.005  # seconds between two looks at whether to stop, while the circuit is being made
@@ -74,7 +76,7 @@ class Mcts:
         return True
 
     def _think_plainly(self, state: Facts, thought: Thought, stop: Callable[[], bool]) -> None:
-        playouts = 0
+        playouts, began = 0, time.perf_counter()
         while not stop():
             result = self._uct.search(state, stop, _BATCH)
             playouts += result.playouts
@@ -82,6 +84,7 @@ class Mcts:
                 break
             thought.move = result.best or thought.move
             thought.note = f"{playouts} playouts by the interpreter"
+            thought.evaluate(partial(uct_evaluation, result, playouts, time.perf_counter() - began))
 
     def _prepare(self) -> None:
         """In a thread of its own."""
@@ -109,3 +112,12 @@ class Mcts:
         engine, self._engine = self._engine, None
         if engine is not None:
             engine.close()
+
+
+def uct_evaluation(result: Result, playouts: int, seconds: float) -> Evaluation | None:
+    """What the reference thinks of its best move; it proves nothing."""
+    value = next((report.value for report in result.moves if report.move == result.best), None)
+    if value is None:
+        return None
+    visits = sum(report.visits for report in result.moves)
+    return Evaluation(100 * value, visits=visits, playouts_per_second=per_second(playouts, seconds))

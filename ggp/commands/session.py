@@ -31,6 +31,7 @@ _HELP = """type a move, its number, or a part of it, such as its arguments; and
   board    draw the state again
   resign   give up
   quit     leave
+Where you are told only some of what happens, there is no hint and no undo.
 A colon before a word says that no move is meant: :undo"""
 _WORDS = frozenset(("undo", "resign", "quit", "hint", "board", "list", "help", "?"))
 _HEADING = "bold cyan"
@@ -112,6 +113,8 @@ class Session:
                 chosen.append(waiting.pop(0))
             elif answer is not Request.UNDO:
                 return answer
+            elif self._table.is_hidden:
+                self._say("nothing is taken back where you may not know everything", _WRONG)
             elif chosen:
                 waiting.insert(0, chosen.pop())
             elif self._past:
@@ -179,6 +182,8 @@ class Session:
                 return Request.RESIGN
             case "quit":
                 return Request.QUIT
+            case "hint" if self._table.is_hidden:
+                self._say("a hint would tell what you may not know", _WRONG)
             case "hint":
                 advice = self._table.adviser.advise(state, role)
                 self._say(f"{advice.move}  {advice.reason}".rstrip())
@@ -195,6 +200,8 @@ class Session:
         game = self._table.game
         refused = refusal(game.rulesheet, game.machine, state.terms, role, text)
         reason = refused.reason if refused else "type more of it"
+        if refused and refused.kind in ("turn", "condition") and self._table.is_hidden:
+            reason = "the reason might tell what you may not know"
         self._say(f"{text} is not legal: {reason}", _WRONG)
 
     def _list(self, moves: Sequence[str], legal: Sequence[str]) -> None:

@@ -97,7 +97,7 @@ def _land(tree: Tree, flights: Flights, parameters: Parameters, flight: Int) -> 
                 tree.tries[slot] += 1
                 tree.gain[slot] += value
                 tree.square[slot] += value * value
-                if nodes[node, COUNT + role] > 1:
+                if parameters.liking > 0.0 and nodes[node, COUNT + role] > 1:
                     move = parameters.first_move[role] + tree.move[slot]
                     parameters.credit[0, move] += 1.0
                     parameters.credit[1, move] += value

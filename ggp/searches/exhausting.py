@@ -15,7 +15,7 @@ from ggp.circuit_machine import CircuitMachine
 from ggp.kernel import LANES, Int, aligned_words, inner, lean
 from ggp.rulesheet import NATURE
 from ggp.searches.growth import Rules
-from ggp.searches.tree import COUNT, END, FIRST, INNER, KIND, LEAF, LENGTH, NODE_TOP, NONE, Tree
+from ggp.searches.tree import COUNT, END, FIRST, INNER, KIND, LEAF, LENGTH, NODE_TOP, NONE, Tree, hash_state
 from ggp.simulation.batches import GOALS, LOOK, NEXT, evaluate_rows
 from ggp.simulation.leaves import UNKNOWN
 from ggp.simulation.packing import Bits, copy_state, single_values
@@ -298,11 +298,7 @@ def keep_state(book: Book, states: Bits, row: Int) -> Int:
 def find_state(book: Book, states: Bits, row: Int) -> Int:
     """The number of the state in a row; where it is not known -2 - the place in the table that it would take."""
     mask = len(book.table) - 1
-    mixed = np.uint64(0x9E3779B97F4A7C15)
-    for word in range(states.shape[1]):
-        mixed = (mixed ^ states[row, word]) * np.uint64(0xBF58476D1CE4E5B9)
-        mixed ^= mixed >> np.uint64(29)
-    at = np.int64((mixed * np.uint64(0x94D049BB133111EB)) >> np.uint64(16)) & mask
+    at = hash_state(states, row) & mask
     while book.table[at] >= 0:
         known = np.int64(book.table[at])
         same = True

@@ -66,7 +66,7 @@ class Parameters(NamedTuple):
     lowest: NDArray[np.float64]  # (roles,) the goal value that counts as 0
     span: NDArray[np.float64]  # (roles,) what is added to it for 1
     first_move: Ids  # (roles,) where each role's moves start
-    credit: NDArray[np.float64]  # (2, M) visits and values of each move anywhere in the tree
+    credit: NDArray[np.float64]  # (2, M) visits and values of each move anywhere in the tree, while they are liked
     liking: float  # how much more a move is worth that playouts clearly prefer; 0: they prefer none
     elsewhere: float  # tries of a move until what it was worth elsewhere counts half; 0: never
 

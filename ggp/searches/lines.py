@@ -7,6 +7,7 @@ import numpy as np
 from ggp.machine import JointMove
 from ggp.searches.mcts import Search
 from ggp.searches.tree import COUNT, FIRST, NODES, NONE, PAIRED, PAIRS, ROOT, SLOTS, VISITS
+from ggp.terms import Term
 
 MOST_STEPS = 200  # of a line
 
@@ -35,6 +36,27 @@ def best_lines(search: Search, role: str, count: int) -> tuple[Line, ...]:
     names, best = search.machine.compiled.moves[number], search.result(role).best
     slots = sorted(_ranking(search, root, number), key=lambda slot: names[int(search.tree.move[slot])] != best)
     return tuple(_line(search, number, slot) for slot in slots[:count])
+
+
+def expected_line(search: Search, role: int, move: Term | None, most_steps: int) -> tuple[JointMove, ...]:
+    """The best line that begins with this move of the role, as far as the tree holds it; few steps take little work."""
+    tree, names = search.tree, search.machine.compiled.moves[role]
+    node = int(tree.numbers[ROOT])
+    if tree.nodes[node, FIRST] == NONE:
+        return ()
+    firsts, slots = _first_slots(search, node), _best_slots(search, node)
+    own = [slot for slot in range(firsts[role], firsts[role + 1]) if names[int(tree.move[slot])] == move]
+    if not own:
+        return ()
+    slots[role] = own[0]
+    steps = [_joint_move(search, slots)]
+    while len(steps) < most_steps:
+        node = _child(search, node, slots)
+        if node == NONE or tree.nodes[node, FIRST] == NONE:
+            break
+        slots = _best_slots(search, node)
+        steps.append(_joint_move(search, slots))
+    return tuple(steps)
 
 
 def tree_bytes(search: Search) -> int:

@@ -126,6 +126,8 @@ class Search:
             release(tree, previous)
         if self.solution is not None:
             self.solution.teach(tree, node)
+        elif tree.nodes[node, KIND] == LEAF:
+            self._forget_bounds(node)
 
     def run(self, stop: Callable[[], bool], max_visits: int | None = None) -> None:
         """Searches until `stop()`, for so many visits, or until the state is solved."""
@@ -361,6 +363,12 @@ class Search:
             value = UNKNOWN if goal is None else (goal - parameters.lowest[number]) / parameters.span[number]
             for column in (1, 2):
                 tree.values[node, column * len(self._roles) + number] = value
+
+    def _forget_bounds(self, node: int) -> None:
+        """A proof whose moves had to make room says that the state is won, but not how."""
+        roles = len(self._roles)
+        self.tree.values[node, roles : 2 * roles] = 0.0
+        self.tree.values[node, 2 * roles :] = 1.0
 
     def _make_tree(self) -> Tree:
         settings, compiled = self.settings, self.machine.compiled

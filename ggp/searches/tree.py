@@ -336,7 +336,7 @@ def add_pair(tree: Tree, node: Int, code: Int, target: Int) -> bool:
 def find_state(tree: Tree, state: Bits, row: Int) -> Int:
     """The node of the state in a row, or NONE."""
     mask = len(tree.table) - 1
-    at = _hash(state, row) & mask
+    at = hash_state(state, row) & mask
     while tree.table[at] != NONE:
         node = np.int64(tree.table[at])
         same = True
@@ -352,7 +352,7 @@ def find_state(tree: Tree, state: Bits, row: Int) -> Int:
 def keep_state(tree: Tree, node: Int) -> None:
     """Make a node findable by its state; no other node may have it."""
     mask = len(tree.table) - 1
-    at = _hash(tree.states, node) & mask
+    at = hash_state(tree.states, node) & mask
     while tree.table[at] != NONE:
         at = (at + 1) & mask
     tree.table[at] = node
@@ -362,7 +362,7 @@ def keep_state(tree: Tree, node: Int) -> None:
 def forget_state(tree: Tree, node: Int) -> None:
     """The reverse of `keep_state` (linear probing: those behind move up; Knuth 6.4, algorithm R)."""
     table, mask = tree.table, len(tree.table) - 1
-    at = _hash(tree.states, node) & mask
+    at = hash_state(tree.states, node) & mask
     while table[at] != node:
         if table[at] == NONE:
             return
@@ -372,7 +372,7 @@ def forget_state(tree: Tree, node: Int) -> None:
         at = (at + 1) & mask
         if table[at] == NONE:
             break
-        home = _hash(tree.states, np.int64(table[at])) & mask
+        home = hash_state(tree.states, np.int64(table[at])) & mask
         if (at - home) & mask >= (at - hole) & mask:
             table[hole] = table[at]
             hole = at
@@ -380,7 +380,8 @@ def forget_state(tree: Tree, node: Int) -> None:
 
 
 @inner
-def _hash(states: Bits, row: Int) -> Int:
+def hash_state(states: Bits, row: Int) -> Int:
+    """The words of a state mixed into a number that is not negative."""
     mixed = np.uint64(0x9E3779B97F4A7C15)
     for word in range(states.shape[1]):
         mixed = (mixed ^ states[row, word]) * np.uint64(0xBF58476D1CE4E5B9)

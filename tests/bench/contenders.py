@@ -3,7 +3,8 @@
     random                       any legal move
     uct[:SETTING=VALUE,…]        the reference search on the interpreter; settings of ggp.searches.uct
     mcts[:SETTING=VALUE,…]       the search on the circuit; settings of ggp.searches.mcts
-    tuned[:SETTING=VALUE,…]      the same, which first looks for settings that suit the game, for TUNING seconds
+    merged[:SETTING=VALUE,…]     the same with a tree for each thread in place of one for all, merged at the root
+    tuned[:SETTING=VALUE,…]      mcts, which first looks for settings that suit the game, for `tuning` seconds
     openspiel[:SETTING=VALUE,…]  OpenSpiel's C++ MCTSBot; settings as OpenSpielSettings below
 
 What is not set is as by default.
@@ -11,7 +12,8 @@ What is not set is as by default.
 
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
 from random import Random
 from threading import enumerate as enumerate_threads
 from time import perf_counter
@@ -23,13 +25,14 @@ from ggp.errors import SettingsError
 from ggp.machine import Facts, JointMove, StateMachine
 from ggp.rulesheet import Rulesheet
 from ggp.searches import mcts, uct
+from ggp.searches.tree import ROOT
 from ggp.searches.tuning import Tuner
 from ggp.terms import Term
 from tests.bench.bridge import find_bridge, load_openspiel
+from tests.bench.merging import merge
 
 Settings = TypeVar("Settings")
 
-TUNING = 4.0  # seconds
 _UNLIMITED = 1 << 30  # simulations
 
 
@@ -81,12 +84,15 @@ def make_contender(text: str, rulesheet: Rulesheet) -> Contender:
             return UctContender(make_machine(rulesheet, "interpreter"), _read(uct.Settings, options))
         case "mcts":
             return MctsContender(make_machine(rulesheet, "circuit"), _read(mcts.Settings, options))
+        case "merged":
+            return MergedContender(make_machine(rulesheet, "circuit"), _read(mcts.Settings, options))
         case "tuned":
-            return TunedContender(make_machine(rulesheet, "circuit"), _read(mcts.Settings, options))
+            return TunedContender(make_machine(rulesheet, "circuit"), _read(TunedSettings, options))
         case "openspiel":
             return OpenSpielContender(make_machine(rulesheet, "circuit"), _read(OpenSpielSettings, options))
         case _:
-            raise SettingsError(f"no contender is called {name!r}; there are random, uct, mcts, tuned and openspiel")
+            known = "random, uct, mcts, merged, tuned and openspiel"
+            raise SettingsError(f"no contender is called {name!r}; there are {known}")
 
 
 def warm_up(contender: Contender, machine: StateMachine) -> None:
@@ -167,14 +173,85 @@ class MctsContender:
         pass
 
 
+class MergedContender:
+    """As many searches as threads, each with a tree, a seed and a part of the memory of its own."""
+
+    def __init__(self, machine: StateMachine, settings: mcts.Settings) -> None:
+        assert isinstance(machine, CircuitMachine)
+        self._machine = machine
+        self._count = settings.threads
+        one = replace(settings, threads=1, memory_bytes=max(settings.memory_bytes // settings.threads, 2**20))
+        self._settings = [one, *[replace(one, exhaust=False)] * (self._count - 1)]  # all states are worked out once
+        self._role = ""
+        self.searches: list[mcts.Search] = []
+
+    def new_match(self, role: str, seed: int) -> None:
+        self._role = role
+        self.searches = [
+            mcts.Search(self._machine, settings, seed * self._count + at) for at, settings in enumerate(self._settings)
+        ]
+
+    def choose(self, state: Facts, legal: tuple[Term, ...], limit: Limit) -> Choice:
+        """Visits are shared out, so that each tree and with it the move depends on the seed alone."""
+        searches, stop = self.searches, limit.stop()
+        for search in searches:
+            search.go_to(state)
+        before = self._spent()
+
+        def over(at: int) -> bool:
+            others = searches[:at] + searches[at + 1 :]
+            return stop() or (limit.visits is None and any(other.is_solved for other in others))
+
+        def work(at: int) -> None:
+            share = None if limit.visits is None else (limit.visits + at) // self._count
+            searches[at].run(lambda: over(at), share)
+
+        with ThreadPoolExecutor(self._count) as pool:
+            for done in [pool.submit(work, at) for at in range(self._count)]:
+                done.result()
+        playouts, visits = (now - then for now, then in zip(self._spent(), before, strict=True))
+        return Choice(self.best(), playouts, visits)
+
+    def advance(self, joint_move: JointMove) -> None:
+        pass
+
+    def _spent(self) -> tuple[int, int]:
+        return sum(search.playouts for search in self.searches), sum(search.visits for search in self.searches)
+
+    def best(self) -> Term | None:
+        """Chosen from the sums as a search chooses from its own numbers."""
+        first = self.searches[0]
+        role = self._machine.compiled.roles.index(self._role)
+        parts = []
+        for search in self.searches:
+            reports, lengths = search._reports(int(search.tree.numbers[ROOT]), role)
+            if not reports:
+                reports, lengths = search._unvisited(role), []
+            parts.append(search._with_solution(reports, lengths, role))
+        best = first._best(*merge(parts), first._as_goal(role, 0.0), first._as_goal(role, 1.0))
+        return None if best is None else best.move
+
+
+@dataclass(frozen=True, slots=True)
+class TunedSettings(mcts.Settings):
+    """How to search, until something better is found."""
+
+    tuning: float = 4.0  # seconds before each match
+
+
 class TunedContender(MctsContender):
     """The same after a start clock."""
+
+    def __init__(self, machine: StateMachine, settings: TunedSettings) -> None:
+        super().__init__(machine, settings)
+        self._seconds = settings.tuning
 
     def new_match(self, role: str, seed: int) -> None:
         super().new_match(role, seed)
         search, tuner = self._search, Tuner(self._machine, self._settings, seed)
         assert search is not None
-        stop = Limit(seconds=TUNING).stop()
+        tuner.prepare()
+        stop = Limit(seconds=self._seconds).stop()
         while not stop() and tuner.play(self._machine.initial_state, stop):
             pass
         search.adopt(tuner.best)

@@ -8,6 +8,7 @@ from threading import Event
 
 import pytest
 
+import ggp
 import players.engines
 import players.mcts
 from ggp.circuit_machine import CircuitMachine
@@ -15,9 +16,9 @@ from ggp.engines import make_machine
 from ggp.errors import GroundingError
 from ggp.machine import Facts
 from ggp.rulesheet import parse_rulesheet
-from ggp.searches.mcts import MoveReport, Result
+from ggp.searches.mcts import MoveReport, Result, Search
 from ggp.terms import Term, to_text
-from players.engines import LineSearch, TreeSearch, is_settled
+from players.engines import LineSearch, TreeSearch, is_settled, make_engine
 from players.mcts import Mcts
 from players.settings import PlayerSettings
 from players.strategy import SearchSettings, Task
@@ -88,6 +89,47 @@ def test_proven_move_needs_no_more_thought() -> None:
     assert thought.move == ("take", "2")
     assert clock.looks < MANY
     assert "proven" in thought.note
+
+
+def test_state_that_was_worked_out_but_never_visited_is_played_best() -> None:
+    """All states of tic-tac-toe are known after the first search, so in the others there is nothing to search."""
+    game, rng = ggp.load("tictactoe"), Random(1)
+    machine = game.machine
+    task = task_of(game.rulesheet.text, lambda job: job())
+    engine = make_engine(task)
+    engine.think(machine.initial_state, Counted().thought())
+    seen = 0
+    for _ in range(60):
+        state = machine.initial_state
+        for _ in range(4):
+            state = machine.next_state(
+                state, tuple(rng.choice(machine.legal_moves(state, role)) for role in machine.roles)
+            )
+        thought = Counted().thought()
+        thought.move, *_ = machine.legal_moves(state, "xplayer")
+        thought.wants_evaluation = True
+        engine.think(state, thought)
+        assert isinstance(engine, TreeSearch)
+        result = engine._search.result("xplayer")
+        worth = {report.move: report.low for report in result.moves}
+        assert thought.move is not None
+        assert worth[thought.move] == max(worth.values())
+        assert thought.evaluation is not None
+        assert thought.evaluation.value == 100 * worth[thought.move]
+        seen += result.visits == 0
+    assert seen > 10
+
+
+def test_solved_state_without_moves_in_the_tree_is_left_to_the_reference(monkeypatch: pytest.MonkeyPatch) -> None:
+    task = task_of(NIM.format(heap=6), lambda job: job())
+    strategy = Mcts(task)
+    nothing = Result("wait", (MoveReport("wait", 0, None, 0.0, 1.0),), 1.0, 1.0, 1.0, 0, 0, 1)
+    monkeypatch.setattr(Search, "result", lambda *_: nothing)
+    monkeypatch.setattr(Search, "is_solved", True)
+    thought = Counted().thought(looks=3000)
+    state = task.machine.initial_state
+    assert strategy.choose(state, task.machine.legal_moves(state, "left"), thought) == ("take", "2")
+    assert "by the interpreter" in thought.note
 
 
 def test_only_move_needs_no_thought() -> None:

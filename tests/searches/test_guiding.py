@@ -12,22 +12,15 @@ from ggp.rulesheet import parse_rulesheet
 from ggp.searches.guiding import BITS, draw_sets
 from ggp.searches.mcts import Search, Settings
 from ggp.simulation import steps as step_module
-from ggp.simulation.leaves import drop_leaves, make_leaves
+from ggp.simulation.leaves import PLAYOUTS, drop_leaves, make_leaves
 from ggp.simulation.simulator import Simulator
 from ggp.simulation.steps import make_steps
 from ggp.terms import Term
 from tests.circuit.agreement import make_pair
 from tests.searches.graphs import Shape, random_graph
-from tests.searches.test_leaves import ENDS, Bench, check_means, lasting
+from tests.searches.test_leaves import ENDS, SHAPES, Bench, check_means, lasting
 from tests.searches.truth import Position, World, explore
 
-SHAPES = (
-    Shape(cycles=True, together=True, values=(0, 30, 100), opposed=False),
-    Shape(roles=3, beats=3, positions=24, opposed=False),
-    Shape(beats=2, cycles=True, odd=True, opposed=False, positions=24),
-    Shape(chance=True, beats=4, positions=24),
-    Shape(roles=1),
-)
 FULL = np.uint64(0xFFFFFFFFFFFFFFFF)
 
 
@@ -91,22 +84,30 @@ def test_sets_have_moves_as_often_as_they_should() -> None:
     assert (counts[chances >= 1 << BITS] == LANES).all()
 
 
-def test_a_guided_search_prefers_what_did_well() -> None:
-    """Going up three times wins; where playouts like it, they find that far more often than by chance."""
+def test_a_search_is_guided_by_what_did_well() -> None:
+    """Once moves have been tried often enough, only guided playouts are made, in which going up is liked best."""
     machine = make_pair(parse_rulesheet(STAIRS)).circuit
     assert isinstance(machine, CircuitMachine)
-    means = {}
-    for liking in (0.0, 0.02):
-        search = Search(machine, Settings(memory_bytes=2**20, liking=liking, peek=0, playouts=1), 1)
-        search.run(lambda: False, 1500)
-        before = search.crews[0].leaves.counters[2], search.playouts
-        search.run(lambda: False, 2000)
-        assert (search.playouts > before[1]) or search.is_solved
-        means[liking] = search.result("climber").value
-        if liking:
-            assert search.crews[0].leaves.counters[2] == before[0]  # the plain lanes had nothing to do
-    assert means[0.0] is not None
-    assert means[0.02] is not None
+    search = Search(machine, Settings(memory_bytes=2**20, liking=0.02, peek=0, playouts=1), 1)
+    search.run(lambda: False, 1500)
+    crew = search.crews[0]
+    before = int(crew.leaves.counters[PLAYOUTS]), search.playouts
+    search.run(lambda: False, 2000)
+    assert not search.is_solved
+    assert search.playouts > before[1]
+    assert crew.leaves.counters[PLAYOUTS] == before[0]  # the plain lanes had nothing to do
+    assert crew._guide is not None
+    chances = crew._guide._chances(search.parameters.credit, 0.02)
+    first, moves = int(machine.batches.first_move[0]), machine.compiled.moves[machine.roles.index("climber")]
+    up, stay, down = (int(chances[first + moves.index(move)]) for move in ("up", "stay", "down"))
+    assert up > stay >= down
+
+
+def test_nothing_is_counted_for_playouts_that_like_nothing() -> None:
+    machine = make_pair(parse_rulesheet(STAIRS)).circuit
+    search = Search(machine, Settings(memory_bytes=2**20), 1)
+    search.run(lambda: False, 1000)
+    assert not search.parameters.credit.any()
 
 
 STAIRS = """
@@ -122,9 +123,10 @@ STAIRS = """
 (<= (next (seen ?x)) (does other look) (true (step ?x)))
 (<= (next (seen ?x)) (true (seen ?x)))
 (<= terminal (true (step 12)))
-(<= (goal climber 100) (true (at 12)))
-(<= (goal climber 60) (true (at 10)))
-(<= (goal climber 0) (not (true (at 12))) (not (true (at 10))))
+(high 5) (high 6) (high 7) (high 8) (high 9) (high 10) (high 11) (high 12)
+(<= reached (true (at ?x)) (high ?x))
+(<= (goal climber 100) reached)
+(<= (goal climber 0) (not reached))
 (<= (goal other 100) (true (seen 3)))
 (<= (goal other 0) (not (true (seen 3))))
 """

@@ -12,7 +12,21 @@ from ggp.library import find_rulesheet
 from ggp.machine import Facts, StateMachine
 from ggp.rulesheet import parse_rulesheet
 from ggp.searches.mcts import MoveReport, Result, Search, Settings
-from ggp.searches.tree import COLLAPSED, FIRST, FLYING, LENGTH, NODE_TOP, NODES, ROOT, VISITS
+from ggp.searches.tree import (
+    COLLAPSED,
+    FIRST,
+    FLYING,
+    INNER,
+    KIND,
+    LEAF,
+    LENGTH,
+    NODE_TOP,
+    NODES,
+    ROOT,
+    VISITS,
+    collapse,
+    find_state,
+)
 from ggp.terms import Term
 from tests.circuit.agreement import Pair, make_pair
 from tests.searches.books import check_flow, check_statistics, check_structure
@@ -190,6 +204,26 @@ def test_finds_a_win_in_a_tree_that_is_too_small(heap: int) -> None:
     check_books(search)
     assert search.tree.numbers[COLLAPSED] > 0
     assert search.result("left").best == ("take", str(heap % 4))
+
+
+def test_a_state_whose_proven_moves_made_room_is_proven_again() -> None:
+    machine = nim_pair(21).circuit
+    search = Search(machine, Settings(memory_bytes=SMALL, exhaust=False), 1)
+    search.run(never, 100_000)
+    assert search.is_solved
+    state = machine.next_state(machine.initial_state, (("take", "2"), "wait"))  # a mistake: 19 are left
+    bits = machine.packed(state)
+    assert bits is not None
+    child = int(find_state(search.tree, bits, 0))
+    assert search.tree.nodes[child, KIND] == INNER
+    collapse(search.tree, child)
+    search.tree.nodes[child, KIND] = LEAF
+    search.go_to(state)
+    search.run(never, 100_000)
+    assert search.is_solved
+    assert search.result("right").best == ("take", "3")
+    assert search.result("right").low == 1.0
+    check_books(search)
 
 
 @pytest.mark.parametrize("heap", [8, 12])
