@@ -1,5 +1,7 @@
 """Boards: rulesheet → layout, state → picture. Small rulesheets, each for one way in which rules describe a board."""
 
+import threading
+import weakref
 from itertools import count
 
 import pytest
@@ -338,6 +340,22 @@ def test_bounded_work() -> None:
     with pytest.raises(ZeroDivisionError):
         run_bounded(lambda: done.append(1 // 0), 60.0)
     assert not run_bounded(lambda: done.extend(1 for number in count() if number < 0), 0.05)
+
+
+def test_bounded_work_ends_where_exceptions_are_ignored() -> None:
+    class Kept:
+        def __del__(self) -> None:
+            for _ in range(50):
+                pass
+
+    def work() -> None:
+        while True:
+            kept = weakref.WeakValueDictionary({number: Kept() for number in range(20)})
+            del kept
+
+    for _ in range(5):
+        assert not run_bounded(work, 0.02)
+        assert not [thread for thread in threading.enumerate() if thread.name == "bounded work"]
 
 
 @pytest.mark.parametrize(

@@ -179,6 +179,16 @@ def test_people_see_only_what_they_are_told(tmp_path: Path) -> None:
     assert sum("turn" in line for line in before_the_end) == 1  # the last state
 
 
+def test_nothing_else_tells_what_people_may_not_know(tmp_path: Path) -> None:
+    path = written(tmp_path, SECRET)
+    lines = said(play(path, "me", "legal", typed="hint\nundo\nask 1\nundo\n(ask 3)\n(hide 1)\n(ask\nquit\n"))
+    assert "a hint would tell what you may not know" in lines
+    assert lines.count("nothing is taken back where you may not know everything") == 2
+    refused = [line for line in lines if "is not legal" in line]
+    assert refused[0] == "(ask 3) is not legal: (ask 3) is no move of this game"
+    assert not any("does not hold" in line for line in refused)
+
+
 def test_resign_and_quit_and_the_end_of_the_input() -> None:
     assert said(play("tictactoe", "me", "me", typed="2 2\nresign\n"))[-1] == "oplayer resigns"
     assert said(play("tictactoe", "me", "me", typed="quit\n"))[-1] == "xplayer> quit"

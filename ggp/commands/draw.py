@@ -2,18 +2,18 @@
 
 from pathlib import Path
 from random import Random
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
 
-from ggp.boards import Picture, find_layout, make_picture
 from ggp.commands.analyse import follow
 from ggp.commands.arguments import GameArgument, load_argument
-from ggp.commands.styled import styled
-from ggp.drawing import draw_picture
 from ggp.errors import SettingsError
 from ggp.game import State
+
+if TYPE_CHECKING:
+    from ggp.boards import Picture
 
 _STDOUT = "-"
 _SUFFIXES = (".svg", ".png")
@@ -48,6 +48,8 @@ def draw(
 
     As an image:          ggp draw reversi --steps 20 -o reversi.svg
     """
+    from ggp.boards import find_layout, make_picture  # noqa: PLC0415 - every command would load it
+
     if output not in (None, _STDOUT) and Path(output or "").suffix.lower() not in _SUFFIXES:
         raise SettingsError(f"--output: {output} should end in {' or '.join(_SUFFIXES)}")
     loaded = load_argument(game, "interpreter")
@@ -55,6 +57,9 @@ def draw(
     picture = make_picture(find_layout(loaded.rulesheet, loaded.machine, loaded.metadata.drawing), state.terms)
     title = loaded.metadata.title or loaded.name
     if output is None:
+        from ggp.commands.styled import styled  # noqa: PLC0415 - likewise
+        from ggp.drawing import draw_picture  # noqa: PLC0415
+
         console = Console(highlight=False, soft_wrap=True)
         for line in styled(draw_picture(picture)):
             console.print(line)
@@ -73,13 +78,13 @@ def _random_steps(state: State, steps: int, seed: int) -> State:
     return state
 
 
-def _svg(picture: Picture, title: str, *, dark: bool) -> str:
+def _svg(picture: "Picture", title: str, *, dark: bool) -> str:
     from ggp.pictures import board_svg  # noqa: PLC0415 - needed for images only
 
     return board_svg(picture, title, theme="dark" if dark else "auto")
 
 
-def _write(path: Path, picture: Picture, title: str, *, dark: bool) -> None:
+def _write(path: Path, picture: "Picture", title: str, *, dark: bool) -> None:
     from ggp.pictures import board_png  # noqa: PLC0415 - needed for images only
 
     if path.suffix.lower() == ".svg":

@@ -4,19 +4,20 @@ import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from random import Random
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
 
-from ggp.boards import find_layout
 from ggp.commands.analyse import follow
 from ggp.commands.arguments import GameArgument, load_argument
-from ggp.commands.session import Ask, Session, Table
 from ggp.commands.thinkers import KINDS, Kind, Thinker, make_thinker, read_kind
 from ggp.errors import SettingsError, UnknownRoleError
 from ggp.game import Game
 from ggp.rulesheet import NATURE
+
+if TYPE_CHECKING:
+    from ggp.commands.session import Ask
 
 ME = "me"
 _DEFAULT: Kind = "mcts"
@@ -56,6 +57,9 @@ def play(  # noqa: PLR0913, PLR0917 - each is an option
 
     Against chance:      ggp play breakthrough me random
     """
+    from ggp.boards import find_layout  # noqa: PLC0415 - every command would load it
+    from ggp.commands.session import Session, Table  # noqa: PLC0415 - likewise
+
     kinds = [None if name == ME else read_kind(name) for name in players] if players else None
     others = read_kind(against)
     is_searched = any(kind in ("mcts", "montecarlo") for kind in kinds or [others])
@@ -80,7 +84,7 @@ def play(  # noqa: PLR0913, PLR0917 - each is an option
     console.print()
 
 
-def _asker(console: Console) -> Ask:
+def _asker(console: Console) -> "Ask":
     """Reads lines; where nobody sees what is typed, it is written down as well."""
     if sys.stdin is not None and sys.stdin.isatty():
         with suppress(ImportError):
@@ -113,7 +117,7 @@ def _takers(game: Game, kinds: Sequence[Kind | None]) -> dict[str, Kind | None]:
     return dict(zip(roles, kinds, strict=True)) | chance
 
 
-def _own_role(game: Game, role: str | None, console: Console, ask: Ask) -> str:
+def _own_role(game: Game, role: str | None, console: Console, ask: "Ask") -> str:
     roles = _played(game)
     if role is not None:
         if role.lower() not in roles:

@@ -110,4 +110,4 @@ def printable(text: str) -> str:
 
 def approximate_width(text: str, size: float) -> float:
     """Of a line of text; no font is asked."""
-    return 0.58 * size * len(text)
+    return 0.62 * size * len(text)
