@@ -8,10 +8,10 @@ import signal
 import sys
 import tempfile
 from asyncio.subprocess import PIPE, Process
-from collections.abc import AsyncIterator, Collection, Iterator, Mapping
+from collections.abc import AsyncIterator, Collection, Coroutine, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager, suppress
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from gamemaster.faults import shown
 from gamemaster.player import Player, PlayerAddress
@@ -116,20 +116,24 @@ async def players_at(addresses: Mapping[str, PlayerAddress], seed: int) -> Async
     """
     bots: list[Bot] = []
     try:
-        async with asyncio.TaskGroup() as group:
-            tasks = {
-                role: group.create_task(_player(role, address, derived(seed, "bot", role), bots))
-                for role, address in addresses.items()
-            }
-        players: dict[str, Player] = {}
-        for role, task in tasks.items():
-            player = task.result()
-            if isinstance(player, SettingsError):
-                raise player
-            players[role] = player
-        yield players
+        yield await all_players({
+            role: _player(role, address, derived(seed, "bot", role), bots) for role, address in addresses.items()
+        })  # fmt: skip
     finally:
         await stop_all(bots)
+
+
+async def all_players(made: Mapping[str, Coroutine[Any, Any, Player | SettingsError]]) -> dict[str, Player]:
+    """Role → player, made at the same time; SettingsError when one could not be, after all have been tried."""
+    async with asyncio.TaskGroup() as group:
+        tasks = {role: group.create_task(making) for role, making in made.items()}
+    players: dict[str, Player] = {}
+    for role, task in tasks.items():
+        player = task.result()
+        if isinstance(player, SettingsError):
+            raise player
+        players[role] = player
+    return players
 
 
 async def stop_all(bots: Collection[Bot]) -> None:

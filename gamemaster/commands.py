@@ -74,6 +74,8 @@ def match(  # noqa: PLR0913, PLR0917 - an option of a command is a parameter
     When a player is late or unreachable, or its answer malformed or illegal,
     that is kept as a fault, a replacement is executed, and the match goes on.
     The record is readable at every moment; `ggp replay` shows and verifies it.
+    After the seconds of a move stands the goal value that its player expects,
+    where it is one of ours that thinks: 61, or =61 where that is proven.
     Ctrl-C gives the match up.
 
     Two bots:            ggp match tictactoe mcts random --playclock 1

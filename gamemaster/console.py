@@ -3,7 +3,6 @@
 import asyncio
 import json
 import os
-import signal
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -19,6 +18,7 @@ from gamemaster.player import PlayerAddress, parse_player
 from gamemaster.record import MatchRecord, read_record
 from gamemaster.replay import Replayed, replay
 from gamemaster.settings import MatchSettings, make_settings
+from gamemaster.supervision import supervised
 from gamemaster.writer import RecordWriter, record_path
 from ggp.boards import Layout, find_layout
 from ggp.commands.arguments import load_argument
@@ -29,7 +29,6 @@ from ggp.rulesheet import NATURE
 from ggp.terms import to_text
 
 STDOUT = "-"
-KILLED = 128  # plus the number of a signal is the exit code after it
 
 
 def run(game_name: str, players: Sequence[str], settings: Mapping[str, Any], wanted: str, *, as_json: bool) -> int:
@@ -43,7 +42,7 @@ def run(game_name: str, players: Sequence[str], settings: Mapping[str, Any], wan
     layout = Layout() if as_json else find_layout(game.rulesheet, game.machine, game.metadata.drawing)
     display = Display(_console(quiet=as_json), layout)
     try:
-        code = asyncio.run(_supervised(game, takers, checked, name, writer, display))
+        code = asyncio.run(supervised(_played(game, takers, checked, name, writer, display)))
     finally:
         display.close()
         if writer.has_written:
@@ -80,35 +79,17 @@ def show(path: Path, export: Path | None, *, as_json: bool) -> None:
         _print_json(_summary(record, path) | {"states": [_facts(replayed) for replayed in states]})
 
 
-async def _supervised(
+async def _played(
     game: Game,
     takers: Mapping[str, PlayerAddress],
     settings: MatchSettings,
     name: str,
     writer: RecordWriter,
     display: Display,
-) -> int:
-    """Runs the match; a signal gives it up in order, and a second one does not wait for the players' answers."""
-    loop = asyncio.get_running_loop()
-    task = asyncio.current_task()
-    assert task is not None
-    received: list[int] = []
-
-    def give_up(number: int) -> None:
-        received.append(number)
-        task.cancel()
-
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        loop.add_signal_handler(number, give_up, number)
-    try:
-        display.waiting("for the players to start")
-        async with players_at(takers, settings.seed) as players:
-            await run_match(game, players, settings, name, writer.write, display.watch)
-    except asyncio.CancelledError:
-        if not received:
-            raise
-        return KILLED + received[0]
-    return 0
+) -> None:
+    display.waiting("for the players to start")
+    async with players_at(takers, settings.seed) as players:
+        await run_match(game, players, settings, name, writer.write, display.watch)
 
 
 def _takers(game: Game, addresses: Sequence[PlayerAddress]) -> dict[str, PlayerAddress]:

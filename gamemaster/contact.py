@@ -11,6 +11,7 @@ from typing import TypeAlias
 import aiohttp
 
 from gamemaster.faults import LONGEST_TEXT, Fault, make_fault, shown
+from ggp.protocol.evaluation import HEADER, WANTED
 from ggp.protocol.headers import CONTENT_TYPE, request_headers
 
 Session: TypeAlias = aiohttp.ClientSession
@@ -26,6 +27,7 @@ class Question:
     allowed: float  # seconds from the first attempt to connect to the last byte of the answer
     max_bytes: int
     retry: float | None = None  # seconds between attempts while no connection can be made; None for one attempt
+    wants_evaluation: bool = False  # whether the player may say what it thinks, beside its answer
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +36,7 @@ class Reply:
 
     answer: str | Fault
     seconds: float
+    evaluation: str | None = None  # what the player says that it thinks; nobody has looked at it yet
 
 
 @dataclass(slots=True)
@@ -42,6 +45,7 @@ class _Progress:
 
     connected: bool = False
     obstacle: OSError | None = None  # why the last attempt to connect failed
+    evaluation: str | None = None  # as it was sent
 
 
 @asynccontextmanager
@@ -78,7 +82,7 @@ async def ask(session: Session, question: Question) -> Reply:
         answer = _unreachable(error)
     except UnicodeError:  # a host name that the resolver cannot spell
         answer = make_fault("unreachable", "no connection: the host name is not valid")
-    return Reply(answer, clock() - began)
+    return Reply(answer, clock() - began, None if isinstance(answer, Fault) else progress.evaluation)
 
 
 async def ask_all(session: Session, questions: Mapping[str, Question]) -> dict[str, Reply]:
@@ -100,10 +104,11 @@ async def _exchange(session: Session, question: Question, progress: _Progress) -
 
 
 async def _post(session: Session, question: Question, progress: _Progress) -> str | Fault:
+    headers = request_headers(_header_value(question.receiver)) | {"Content-Type": CONTENT_TYPE}
     async with session.post(
         question.url,
         data=question.text.encode(),
-        headers=request_headers(_header_value(question.receiver)) | {"Content-Type": CONTENT_TYPE},
+        headers=headers | ({HEADER: WANTED} if question.wants_evaluation else {}),
         allow_redirects=False,
         trace_request_ctx=progress,
     ) as response:
@@ -116,6 +121,8 @@ async def _post(session: Session, question: Question, progress: _Progress) -> st
                 response.close()  # at once, so that nothing more is received
                 start = body[:LONGEST_TEXT].decode(errors="replace")
                 return make_fault("malformed", f"an answer of more than {question.max_bytes} bytes", start)
+        if question.wants_evaluation:
+            progress.evaluation = response.headers.get(HEADER)
     try:
         return body.decode()
     except UnicodeDecodeError as error:

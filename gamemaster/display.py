@@ -8,7 +8,7 @@ from rich.text import Text
 
 from gamemaster.events import Began, Ended, Event, Started, Stepped
 from gamemaster.faults import Fault
-from gamemaster.record import MatchRecord, StepRecord
+from gamemaster.record import EvaluationRecord, MatchRecord, StepRecord
 from ggp.boards import Layout, make_picture
 from ggp.commands.styled import styled
 from ggp.drawing import WIDTH, draw_picture
@@ -74,12 +74,14 @@ class Display:
             self._line(line, _fault(start.fault) if start.fault else Text(start.answer or ""))
 
     def step(self, record: MatchRecord, number: int) -> None:
-        """Who moved what in how long, and why not."""
+        """Who moved what in how long, and why not; then what the player expects, with `=` where that is proven."""
         step = record.steps[number]
         self._line("")
         self._line((f"step {number}", _HEADING))
         for role, move in zip(record.roles, step.moves, strict=True):
-            self._line("  ", self._role(record, role), *_timed(step, role), (f"  {move}", _MOVE))
+            self._line(
+                "  ", self._role(record, role), *_timed(step, role), *_expected(step, role), (f"  {move}", _MOVE)
+            )
             if role in step.faults:
                 self._line("    ", _fault(step.faults[role]), (f"; {move} was executed instead", _DIM))
 
@@ -141,6 +143,20 @@ def _timed(step: StepRecord, role: str) -> tuple[str | tuple[str, str], ...]:
     if role == NATURE:
         return (" " * 11,)
     return ("  ", (f"{step.seconds.get(role, 0.0):7.2f} s", _DIM))
+
+
+def _expected(step: StepRecord, role: str) -> tuple[tuple[str, str], ...]:
+    """A column, in steps where at least one player said what it thinks."""
+    if not step.evaluations:
+        return ()
+    return ((f"  {_value(step.evaluations.get(role)):>4}", _DIM),)
+
+
+def _value(evaluation: EvaluationRecord | None) -> str:
+    if evaluation is None or evaluation.value is None:
+        return ""
+    is_proven = evaluation.low is not None and evaluation.low == evaluation.high
+    return f"{'=' if is_proven else ''}{evaluation.value:.0f}"
 
 
 def _fault(fault: Fault) -> Text:

@@ -25,7 +25,10 @@ class Started:
 
 @dataclass(frozen=True, slots=True)
 class Stepped:
-    """The last step of the record was executed; no state where the rules give none."""
+    """The last step of the record was executed; no state where the rules give none.
+
+    What players said that they thought is in the step.
+    """
 
     record: MatchRecord
     state: Facts | None

@@ -73,7 +73,7 @@ def _code(fault: Fault | None) -> str:
 def _own(record: MatchRecord) -> dict[str, Any]:
     kept = {"format", "ggp", "game", "rulesheet_sha256", "engine", "players", "settings", "start", "status", "reason"}
     own = record.model_dump(mode="json", include=kept)
-    own["steps"] = [step.model_dump(mode="json", include={"seconds", "faults"}) for step in record.steps]
+    own["steps"] = [step.model_dump(mode="json", include={"seconds", "faults", "evaluations"}) for step in record.steps]
     return own
 
 

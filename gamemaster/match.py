@@ -1,10 +1,10 @@
 """A match: a game and its players in, a record out; what happens on the way is told to a listener."""
 
 import asyncio
+import logging
 import re
 import secrets
 from collections.abc import Mapping
-from functools import partial
 from importlib.metadata import version
 
 from gamemaster.aside import aside
@@ -13,15 +13,26 @@ from gamemaster.events import Began, Ended, Listener, Started, Stepped
 from gamemaster.faults import Fault, make_fault, shown
 from gamemaster.introduction import introduced
 from gamemaster.player import Player
-from gamemaster.record import Keep, MatchRecord, PlayerRecord, StartRecord, StepRecord, now
+from gamemaster.record import (
+    EvaluationRecord,
+    Keep,
+    MatchRecord,
+    PlayerRecord,
+    StartRecord,
+    StepRecord,
+    evaluation_record,
+    now,
+)
 from gamemaster.referee import Choice, Executed, Outcome, Referee, Situation
 from gamemaster.settings import MatchSettings, derived
 from gamemaster.wording import Told, Wording
-from ggp.errors import ReadError
+from ggp.errors import MessageError, ReadError
 from ggp.game import Game
 from ggp.protocol.scramble import Scrambler
 from ggp.reader import read
 from ggp.terms import to_text
+
+log = logging.getLogger(__name__)
 
 
 def new_match_name(game: str) -> str:
@@ -70,6 +81,7 @@ class _Match:
         self._referee = Referee(game.rulesheet, game.machine, record.settings)
         self._wordings = {role: self._wording(role) for role in players}
         self._last: Executed | None = None
+        self._unread: set[str] = set()  # roles of which it was noted that nobody can read what they think
         self._saving: asyncio.Task[None] | None = None
 
     async def run(self) -> MatchRecord:
@@ -100,15 +112,19 @@ class _Match:
 
     async def _step(self, choice: Choice) -> Situation:
         texts = {role: wording.play(choice.step, self._told(role)) for role, wording in self._wordings.items()}
-        replies = await self._ask(texts, self._settings.playclock + self._settings.grace)
+        replies = await self._ask(texts, self._settings.playclock + self._settings.grace, wants_evaluations=True)
         answers = {role: self._wordings[role].move(reply.answer) for role, reply in replies.items()}
-        executed, situation = await aside(partial(self._referee.execute, choice, answers))
+        said = {role: reply.evaluation for role, reply in replies.items() if reply.evaluation is not None}
+        (executed, situation), evaluations = await aside(
+            lambda: (self._referee.execute(choice, answers), self._evaluations(said))
+        )
         self._last = executed
         step = StepRecord(
             moves=tuple(map(to_text, executed.joint_move)),
             seconds={role: _rounded(reply.seconds) for role, reply in replies.items()},
             faults=dict(executed.faults),
             time=now(),
+            evaluations=evaluations,
         )
         self._grow(steps=(*self._record.steps, step))
         await self._save()
@@ -144,16 +160,30 @@ class _Match:
     async def _abort(self) -> None:
         await self._ask({role: wording.abort() for role, wording in self._wordings.items()}, self._settings.abort_wait)
 
-    async def _ask(self, texts: Mapping[str, str], allowed: float, retry: float | None = None) -> dict[str, Reply]:
+    async def _ask(
+        self, texts: Mapping[str, str], allowed: float, retry: float | None = None, *, wants_evaluations: bool = False
+    ) -> dict[str, Reply]:
         limit = self._settings.max_answer_bytes
         players = self._players
         return await ask_all(
             self._session,
             {
-                role: Question(players[role].url, players[role].name, text, allowed, limit, retry)
+                role: Question(players[role].url, players[role].name, text, allowed, limit, retry, wants_evaluations)
                 for role, text in texts.items()
             },
         )
+
+    def _evaluations(self, said: Mapping[str, str]) -> dict[str, EvaluationRecord]:
+        """Role → what its player thinks, of those that can be read; the others are noted once. No clock runs."""
+        found: dict[str, EvaluationRecord] = {}
+        for role, text in said.items():
+            try:
+                found[role] = evaluation_record(self._wordings[role].evaluation(text, len(self._game.roles)))
+            except (MessageError, ValueError) as error:  # ValueError: the record has the last word
+                if role not in self._unread:
+                    self._unread.add(role)
+                    log.warning("what the player of %s thinks is ignored: %s", role, shown(str(error)))
+        return found
 
     def _grow(self, **fields: object) -> None:
         self._record = self._record.model_copy(update=fields)

@@ -87,8 +87,19 @@ def _check_course(record: MatchRecord) -> None:
             raise _wrong(f"start of {role} should have either an answer or a fault")
     for number, step in enumerate(record.steps):
         _check_same_roles(f"seconds of step {number}", step.seconds.keys(), record)
+        _check_evaluations(record, number, step)
     if (record.finished is None) != (record.status == "running"):
         raise _wrong(f"finished should {'not ' if record.finished else ''}be there in a match that is {record.status}")
+
+
+def _check_evaluations(record: MatchRecord, number: int, step: StepRecord) -> None:
+    """Only their form: what a player thinks follows from nothing."""
+    strangers = step.evaluations.keys() - record.players.keys()
+    if strangers:
+        raise _wrong(f"evaluations of {' '.join(sorted(strangers))} in step {number}, which no player took")
+    for role, evaluation in step.evaluations.items():
+        if any(len(moves) != len(record.roles) for moves in evaluation.line):
+            raise _wrong(f"step {number}: the line of {role} should have {len(record.roles)} moves in each step")
 
 
 def _check_same_roles(what: str, roles: Collection[str], record: MatchRecord) -> None:

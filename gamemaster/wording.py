@@ -1,11 +1,12 @@
 """One player's words for a match: what happens → messages for this player, its answer → move or fault."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from gamemaster.faults import Fault, make_fault
 from gamemaster.settings import MatchSettings
 from ggp.errors import MessageError
 from ggp.machine import JointMove
+from ggp.protocol.evaluation import Evaluation, parse_evaluation, rounded
 from ggp.protocol.messages import (
     Abort,
     Dialect,
@@ -67,7 +68,14 @@ class Wording:
             move = parse_move(answer)
         except MessageError as error:
             return make_fault("malformed", str(error), answer)
-        return self.scrambler.reveal(move) if self.scrambler else move
+        return self._reveal(move)
+
+    def evaluation(self, text: str, roles: int) -> Evaluation:
+        """What a player says that it thinks; MessageError for what nobody can read."""
+        found = rounded(parse_evaluation(text))
+        if any(len(step) != roles for step in found.line):
+            raise MessageError(f"a step of the line has not {roles} moves")
+        return replace(found, line=tuple(tuple(map(self._reveal, step)) for step in found.line))
 
     def _joint_move(self, last: Told | None) -> JointMove | None:
         return None if last is None else tuple(map(self._hide, last.joint_move))
@@ -79,6 +87,9 @@ class Wording:
 
     def _hide(self, term: Term) -> Term:
         return self.scrambler.hide(term) if self.scrambler else term
+
+    def _reveal(self, term: Term) -> Term:
+        return self.scrambler.reveal(term) if self.scrambler else term
 
     def _text(self, message: Start | Play | PlayPercepts | Stop | StopPercepts | Abort) -> str:
         return format_message(message, self.dialect)

@@ -3,12 +3,14 @@
 import asyncio
 import logging
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
+from typing import TypeAlias
 
 from ggp.errors import GgpError
+from ggp.protocol.evaluation import Evaluation
 from ggp.protocol.messages import (
     Abort,
     Info,
@@ -32,6 +34,8 @@ from players.worker import Worker
 
 SPECIES = "alien"  # what the protocol calls a program
 LEAD = 0.03  # seconds before the answer leaves, when thinking stops; or half the margin, where that is less
+
+TellEvaluation: TypeAlias = Callable[[Evaluation], None]
 
 log = logging.getLogger(__name__)
 
@@ -61,7 +65,9 @@ class _Asked:
 
     news: News
     thought: Thought
+    received: float
     reply: Reply = field(default_factory=Reply)
+    evaluation: Evaluation | None = None  # of the move that was given
 
 
 @dataclass(slots=True)
@@ -87,8 +93,11 @@ class Player:
         self._match: _Match | None = None
         self._ended = ""  # the name of the last match that ended
 
-    async def answer(self, message: Message, received: float) -> str:
-        """The reply to a message that came at that moment of the clock, before its deadline."""
+    async def answer(self, message: Message, received: float, tell: TellEvaluation | None = None) -> str:
+        """The reply to a message that came at that moment of the clock, before its deadline.
+
+        `tell` is called before a move is returned, with what the search thinks of it if that is known already.
+        """
         match message:
             case Info():
                 return self._info()
@@ -97,7 +106,7 @@ class Player:
             case Start():
                 return await self._start(message, received)
             case Play() | PlayPercepts():
-                return await self._play(message, received)
+                return await self._play(message, received, tell)
             case Stop() | StopPercepts():
                 return self._end(message.match, DONE)
             case Abort():
@@ -167,7 +176,7 @@ class Player:
 
         match.worker.submit(job, then)
 
-    async def _play(self, news: News, received: float) -> str:
+    async def _play(self, news: News, received: float, tell: TellEvaluation | None) -> str:
         match = self._match
         if match is None or not same_match(match.start.match, news.match):
             return BUSY
@@ -175,16 +184,17 @@ class Player:
         news = replace(news, match=match.start.match)
         if match.asked is not None:
             if match.asked.news == news:  # repeated while the first one is still being thought about
-                return await match.asked.reply.wait()
+                return await _told(match.asked, match.asked.reply.wait(), tell)
             self._give_move(match, match.asked)
         clock = match.start.playclock
         margin = self.settings.margin_of(clock)
         answer_at = received + clock - margin
         match.expected_by = received + clock + self.settings.abandon
-        asked = match.asked = _Asked(news, Thought(self.clock.now, answer_at - min(margin / 2, LEAD)))
+        thought = Thought(self.clock.now, answer_at - min(margin / 2, LEAD), wants_evaluation=tell is not None)
+        asked = match.asked = _Asked(news, thought, received)
         give = partial(self._give_move, match, asked)
         match.worker.submit(partial(self._think, match, asked, match.answered), give)
-        return await self._by(answer_at, asked.reply, give)
+        return await _told(asked, self._by(answer_at, asked.reply, give), tell)
 
     def _think(self, match: _Match, asked: _Asked, answered: Term | None) -> None:
         """In the worker's thread."""
@@ -200,10 +210,23 @@ class Player:
         move = match.answered = asked.thought.move
         match.asked = None
         asked.reply.give(NO_MOVE if move is None else to_text(move))
+        self._keep_evaluation(match, asked)
         if asked.thought.note:
             log.info("%s: %s", match.start.match, asked.thought.note)
         if move is not None and self.settings.ponder and match is self._match:
             self._ponder(match, move, math.inf, _nothing)
+
+    def _keep_evaluation(self, match: _Match, asked: _Asked) -> None:
+        """As it is now, since the thread that searches may not have noticed yet that it is to stop."""
+        if asked.thought.failure:
+            log.error("%s: no evaluation, by a fault of this program: %s", match.start.match, asked.thought.failure)
+        evaluation = asked.thought.evaluation
+        if evaluation is None:
+            return
+        try:
+            asked.evaluation = replace(evaluation, seconds=max(0.0, self.clock.now() - asked.received))
+        except GgpError as error:
+            log.warning("%s: no evaluation: %s", match.start.match, error)
 
     async def _by(self, moment: float, reply: Reply, otherwise: Callable[[], None]) -> str:
         """The reply, which `otherwise` gives when the moment comes first."""
@@ -218,6 +241,14 @@ class Player:
             return word if same_match(self._ended, name) else BUSY
         self.close()
         return word
+
+
+async def _told(asked: _Asked, reply: Awaitable[str], tell: TellEvaluation | None) -> str:
+    """The reply, after the evaluation that goes with it."""
+    text = await reply
+    if tell is not None and asked.evaluation is not None:
+        tell(asked.evaluation)
+    return text
 
 
 def _nothing() -> None:

@@ -1,4 +1,7 @@
-"""A player as an aiohttp application: HTTP requests → messages, replies → responses."""
+"""A player as an aiohttp application: HTTP requests → messages, replies → responses.
+
+What the search thinks goes beside a move in a header, for a game master that asks for it (`ggp.protocol.evaluation`).
+"""
 
 import asyncio
 import logging
@@ -6,7 +9,8 @@ from urllib.parse import unquote_plus
 
 from aiohttp import web
 
-from ggp.errors import MessageError
+from ggp.errors import GgpError, MessageError
+from ggp.protocol.evaluation import HEADER, WANTED, Evaluation, format_evaluation
 from ggp.protocol.headers import CONTENT_TYPE, CORS
 from ggp.protocol.messages import Info, Message, Ping, Preview, Start, parse_message, unread_start
 from players.clock import Clock, MonotonicClock
@@ -50,9 +54,14 @@ async def _handle(request: web.Request) -> web.Response:
     except MessageError as error:
         log.warning("not a message: %s", error)
         return _response(str(error), 400)
-    reply = await player.answer(message, received)
+    evaluations: list[Evaluation] = []
+    wants = request.headers.get(HEADER, "").strip() == WANTED
+    reply = await player.answer(message, received, evaluations.append if wants else None)
     log.info("%s: %s in %.2f s", _summary(message), reply, player.clock.now() - received)
-    return _response(reply)
+    response = _response(reply)
+    for evaluation in evaluations:
+        _add_evaluation(response, evaluation)
+    return response
 
 
 def _age(request: web.Request) -> float:
@@ -86,6 +95,14 @@ def _response(text: str, status: int = 200) -> web.Response:
     response = web.Response(body=text.encode(), status=status, headers={**CORS, "Content-Type": CONTENT_TYPE})
     response.force_close()
     return response
+
+
+def _add_evaluation(response: web.Response, evaluation: Evaluation) -> None:
+    """A failure costs the evaluation, never the move."""
+    try:
+        response.headers[HEADER] = format_evaluation(evaluation)
+    except (GgpError, TypeError, ValueError) as error:
+        log.error("no evaluation, by a fault of this program: %s: %s", type(error).__name__, error)
 
 
 def _summary(message: Message) -> str:

@@ -1,13 +1,15 @@
 """How players choose: the strategies by their names, and the plain ones among them."""
 
 from collections.abc import Callable
+from functools import partial
 from operator import itemgetter
+from time import perf_counter
 from typing import TypeAlias
 
 from ggp.machine import Facts, JointMove
 from ggp.searches.uct import UCT
 from ggp.terms import Term
-from players.mcts import Mcts
+from players.mcts import Mcts, uct_evaluation
 from players.strategy import Strategy, Task
 from players.thought import Thought
 
@@ -41,13 +43,14 @@ class MonteCarlo:
 
     def choose(self, state: Facts, legal: tuple[Term, ...], thought: Thought) -> Term:
         best = legal[0]
-        playouts = 0
+        playouts, began = 0, perf_counter()
         while len(legal) > 1 and not thought.stop():
             result = self._uct.search(state, thought.stop, _BATCH)
             playouts += result.playouts
             best = best if result.best is None else result.best
             thought.move = best
             thought.note = f"{playouts} playouts"
+            thought.evaluate(partial(uct_evaluation, result, playouts, perf_counter() - began))
             if result.playouts == 0:
                 break
         return best

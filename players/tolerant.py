@@ -11,6 +11,8 @@ import time
 from typing import cast
 from urllib.parse import quote
 
+from ggp.protocol.evaluation import HEADER, WANTED
+
 _END_OF_HEAD = re.compile(rb"\r?\n\r?\n")
 _VERSIONS = frozenset({"1.0", "1.1"})
 _PRINTABLE = "".join(map(chr, range(0x21, 0x7F)))
@@ -36,6 +38,7 @@ class RequestReader:
         self._has_lists = False
         self._in_comment = False
         self._characters = 0
+        self._wants_evaluation = False
         self.is_for_library = False  # the request is sound but uses more of HTTP than is known here
 
     @property
@@ -62,6 +65,8 @@ class RequestReader:
             return (self._head or b"") + b"\r\n\r\n" + bytes(self._body)
         method, target, version = self._request
         lines = [f"{method} {target} HTTP/{version}", "Host: player", "Connection: close"]
+        if self._wants_evaluation:
+            lines.append(f"{HEADER}: {WANTED}")
         body = b"" if method in _BODILESS else bytes(self._body)
         if method not in _BODILESS:
             lines.append(f"Content-Length: {len(body)}")
@@ -85,6 +90,7 @@ class RequestReader:
             name = name.strip().lower()
             if name == "content-length" and re.fullmatch(r"\s*[0-9]{1,15}\s*", value):
                 self._length = int(value)
+            self._wants_evaluation |= name == HEADER.lower() and value.strip() == WANTED
             self.is_for_library |= name in _LEFT_TO_LIBRARY and value.strip().lower() != "identity"
         return True
 

@@ -2,12 +2,11 @@
 
 import asyncio
 import json
-import signal
 from pathlib import Path
 
 import typer
 
-from gamemaster.checkup.checks import Listener, all_parts, examine
+from gamemaster.checkup.checks import all_parts, examine
 from gamemaster.checkup.dialogue import address_of
 from gamemaster.checkup.findings import Finding, not_tried
 from gamemaster.checkup.report import as_json, dialogue_of, lines_of, summary
@@ -15,12 +14,12 @@ from gamemaster.checkup.trial import refuse_unplayable
 from gamemaster.checkup.visit import CheckSettings, Visit
 from gamemaster.player import parse_player
 from gamemaster.settings import make_settings
+from gamemaster.supervision import supervised
 from ggp.commands.arguments import load_argument
 from ggp.errors import SettingsError
 from ggp.protocol.messages import Dialect
 
 EXIT_BAD = 1
-KILLED = 128  # plus the number of a signal is the exit code after it
 BOTH = "both"
 
 
@@ -46,7 +45,7 @@ def check(
 
     if not in_json:
         typer.echo(f"{url}, {game.name}, clocks {clocks.startclock} s and {clocks.playclock} s, seed {settings.seed}")
-    code = asyncio.run(_supervised(visit, listen))
+    code = asyncio.run(supervised(examine(visit, all_parts(), listen)))
     if dialogue is not None:
         _write(dialogue, dialogue_of(visit))
     if in_json:
@@ -67,28 +66,6 @@ def dialects_of(name: str) -> tuple[Dialect, ...]:
     except ValueError:
         names = ", ".join(dialect.value for dialect in Dialect)
         raise SettingsError(f"--dialect: no dialect is called {name!r}; there are {names} and {BOTH}") from None
-
-
-async def _supervised(visit: Visit, listen: Listener) -> int:
-    """Goes through the checks; a signal ends that in order, the match that is running included."""
-    loop = asyncio.get_running_loop()
-    task = asyncio.current_task()
-    assert task is not None
-    received: list[int] = []
-
-    def give_up(number: int) -> None:
-        received.append(number)
-        task.cancel()
-
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        loop.add_signal_handler(number, give_up, number)
-    try:
-        await examine(visit, all_parts(), listen)
-    except asyncio.CancelledError:
-        if not received:
-            raise
-        return KILLED + received[0]
-    return 0
 
 
 def _url(player: str) -> str:

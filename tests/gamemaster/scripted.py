@@ -182,6 +182,15 @@ def raw(data: bytes) -> Trouble:
     return trouble
 
 
+def thinks(text: str, answer: str = "") -> Trouble:
+    """The honest answer, or another one, with a header beside it that says what the player thinks."""
+
+    async def trouble(exchange: Exchange) -> None:
+        await exchange.send(response((answer or exchange.answer).encode(), f"200 OK\r\nGGP-Evaluation: {text}"))
+
+    return trouble
+
+
 def says(body: bytes | str, status: str = "200 OK") -> Trouble:
     return raw(response(body.encode() if isinstance(body, str) else body, status))
 

@@ -53,10 +53,12 @@ def test_the_request_has_the_headers_of_the_protocol(tmp_path: Path) -> None:
         "Accept: text/delim",
         f"Content-Length: {len('( PLAY match-1 NIL )')}",
         "Content-Type: text/acl",
+        "GGP-Evaluation: 1",
         f"Host: 127.0.0.1:{xplayer.port}",
         "Receiver: player of xplayer",
         "Sender: GAMESERVER",
     ]
+    assert [b"GGP-Evaluation" in head for head in xplayer.raw] == [False, *[True] * (len(xplayer.raw) - 2), False]
 
 
 def test_both_roles_can_choose_at_once(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from typing import Any
 
 from rich.console import Console
 
+from gamemaster.supervision import KILLED
 from gamemaster.tournaments.console.making import make_folder, spec_of_line
 from gamemaster.tournaments.console.places import found, resume_command
 from gamemaster.tournaments.progress import LineWriter, LiveProgress, PlainProgress
@@ -23,7 +24,6 @@ from gamemaster.tournaments.store import Store, open_store
 from gamemaster.tournaments.workshop import Workshop
 from ggp.errors import SettingsError
 
-KILLED = 128  # plus the number of a signal is the exit code after it
 CLUSTER = "gamemaster.tournaments.cluster"
 
 

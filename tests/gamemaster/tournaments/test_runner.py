@@ -150,10 +150,12 @@ async def test_a_match_that_needs_many_processors_is_not_overtaken(tmp_path: Pat
 
 
 async def test_a_match_without_bots_waits_for_no_processor(tmp_path: Path, event_store: Store) -> None:
-    event = spec(tmp_path, ["guessing"], ["a=legal", "b=legal", external("x", 1), external("y", 2)])
+    left, right = external("x", 1), external("y", 2)
+    # Two rounds, so that others are left to play when these meet.
+    event = spec(tmp_path, ["guessing"], ["a=legal", "b=legal", left, right], rounds=2)
     venue = MadeUp(event, processors=1, waits=True)
     task = asyncio.create_task(run(event, event_store, venue))
-    for count in range(1, 13):
+    for count in range(1, 25):
         await venue.has_begun(count)
         if ("x", "y") not in venue.under_way and ("y", "x") not in venue.under_way:
             venue.end(*venue.under_way[0])
