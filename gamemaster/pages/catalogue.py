@@ -97,6 +97,15 @@ class Catalogue:
             return entry.source
         return self.varied(record.game, record.rulesheet)
 
+    def has_percepts(self, record: MatchRecord) -> bool:
+        """Whether the rules of a record tell the roles different things. Blocks."""
+        entry = self._entries.get(record.game)
+        if entry is not None and entry.source.text == record.rulesheet:
+            return entry.has_percepts
+        if "sees" not in record.rulesheet.lower():
+            return False
+        return tells_percepts(parse_rulesheet(record.rulesheet, record.game))
+
     def varied(self, game: str, text: str) -> Source:
         """A rulesheet that goes by the name of a game; drawn as that is, if it is known or comes from it."""
         entry = self._entries.get(game)
@@ -110,17 +119,20 @@ def roles_of(rulesheet: Rulesheet) -> tuple[str, ...]:
     return tuple(dict.fromkeys(to_text(head[1]) for head in heads))
 
 
+def tells_percepts(rulesheet: Rulesheet) -> bool:
+    """Whether the roles are told different things, as in GDL-II."""
+    return any(name_and_arity(rule.head)[0] == "sees" for rule in rulesheet.rules)
+
+
 def _read(path: Path, *, is_shipped: bool) -> Entry:
     return _entry(path.stem, read_metadata(path), decode(read_bytes(path), path.name), is_shipped=is_shipped)
 
 
 def _entry(game: str, metadata: Metadata, text: str, *, is_shipped: bool) -> Entry:
     rulesheet = parse_rulesheet(text, "rulesheet")
-    sees = any(name_and_arity(rule.head)[0] == "sees" for rule in rulesheet.rules)
     source = Source(game, text, metadata.drawing)
-    return Entry(
-        game, metadata.title or game, roles_of(rulesheet), metadata, is_shipped, sees, rulesheet.sha256, source
-    )
+    title, roles, sees = metadata.title or game, roles_of(rulesheet), tells_percepts(rulesheet)
+    return Entry(game, title, roles, metadata, is_shipped, sees, rulesheet.sha256, source)
 
 
 def _id(title: str, text: str) -> str:

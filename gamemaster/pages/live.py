@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -15,10 +14,20 @@ from gamemaster.pages.models import Origin as OriginModel
 from gamemaster.pages.problems import Problem, not_found
 from gamemaster.pages.seats import Asked, Seat
 from gamemaster.pages.sources import Source
-from gamemaster.pages.views import OVER, head_of, links_of, match_of, match_url, state_of, step_of
+from gamemaster.pages.views import (
+    OVER,
+    head_of,
+    links_of,
+    match_of,
+    match_url,
+    state_of,
+    step_of,
+    without_evaluations,
+)
 from gamemaster.record import MatchRecord, now
 from ggp.errors import GgpError
 from ggp.machine import Facts
+from ggp.rulesheet import NATURE
 from ggp.terms import to_text
 
 _KEPT_LOOKS = 40  # states whose pictures are at hand
@@ -51,12 +60,13 @@ class LiveMatch:
     def __init__(self, name: str, order: Order, pool: Pool, look_seconds: float) -> None:
         self.id = name
         self.order = order
-        self.feed = Feed()
+        self.feed = Feed()  # for spectators
         self.seats: dict[str, Seat] = {
             role: Seat(role, taker.name or "you", self._on_asked, self._on_change)
             for role, taker in order.players.items()
             if isinstance(taker, Person)
         }
+        self.quiet = Feed() if self.seats else self.feed  # the same without what players think, for those who take part
         self.record: MatchRecord | None = None
         self.ending = ""  # why somebody ended it, if so
         self.failure = ""  # why it could not be played
@@ -83,8 +93,15 @@ class LiveMatch:
 
     @property
     def is_hidden(self) -> bool:
-        """Whether spectators could tell the people who play what these are not to know yet."""
-        return self.order.has_percepts and bool(self.seats) and not self.is_over
+        """Whether spectators could tell the people who play what these are not to know yet, or nobody here knows it."""
+        is_kept = not self.is_over or self.order.is_guest
+        return self.order.has_percepts and bool(self.seats) and is_kept
+
+    @property
+    def has_secret_chance(self) -> bool:
+        """Whether people could tell from the seed what chance will do."""
+        has_chance = self.record is not None and NATURE in self.record.roles
+        return has_chance and bool(self.seats) and not self.is_over
 
     @property
     def status(self) -> Status:
@@ -114,7 +131,7 @@ class LiveMatch:
 
     @property
     def clock(self) -> Ticking:
-        if self.is_over:
+        if self.is_over or (self.record is not None and self.record.status != "running"):
             return OVER
         phase = "preparing" if self._clock is None else "step" if self.record and self.record.start else "start"
         remaining = total = None
@@ -124,13 +141,14 @@ class LiveMatch:
         waiting = tuple(role for role in self.order.players if not self._has_answered(role) and self._can_choose(role))
         return Ticking(phase=phase, step=self.step, remaining=remaining, total=total, waiting=waiting)
 
-    def match(self) -> Match:
-        """As spectators see it."""
+    def match(self, *, takes_part: bool = False) -> Match:
+        """As spectators see it, or those who take part: while it goes on they are not told what other players think."""
         goes_on = not self.is_over
         can_end = goes_on and not self.order.is_guest
         if self.record is not None:
+            record = without_evaluations(self.record) if takes_part and goes_on else self.record
             return match_of(
-                self.record, self.head, clock=self.clock, is_live=goes_on, is_hidden=self.is_hidden, can_end=can_end
+                record, self.head, clock=self.clock, is_live=goes_on, is_hidden=self.is_hidden, can_end=can_end
             )
         order = self.order
         return Match(
@@ -138,7 +156,7 @@ class LiveMatch:
             roles=tuple(order.players),
             startclock=order.startclock,
             playclock=order.playclock,
-            seed=order.seed,
+            seed=None if goes_on or self.is_hidden else order.seed,
             scramble=False,
             engine="",
             origin=None if order.origin is None else OriginModel(match=order.origin.match, step=order.origin.step),
@@ -220,15 +238,29 @@ class LiveMatch:
             task.cancel()
         self.publish("end", {"match": self.head.model_dump(mode="json"), "clock": self.clock.model_dump(mode="json")})
         self.feed.end()
+        self.quiet.end()
         for seat in self.seats.values():
             seat.feed.publish("changed", {})
             seat.feed.end()
 
-    def publish(self, kind: str, data: object) -> None:
+    def publish(self, kind: str, data: object, quiet: object = None) -> None:
+        """Tells all; `quiet` is for those who take part, where they are told something else."""
         self.feed.publish(kind, data)
+        if self.quiet is not self.feed:
+            self.quiet.publish(kind, data if quiet is None else quiet)
         if kind != "clock":
             for seat in self.seats.values():
                 seat.feed.publish("changed", {})
+
+    async def choices(self, seat: Seat, step: int) -> tuple[Move, ...]:
+        """The legal moves of a seat, none where they are not known; without clicks where no board is shown."""
+        if seat.choices is not None:
+            return tuple(Move(move=move, clicks=()) for move in seat.choices.moves)
+        try:
+            moves = self.legal(await self.state(step), seat.role)
+        except (GgpError, Problem):
+            return ()
+        return tuple(Move(move=one.move, clicks=()) for one in moves) if self.is_hidden else moves
 
     def legal(self, state: State, role: str) -> tuple[Move, ...]:
         return state.legal.get(role, ())
@@ -238,16 +270,17 @@ class LiveMatch:
         hidden = self.is_hidden
         executed = step_of(self.record, step - 1) if step and not hidden else None
         clock = self.clock if step == self.step or self.is_over else None
-        self.publish(
-            "step",
-            {
-                "match": self._told(),
-                "number": step,
-                "step": None if executed is None else executed.model_dump(mode="json"),
-                "state": None if state is None else state.model_dump(mode="json"),
-                "clock": None if clock is None else clock.model_dump(mode="json"),
-            },
-        )
+        told = {
+            "match": self._told(),
+            "number": step,
+            "step": None if executed is None else executed.model_dump(mode="json"),
+            "state": None if state is None else state.model_dump(mode="json"),
+            "clock": None if clock is None else clock.model_dump(mode="json"),
+        }
+        quiet = told
+        if executed is not None and executed.evaluations and self.quiet is not self.feed:
+            quiet = told | {"step": executed.model_copy(update={"evaluations": {}}).model_dump(mode="json")}
+        self.publish("step", told, quiet)
 
     def _told(self) -> object:
         return self.head.model_dump(mode="json")
@@ -266,13 +299,13 @@ class LiveMatch:
 
     def _can_choose(self, role: str) -> bool:
         """Whether the role has to decide anything in this step, as far as that is known."""
-        look = self._looks.get(self.step)
+        look = None if self.is_hidden else self._looks.get(self.step)
         return look is None or self.record is None or not self.record.start or len(look.legal.get(role, ())) != 1
 
     def _on_change(self, seat: Seat) -> None:
         """A move is wanted, or is no longer."""
         if not self.is_over:
-            self.feed.publish("clock", self.clock.model_dump(mode="json"))
+            self.publish("clock", self.clock.model_dump(mode="json"))
         seat.feed.publish("changed", {})
 
     def _on_asked(self, seat: Seat, asked: Asked) -> None:
@@ -282,10 +315,9 @@ class LiveMatch:
 
     async def _pass_on(self, seat: Seat, asked: Asked) -> None:
         """Asks the person, unless there is nothing to choose: the only move is a bare name, and others move."""
-        moves: tuple[Move, ...] = ()
-        with suppress(GgpError, Problem):  # then the person answers
-            moves = self.legal(await self.state(asked.step), seat.role)
-        if len(moves) == 1 and not moves[0].move.startswith("(") and len(self.order.players) > 1:
+        moves = await self.choices(seat, asked.step)
+        is_sure = seat.choices is None or seat.choices.is_complete
+        if is_sure and len(moves) == 1 and not moves[0].move.startswith("(") and len(self.order.players) > 1:
             seat.choose(asked.step, moves[0].move)
         else:
             asked.is_open = True

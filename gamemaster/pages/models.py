@@ -224,6 +224,19 @@ class StartDetail(Part):
     fault: FaultDetail | None
 
 
+class Evaluation(Part):
+    """What a player said that it thought when it was asked for a move; goal values 0 to 100 of its role."""
+
+    value: float | None = Field(description="The goal value that it expects.")
+    low: float | None = Field(description="Proven bounds of that, where it has any.")
+    high: float | None
+    visits: int | None = Field(description="Of the state in its search tree.")
+    playouts_per_second: float | None
+    seconds: float | None = Field(description="That it says it used.")
+    line: tuple[dict[str, str], ...] = Field(description="Joint moves that it expects from this state on.")
+    text: str = Field(description="The line for people, without the moves of the others where one role moves.")
+
+
 class Step(Part):
     """One joint move; seconds are those until the answer came."""
 
@@ -231,6 +244,10 @@ class Step(Part):
     moves: dict[str, str]
     seconds: dict[str, float]
     faults: dict[str, FaultDetail]
+    evaluations: dict[str, Evaluation] = Field(
+        description="Of the players that say what they think, of the state before the joint move. None while a match "
+        "goes on in which the visitor takes part."
+    )
     time: AwareDatetime
 
 
@@ -250,7 +267,7 @@ class Match(MatchHead):
     roles: tuple[str, ...]
     startclock: int
     playclock: int
-    seed: int
+    seed: int | None = Field(description="Null while the match goes on, since chance and bots follow from it.")
     scramble: bool
     engine: str
     origin: Origin | None
@@ -328,6 +345,7 @@ class Seat(Part):
     asked: int | None = Field(description="The step for which a move is wanted.")
     legal: tuple[Move, ...]
     percepts: tuple[tuple[str, ...], ...] = Field(description="What the role was told after each step, as in GDL-II.")
+    own_moves: tuple[str, ...] = Field(description="What the role did in each step, where it is told percepts only.")
     may_undo: bool
     may_hint: bool
     next: str | None = Field(description="The seat in the match that followed this one.")

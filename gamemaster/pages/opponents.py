@@ -1,12 +1,11 @@
 """Those who play against people, or each other: bots that the service starts, and players that run elsewhere."""
 
-import asyncio
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import replace
 
 from gamemaster.bots import Bot as Process
-from gamemaster.bots import start_bot, stop_all
+from gamemaster.bots import all_players, start_bot, stop_all
 from gamemaster.pages.live import Order
 from gamemaster.pages.models import Bot, Remote
 from gamemaster.pages.seats import Hurried
@@ -26,19 +25,13 @@ async def opponents(order: Order, seed: int) -> AsyncIterator[dict[str, Player]]
     processes: list[Process] = []
     settings = {"memory": _MEMORY, "ponder": not order.has_people}
     try:
-        async with asyncio.TaskGroup() as group:
-            tasks = {
-                role: group.create_task(_player(role, taker, derived(seed, "bot", role), settings, processes))
+        yield await all_players(
+            {
+                role: _player(role, taker, derived(seed, "bot", role), settings, processes)
                 for role, taker in order.players.items()
                 if isinstance(taker, Bot | Remote)
             }
-        players: dict[str, Player] = {}
-        for role, task in tasks.items():
-            player = task.result()
-            if isinstance(player, SettingsError):
-                raise player
-            players[role] = player
-        yield players
+        )
     finally:
         await stop_all(processes)
 

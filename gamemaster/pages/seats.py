@@ -12,6 +12,7 @@ from aiohttp import ClientError, ClientSession, web
 from gamemaster.pages.feed import Feed
 from gamemaster.pages.views import SEATS
 from ggp.errors import MessageError
+from ggp.protocol.evaluation import HEADER
 from ggp.protocol.headers import CONTENT_TYPE
 from ggp.protocol.messages import (
     Abort,
@@ -47,6 +48,14 @@ class Asked:
     is_open: bool = False  # whether the person is asked; not where there is nothing to choose
 
 
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """What a person may do in a state that is not known."""
+
+    moves: tuple[str, ...]
+    is_complete: bool  # False where other moves may be legal, too
+
+
 @dataclass(slots=True, eq=False)
 class Seat:
     """One person's place in one match."""
@@ -60,7 +69,9 @@ class Seat:
     feed: Feed = field(default_factory=Feed)
     arrived: asyncio.Event = field(default_factory=asyncio.Event)  # the person has opened the page
     asked: Asked | None = None
-    percepts: list[tuple[str, ...]] = field(default_factory=list)  # as in GDL-II, in the order in which they were told
+    percepts: list[tuple[str, ...]] = field(default_factory=list)  # after each step, as in GDL-II
+    own_moves: list[str] = field(default_factory=list)  # in each step, where percepts are told; empty where not known
+    choices: Choices | None = None  # where the service does not know the state either
     next: str | None = None  # the link of the seat in the match that followed
     _steps: int = 0
 
@@ -77,12 +88,11 @@ class Seat:
             case Play():
                 return await self._ask(self._steps)
             case PlayPercepts():
-                if message.turn > 0:
-                    self.percepts.append(tuple(map(to_text, message.percepts)))
+                self._perceive(message)
                 return await self._ask(message.turn)
             case Stop() | StopPercepts():
                 if isinstance(message, StopPercepts):
-                    self.percepts.append(tuple(map(to_text, message.percepts)))
+                    self._perceive(message)
                 self.withdraw()
                 self.on_change(self)
                 return DONE
@@ -109,6 +119,15 @@ class Seat:
         if self.asked is not None:
             self.asked.move.cancel()
             self.asked = None
+
+    def _perceive(self, message: PlayPercepts | StopPercepts) -> None:
+        """What a step was like, told for the first time or again."""
+        if message.turn > 0:
+            missing = message.turn - len(self.percepts)
+            self.percepts += [()] * missing
+            self.own_moves += [""] * missing
+            self.percepts[message.turn - 1] = tuple(map(to_text, message.percepts))
+            self.own_moves[message.turn - 1] = "" if message.last_move is None else to_text(message.last_move)
 
     async def _ask(self, step: int) -> str:
         self.withdraw()
@@ -210,9 +229,11 @@ class Switchboard:
         if text.lstrip("( ")[:5].upper() == "START":
             text = await asyncio.to_thread(_hurried, text, bot)
         try:
-            headers = {"Content-Type": CONTENT_TYPE}
+            headers = {"Content-Type": CONTENT_TYPE, **_evaluation(request.headers)}
             async with self._session.post(bot.url, data=text.encode(), headers=headers, allow_redirects=False) as reply:
-                return _response(await reply.text(errors="replace"), reply.status)
+                response = _response(await reply.text(errors="replace"), reply.status)
+                response.headers.update(_evaluation(reply.headers))
+                return response
         except (OSError, ClientError):
             if request.transport is not None:
                 request.transport.abort()  # as the bot has done
@@ -225,6 +246,11 @@ def _hurried(text: str, bot: Hurried) -> str:
     assert isinstance(message, Start)
     told = Start(message.match, message.role, message.rules, bot.startclock, bot.playclock)
     return format_message(told)
+
+
+def _evaluation(headers: Mapping[str, str]) -> dict[str, str]:
+    """What is passed on beside a message and its answer."""
+    return {HEADER: headers[HEADER]} if HEADER in headers else {}
 
 
 def _response(text: str, status: int = 200) -> web.Response:

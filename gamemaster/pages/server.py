@@ -11,6 +11,8 @@ from gamemaster.pages.application import make_app
 from gamemaster.pages.settings import ServeSettings
 from ggp.errors import SettingsError
 
+MOST_LINE_BYTES = 16_384  # of the first line of a request: the longest query that the API describes has 7,300
+
 _SHUTDOWN_SECONDS = 2.0  # for open requests
 
 log = logging.getLogger(__name__)
@@ -28,7 +30,8 @@ async def _serve(settings: ServeSettings) -> None:
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         loop.add_signal_handler(number, stop.set)
-    runner = web.AppRunner(make_app(settings), access_log=None, shutdown_timeout=_SHUTDOWN_SECONDS)
+    app = make_app(settings)
+    runner = web.AppRunner(app, access_log=None, shutdown_timeout=_SHUTDOWN_SECONDS, max_line_size=MOST_LINE_BYTES)
     await runner.setup()
     try:
         site = web.TCPSite(runner, settings.host, settings.port)

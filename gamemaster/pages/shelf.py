@@ -14,7 +14,7 @@ from gamemaster.pages.models import Match, Matches, MatchesWanted, MatchHead, St
 from gamemaster.pages.problems import Problem, conflict, not_found
 from gamemaster.pages.settings import Limits
 from gamemaster.pages.sources import Source
-from gamemaster.pages.views import OVER, head_of, match_of, state_of, ticking
+from gamemaster.pages.views import OVER, head_of, match_of, player_of, state_of, ticking, without_evaluations
 from gamemaster.record import MatchRecord
 from ggp.errors import GgpError
 
@@ -30,10 +30,12 @@ class Found:
     record: MatchRecord | None  # None while it is being prepared
     head: MatchHead
     live: LiveMatch | None
+    takes_part: bool = False  # whether it was somebody asking who takes part, while it goes on
+    is_secret: bool = False  # whether it is played elsewhere, and people who take part may not know everything
 
     @property
     def is_hidden(self) -> bool:
-        return self.live is not None and self.live.is_hidden
+        return self.is_secret if self.live is None else self.live.is_hidden
 
 
 class Shelf:
@@ -60,16 +62,25 @@ class Shelf:
         own = head_of(record, match, tournament=head.tournament if head else "")
         if head is not None:
             own = own.model_copy(update={"status": head.status, "reason": own.reason or head.reason})
-        return Found(match, record, own, None)
+        is_secret = own.status == "running" and await self._has_secrets(record)
+        if own.status == "running" and _has_people(record):  # nobody knows here who takes part
+            record = without_evaluations(record)
+        return Found(match, record, own, None, is_secret=is_secret)
+
+    async def _has_secrets(self, record: MatchRecord) -> bool:
+        """Whether people play who are told less than everything."""
+        if not _has_people(record):
+            return False
+        return await asyncio.to_thread(self._catalogue.has_percepts, record)
 
     def match(self, found: Found) -> Match:
         """The match with its steps."""
         if found.live is not None:
-            return found.live.match()
+            return found.live.match(takes_part=found.takes_part)
         assert found.record is not None
         is_live = found.head.status == "running"
         clock = ticking(found.record) if is_live else OVER
-        return match_of(found.record, found.head, clock=clock, is_live=is_live)
+        return match_of(found.record, found.head, clock=clock, is_live=is_live, is_hidden=found.is_hidden)
 
     def source(self, found: Found) -> Source:
         if found.live is not None:
@@ -147,6 +158,10 @@ class Shelf:
                 self._replays.popitem(last=False)
         self._replays.move_to_end(key)
         return self._replays[key]
+
+
+def _has_people(record: MatchRecord) -> bool:
+    return any(player_of(player).kind == "person" for player in record.players.values())
 
 
 def _record(found: Found) -> MatchRecord:

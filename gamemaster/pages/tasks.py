@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, replace
 from typing import Any, TypeAlias
 
+from gamemaster.pages.beliefs import agreed_goal, choices, following, going_on
 from gamemaster.pages.drawings import Artist
 from ggp.errors import EvaluationError, GgpError, ReadError
 from ggp.evidence import gather_evidence
@@ -38,6 +39,7 @@ class Desk:
             "next": self._next,
             "goals": self._goals,
             "percepts": self._percepts,
+            "believe": self._believe,
             "look": self._look,
             "image": self._image,
             "refusal": self._refusal,
@@ -87,6 +89,24 @@ class Desk:
     def _percepts(self, request: Request) -> object:
         joint_move: JointMove = tuple(map(_term, request["moves"]))
         return self._game(request).machine.percepts(_facts(request["state"]), joint_move, request["role"])
+
+    def _believe(self, request: Request) -> object:
+        """The states that agree with what a role did and was `told` in a step, and its choices there; as texts."""
+        machine, role = self._game(request).machine, request["role"]
+        states, is_complete = list(map(_read_facts, request["states"])), request["is_complete"]
+        told, is_over = request["told"], request["is_over"]
+        if told is not None:
+            move = None if told["move"] is None else read_term(told["move"])
+            states, all_found = following(machine, states, role, move, list(map(read_term, told["percepts"])))
+            is_complete = is_complete and all_found
+        states = going_on(machine, states, is_over=is_over)
+        is_complete = is_complete and bool(states)
+        return {
+            "states": list(map(_texts, states)),
+            "is_complete": is_complete,
+            "legal": [] if is_over else list(map(to_text, choices(machine, states, role))),
+            "goal": agreed_goal(machine, states, role) if is_over and is_complete else None,
+        }
 
     def _artist(self, request: Request) -> Artist:
         if request["game"] not in self._artists:

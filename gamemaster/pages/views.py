@@ -10,6 +10,7 @@ from gamemaster.pages.derivation import origin_of
 from gamemaster.pages.models import (
     Analysis,
     Check,
+    Evaluation,
     Evidence,
     FaultDetail,
     Finding,
@@ -25,7 +26,7 @@ from gamemaster.pages.models import (
     Step,
     Ticking,
 )
-from gamemaster.record import MatchRecord, PlayerRecord, StepRecord, now
+from gamemaster.record import EvaluationRecord, MatchRecord, PlayerRecord, StepRecord, now
 from ggp.rulesheet import NATURE
 
 SEATS = "/seats/"  # how the path begins at which a person is asked
@@ -41,6 +42,11 @@ def match_url(match: str) -> str:
 
 def api_url(match: str) -> str:
     return f"/api/v1{match_url(match)}"
+
+
+def seat_cookie(match: str) -> str:
+    """The name of the cookie of a browser in which a seat of the match was opened."""
+    return f"ggp-seat-{match}"
 
 
 def player_of(player: PlayerRecord) -> Player:
@@ -100,7 +106,7 @@ def match_of(
         roles=record.roles,
         startclock=record.settings.startclock,
         playclock=record.settings.playclock,
-        seed=record.settings.seed,
+        seed=None if is_live or is_hidden else record.settings.seed,
         scramble=record.settings.scramble,
         engine=record.engine,
         origin=None if origin is None else Origin(match=origin.match, step=origin.step),
@@ -148,8 +154,34 @@ def step_of(record: MatchRecord, number: int) -> Step:
         moves=dict(zip(record.roles, step.moves, strict=False)),
         seconds=step.seconds,
         faults={role: detail for role, fault in step.faults.items() if (detail := fault_of(fault)) is not None},
+        evaluations={role: evaluation_of(said, record.roles) for role, said in step.evaluations.items()},
         time=step.time.astimezone(UTC),
     )
+
+
+def evaluation_of(said: EvaluationRecord, roles: tuple[str, ...]) -> Evaluation:
+    return Evaluation(
+        value=said.value,
+        low=said.low,
+        high=said.high,
+        visits=said.visits,
+        playouts_per_second=said.playouts_per_second,
+        seconds=said.seconds,
+        line=tuple(dict(zip(roles, moves, strict=False)) for moves in said.line),
+        text=", ".join(" / ".join(_telling(moves)) for moves in said.line),
+    )
+
+
+def without_evaluations(record: MatchRecord) -> MatchRecord:
+    """As those may see it who take part in a match that goes on."""
+    return record.model_copy(
+        update={"steps": tuple(step.model_copy(update={"evaluations": {}}) for step in record.steps)}
+    )
+
+
+def _telling(moves: tuple[str, ...]) -> tuple[str, ...]:
+    """Those with arguments; all where none has any. Who has nothing to choose mostly does something bare."""
+    return tuple(move for move in moves if move.startswith("(")) or moves
 
 
 def fault_of(fault: Fault | None) -> FaultDetail | None:

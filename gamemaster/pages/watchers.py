@@ -101,7 +101,7 @@ class Watchers:
             {
                 "match": found.head.model_dump(mode="json"),
                 "number": step,
-                "step": step_of(record, step - 1).model_dump(mode="json"),
+                "step": None if found.is_hidden else step_of(record, step - 1).model_dump(mode="json"),
                 "state": None if state is None else state.model_dump(mode="json"),
                 "clock": None if clock is None else clock.model_dump(mode="json"),
             },

@@ -99,7 +99,7 @@ def _path_parameters(operation: Operation) -> list[dict[str, Any]]:
             "required": True,
             "schema": {"type": "integer", "minimum": 0, "maximum": 10_000_000}
             if name == "step"
-            else {"type": "string", "minLength": 1},
+            else {"type": "string", "minLength": 1, "maxLength": 200},
         }
         for name in re.findall(r"{(\w+)}", operation.path)
     ]

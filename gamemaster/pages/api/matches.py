@@ -3,6 +3,7 @@
 import asyncio
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 from urllib.parse import quote
 
@@ -19,7 +20,7 @@ from gamemaster.pages.problems import Problem, conflict
 from gamemaster.pages.services import Services, services_of
 from gamemaster.pages.shelf import Found
 from gamemaster.pages.sources import Source
-from gamemaster.pages.views import match_url
+from gamemaster.pages.views import match_url, seat_cookie, without_evaluations
 from gamemaster.record import MatchRecord
 from gamemaster.writer import record_json
 from ggp.errors import GgpError
@@ -71,6 +72,16 @@ def _derived(source: Source, facts: tuple[str, ...], origin: Origin) -> tuple[st
     return derived.text, roles_of(rulesheet), any(name_and_arity(rule.head)[0] == "sees" for rule in rulesheet.rules)
 
 
+async def find_match(request: web.Request) -> Found:
+    """The match of the address; a browser in which a seat of it was opened is not told what other players think."""
+    found = await services_of(request).shelf.find(request.match_info["match"])
+    live = found.live
+    if live is None or not live.seats or live.is_over or seat_cookie(live.id) not in request.cookies:
+        return found
+    record = found.record and without_evaluations(found.record)
+    return replace(found, record=record, takes_part=True)
+
+
 async def list_matches(request: web.Request) -> web.Response:
     wanted = read_query(request, models.MatchesWanted)
     return answer(await services_of(request).shelf.listing(wanted))
@@ -97,35 +108,37 @@ async def post_match(request: web.Request) -> web.Response:
 
 async def get_match(request: web.Request) -> web.Response:
     services = services_of(request)
-    found = await services.shelf.find(request.match_info["match"])
+    found = await find_match(request)
     return answer(services.shelf.match(found))
 
 
 async def get_state(request: web.Request) -> web.Response:
     services = services_of(request)
-    found = await services.shelf.find(request.match_info["match"])
+    found = await find_match(request)
     return answer(await services.shelf.state(found, number(request, "step")))
 
 
 async def get_picture(request: web.Request) -> web.Response:
     services = services_of(request)
-    found = await services.shelf.find(request.match_info["match"])
+    found = await find_match(request)
     facts = await services.shelf.facts(found, number(request, "step"))
     return svg(await image(services, services.shelf.source(found), facts))
 
 
 async def get_record(request: web.Request) -> web.Response:
-    found = await services_of(request).shelf.find(request.match_info["match"])
+    found = await find_match(request)
     if found.is_hidden:
         raise Problem(403, "the moves of this match are hidden until it is over")
     if found.record is None:
         raise conflict("the match has not begun yet")
+    if found.live is not None and found.live.has_secret_chance:
+        raise Problem(403, "the record has the seed, from which chance follows; it is kept until the match is over")
     return file(await asyncio.to_thread(record_json, _without_lines(found)), f"{found.id}.json")
 
 
 async def get_tiltyard(request: web.Request) -> web.Response:
     services = services_of(request)
-    found = await services.shelf.find(request.match_info["match"])
+    found = await find_match(request)
     if found.is_hidden:
         raise Problem(403, "the moves of this match are hidden until it is over")
     exported = await services.shelf.tiltyard(found)
@@ -134,15 +147,15 @@ async def get_tiltyard(request: web.Request) -> web.Response:
 
 async def get_verdict(request: web.Request) -> web.Response:
     services = services_of(request)
-    found = await services.shelf.find(request.match_info["match"])
+    found = await find_match(request)
     return answer(await services.shelf.verify(found))
 
 
 async def get_events(request: web.Request) -> web.StreamResponse:
     services = services_of(request)
-    found = await services.shelf.find(request.match_info["match"])
+    found = await find_match(request)
     if found.live is not None and not found.live.is_over:
-        return await services.streams.serve(request, found.live.feed)
+        return await services.streams.serve(request, found.live.quiet if found.takes_part else found.live.feed)
     if found.live is None and found.head.status == "running":
         return await services.streams.serve(request, services.watchers.match(found))
     return web.Response(status=204)  # nothing will happen any more: do not come back
@@ -151,7 +164,7 @@ async def get_events(request: web.Request) -> web.StreamResponse:
 async def post_end(request: web.Request) -> web.Response:
     services = services_of(request)
     await read_body(request, models.Empty)
-    found = await services.shelf.find(request.match_info["match"])
+    found = await find_match(request)
     if found.live is None or found.live.is_over:
         raise conflict("this match is not being played here")
     await services.hall.end(found.live, "ended by a visitor")
@@ -161,7 +174,7 @@ async def post_end(request: web.Request) -> web.Response:
 async def post_branch(request: web.Request) -> web.Response:
     services = services_of(request)
     wanted = await read_body(request, models.Branch)
-    found = await services.shelf.find(request.match_info["match"])
+    found = await find_match(request)
     facts = await services.shelf.facts(found, wanted.step)
     return _created(await begin_branch(services, found, wanted.step, facts, wanted))
 
@@ -169,7 +182,7 @@ async def post_branch(request: web.Request) -> web.Response:
 async def post_analysis(request: web.Request) -> web.StreamResponse:
     services = services_of(request)
     wanted = await read_body(request, models.Wanted)
-    found = await services.shelf.find(request.match_info["match"])
+    found = await find_match(request)
     facts = await services.shelf.facts(found, number(request, "step"))
     return await analysed(request, services.shelf.source(found), facts, wanted)
 

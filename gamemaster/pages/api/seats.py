@@ -14,7 +14,9 @@ from gamemaster.pages.problems import Problem, conflict, not_found, refused
 from gamemaster.pages.seats import Seat
 from gamemaster.pages.services import Services, services_of
 from gamemaster.pages.shelf import Found
-from ggp.errors import GgpError
+from ggp.errors import GgpError, MessageError
+from ggp.protocol.replies import parse_move
+from ggp.terms import Term, to_text
 
 
 def find_seat(request: web.Request) -> tuple[LiveMatch, Seat]:
@@ -27,19 +29,18 @@ def find_seat(request: web.Request) -> tuple[LiveMatch, Seat]:
 
 async def seat_view(live: LiveMatch, seat: Seat) -> models.Seat:
     """Everything that the person may know."""
-    hidden = live.is_hidden
     state = None
-    legal: tuple[models.Move, ...] = ()
-    with suppress(GgpError, Problem):  # then any move can be typed
-        state = await live.state(live.step)
-        legal = live.legal(state, seat.role) if seat.wanted is not None else ()
+    if not live.is_hidden:
+        with suppress(GgpError, Problem):  # then any move can be typed
+            state = await live.state(live.step)
     return models.Seat(
         role=seat.role,
-        match=live.match(),
-        state=None if hidden else state,
+        match=live.match(takes_part=True),
+        state=state,
         asked=seat.wanted,
-        legal=legal,
+        legal=await live.choices(seat, live.step) if seat.wanted is not None else (),
         percepts=tuple(seat.percepts),
+        own_moves=tuple(seat.own_moves),
         may_undo=_may_undo(live, seat) is not None,
         may_hint=_may_hint(live, seat),
         next=seat.next,
@@ -73,14 +74,38 @@ async def post_move(request: web.Request) -> web.Response:
 
 
 async def _check_move(services: Services, live: LiveMatch, seat: Seat, chosen: models.Chosen) -> None:
-    """A Problem with the reason of the rules for a move that is not legal."""
+    """A Problem with the reason of the rules for a move that is not legal; without it where it would tell too much."""
+    if seat.choices is not None:
+        _check_choice(seat, chosen)
+        return
     request = {"do": "refusal", "state": live.facts(chosen.step), "role": seat.role, "move": chosen.move}
     try:
         reason = await services.pool.ask(live.order.source, request, services.settings.limits.look_seconds)
     except GgpError as error:
         raise refused(f"the move cannot be judged: {error}") from None
-    if reason is not None:
-        raise refused(f"{chosen.move.strip()} is not legal: {reason}" if chosen.move.strip() else "no move was given")
+    if reason is None:
+        return
+    if not chosen.move.strip():
+        raise refused("no move was given")
+    if live.order.has_percepts:
+        _read(chosen.move)
+        raise refused(f"{chosen.move.strip()} is not legal; the reason might tell what you may not know")
+    raise refused(f"{chosen.move.strip()} is not legal: {reason}")
+
+
+def _check_choice(seat: Seat, chosen: models.Chosen) -> None:
+    """A Problem for a move that is legal in no state that agrees with what the person was told."""
+    assert seat.choices is not None
+    move = _read(chosen.move)
+    if seat.choices.is_complete and to_text(move) not in seat.choices.moves:
+        raise refused(f"{to_text(move)} is not legal in any state that agrees with what you were told")
+
+
+def _read(move: str) -> Term:
+    try:
+        return parse_move(move)
+    except MessageError as error:
+        raise refused(str(error)) from None
 
 
 async def post_resign(request: web.Request) -> web.Response:

@@ -6,8 +6,10 @@ from aiohttp import web
 
 from gamemaster.pages import models
 from gamemaster.pages.api.games import game_head
+from gamemaster.pages.api.matches import find_match
 from gamemaster.pages.api.operations import read_query
 from gamemaster.pages.catalogue import Entry
+from gamemaster.pages.plots import Curve, value_plot
 from gamemaster.pages.problems import Problem
 from gamemaster.pages.services import Services, services_of
 from gamemaster.pages.site.rendering import page
@@ -39,7 +41,7 @@ async def show_matches(request: web.Request) -> web.Response:
 
 async def show_match(request: web.Request) -> web.Response:
     services = services_of(request)
-    found = await services.shelf.find(request.match_info["match"])
+    found = await find_match(request)
     title = titles(services).get(found.head.game, found.head.game)
     if found.record is None:
         return page(request, "preparing.html", SECTION, {"head": found.head, "title": title})
@@ -52,8 +54,33 @@ async def show_match(request: web.Request) -> web.Response:
     except (Problem, GgpError) as error:
         problem = str(error)
     values: dict[str, object] = {"match": match, "title": title, "api": api_url(found.id), "last": last}
-    values |= {"state": state, "problem": problem, "step": step}
+    values |= {"state": state, "problem": problem, "step": step, "takes_part": found.takes_part}
+    values |= {"thoughts": thoughts(match, step), "plot": value_plot(curves(match), last, step)}
     return page(request, "match.html", SECTION, values)
+
+
+def thoughts(match: models.Match, state: int) -> dict[str, tuple[int, models.Evaluation]]:
+    """Role → what its player thought last up to a state, and of which state it did; not of those that say nothing."""
+    found = {
+        role: (step.number, said)
+        for step in match.joint_moves
+        if step.number <= state
+        for role, said in step.evaluations.items()
+    }
+    return {role: found[role] for role in match.roles if role in found}
+
+
+def curves(match: models.Match) -> list[Curve]:
+    """What each role's player expected, over the match."""
+    points = {
+        role: tuple(
+            (step.number, said.value)
+            for step in match.joint_moves
+            if (said := step.evaluations.get(role)) is not None and said.value is not None
+        )
+        for role in match.roles
+    }
+    return [Curve(role, found) for role, found in points.items() if found]
 
 
 async def show_play(request: web.Request) -> web.Response:

@@ -18,6 +18,7 @@ from gamemaster.pages.safety import COOKIE, cookie_of
 from gamemaster.pages.services import Services, services_of
 from gamemaster.pages.site import games, matches, tournaments
 from gamemaster.pages.site.rendering import page
+from gamemaster.pages.views import seat_cookie
 from ggp.errors import GgpError
 from ggp.pictures import board_style
 
@@ -25,6 +26,7 @@ _SOME_GAMES = 8
 _SOME_MATCHES = 8
 _SOME_TOURNAMENTS = 5
 _COOKIE_SECONDS = 30 * 24 * 3600
+_SEAT_SECONDS = 24 * 3600
 
 
 def add_pages(app: web.Application) -> None:
@@ -99,8 +101,14 @@ async def show_seat(request: web.Request) -> web.Response:
         "title": entry.title if entry else live.order.source.name,
         "description": entry.metadata.roles.get(seat.role, "") if entry else "",
         "state": state,
+        "is_hidden": live.is_hidden,
+        "told": list(zip(seat.own_moves, seat.percepts, strict=True)),
     }
-    return page(request, "seat.html", "/play", values)
+    response = page(request, "seat.html", "/play", values)
+    if not live.is_over:  # this browser is not told what other players think
+        name = seat_cookie(live.id)
+        response.set_cookie(name, "1", max_age=_SEAT_SECONDS, httponly=True, samesite="Strict", path="/")
+    return response
 
 
 async def show_guest(request: web.Request) -> web.Response:

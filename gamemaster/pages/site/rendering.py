@@ -10,7 +10,7 @@ from pathlib import Path
 from aiohttp import web
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from gamemaster.pages.models import MatchHead
+from gamemaster.pages.models import Evaluation, MatchHead
 from gamemaster.pages.services import services_of
 from gamemaster.pages.standings import MeetingLine
 
@@ -73,6 +73,9 @@ def environment() -> Environment:
         "shade": shade,
         "signed": signed,
         "status_name": status_name,
+        "expected": expected,
+        "is_proven": is_proven,
+        "went": went,
     }
     return made
 
@@ -130,6 +133,29 @@ def status_name(match: MatchHead) -> str:
     if match.status == "aborted":
         return "resigned" if (match.reason or "").endswith(" resigned") else "given up"
     return match.status
+
+
+def is_proven(said: Evaluation) -> bool:
+    return said.low is not None and said.low == said.high
+
+
+def expected(said: Evaluation) -> str:
+    """In a few characters, as `ggp match` has it."""
+    return f"{'=' if is_proven(said) else ''}{said.value:.0f}"
+
+
+def went(said: Evaluation, number: int) -> str:
+    """How a player came to what it thinks of a state."""
+    parts = [f"in state {number}"]
+    if said.low is not None and said.high is not None and not is_proven(said):
+        parts.append(f"proven from {said.low:.0f} to {said.high:.0f}")
+    if said.visits:
+        parts.append(f"{big(said.visits)} visits")
+    if said.playouts_per_second:
+        parts.append(f"{big(said.playouts_per_second)} random matches a second")
+    if said.seconds is not None:
+        parts.append(seconds(said.seconds))
+    return ", ".join(parts)
 
 
 def signed(value: float) -> str:

@@ -1,4 +1,4 @@
-"""Pictures of every kind of page: `python -m tests.gamemaster.pages.screenshots docs/screenshots`.
+"""Pictures of every kind of page, and of every game: `python -m tests.gamemaster.pages.screenshots docs/screenshots`.
 
 A service of its own, with a tournament that was played for the purpose, is looked at with chromium.
 """
@@ -6,13 +6,19 @@ A service of its own, with a tournament that was played for the purpose, is look
 import argparse
 import asyncio
 import tempfile
+from collections.abc import Awaitable, Callable
+from html import escape
 from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from PIL import Image
 
+import ggp
 from gamemaster.tournaments.store import open_store
+from ggp.boards import find_layout, make_picture
+from ggp.pictures import board_svg
+from tests.boards_survey import some_steps_on
 from tests.gamemaster.pages.browsing import Server, a_browser, a_page, what_is_missing
 from tests.gamemaster.pages.tournaments import NAME, a_tournament, finish, growing, pairings_of, played, renamed
 
@@ -29,6 +35,17 @@ BROKEN = """(role white)
 (<= terminal (true (cell 1 x)))
 """
 BOT = {"kind": "bot", "bot": "random"}
+PAGES = {
+    "home": "/",
+    "games": "/games",
+    "play": "/play?game=reversi",
+    "api": "/api",
+    "tournaments": "/tournaments",
+    "token": "/token",
+    "problem": "/games/nothing",
+}
+
+Save: TypeAlias = Callable[["Page", str], Awaitable[None]]
 
 
 async def main() -> None:
@@ -53,19 +70,36 @@ async def main() -> None:
 
 
 async def picture_all(browser: "Browser", server: Server, folder: Path, *, dark: bool) -> None:
-    suffix = "-dark" if dark else ""
-
     async def save(page: "Page", name: str) -> None:
         await page.evaluate("window.scrollTo(0, 0)")
         await page.wait_for_timeout(600)
         image = Image.open(BytesIO(await page.screenshot())).convert("RGB")
-        image.quantize(COLOURS).save(folder / f"{name}{suffix}.png", optimize=True)
-        print(name + suffix)
+        path = folder / f"{name}{'-dark' if dark else ''}.png"
+        image.quantize(COLOURS).save(path, optimize=True)
+        print(path.name)
 
+    await picture_standing(browser, server, save, dark=dark)
+    await picture_moving(browser, server, save, dark=dark)
+
+
+async def picture_standing(browser: "Browser", server: Server, save: Save, *, dark: bool) -> None:
+    """What stays as it is."""
     async with a_page(browser, dark=dark) as page:
-        for name, path in (("home", "/"), ("games", "/games"), ("play", "/play?game=reversi"), ("api", "/api")):
+        await page.set_viewport_size({"width": 1280, "height": 720})
+        await page.set_content(boards(dark=dark))
+        await save(page, "boards")
+    async with a_page(browser, dark=dark, allowed=("status of 404",)) as page:
+        for name, path in PAGES.items():
             await page.goto(server.url + path)
             await save(page, name)
+        guest = await page.request.post(f"{server.url}/api/v1/guests", data={"name": "Ann"})
+        await page.goto(server.url + (await guest.json())["url"])
+        await save(page, "guest")
+
+
+async def picture_moving(browser: "Browser", server: Server, save: Save, *, dark: bool) -> None:
+    """What has to be waited for."""
+    async with a_page(browser, dark=dark) as page:
         await page.goto(f"{server.url}/tournaments/{NAME}")
         await save(page, "tournament")
         await page.goto(f"{server.url}/games/breakthrough")
@@ -75,11 +109,10 @@ async def picture_all(browser: "Browser", server: Server, folder: Path, *, dark:
         await page.locator("#rulesheet").fill(BROKEN)
         await page.locator("#findings li").first.wait_for()
         await save(page, "paste")
-        await page.goto(f"{server.url}{await begin(page, server, 'connectfour', {'red': BOT, 'yellow': BOT})}")
-        await page.locator("#status .chip", has_text="ended").wait_for()
-        await page.locator("#evaluate").click()
-        await page.locator("#evaluate:not([disabled])").wait_for()
-        await page.locator("#moves tr:nth-last-child(4) a").click()
+        thinkers = {role: {"kind": "bot", "bot": bot} for role, bot in (("red", "mcts"), ("yellow", "montecarlo"))}
+        await page.goto(f"{server.url}{await begin(page, server, 'connectfour', thinkers, playclock=1)}")
+        await page.locator("#status .chip", has_text="ended").wait_for(timeout=120_000)
+        await page.locator("#moves tr:nth-last-child(8) a").click()
         await save(page, "match")
         await page.goto(f"{server.url}/matches")
         await save(page, "matches")
@@ -104,9 +137,30 @@ async def picture_all(browser: "Browser", server: Server, folder: Path, *, dark:
         await save(page, "seat")
 
 
-async def begin(page: "Page", server: Server, game: str, players: dict[str, dict[str, str]]) -> str:
+def boards(*, dark: bool) -> str:
+    """A page with a state of every game that is shipped."""
+    drawn = []
+    for name in ggp.games():
+        game = ggp.load(name, "interpreter")
+        layout = find_layout(game.rulesheet, game.machine, game.metadata.drawing)
+        title = game.metadata.title or name
+        picture = board_svg(make_picture(layout, some_steps_on(game.initial_state).terms), title)
+        drawn.append(f"<figure>{picture}<figcaption>{escape(title)}</figcaption></figure>")
+    ground, ink = ("#16181d", "#e8e6e1") if dark else ("#f6f5f1", "#1c2024")
+    return f"""<!doctype html><style>
+      body {{ margin: 0; padding: 16px; background: {ground}; color: {ink}; font: 600 17px sans-serif; height: 688px;
+        display: grid; grid-template-columns: repeat(4, 1fr); grid-template-rows: repeat(2, minmax(0, 1fr));
+        gap: 16px; }}
+      figure {{ margin: 0; display: flex; flex-direction: column; align-items: center; gap: 6px; min-height: 0; }}
+      svg {{ flex: 1; min-height: 0; max-width: 100%; }}
+    </style><body>{"".join(drawn)}</body>"""
+
+
+async def begin(
+    page: "Page", server: Server, game: str, players: dict[str, dict[str, str]], playclock: int = 300
+) -> str:
     """A match, and the page to look at."""
-    order = {"game": game, "players": players, "startclock": 10, "playclock": 300, "think": 1, "seed": 4}
+    order = {"game": game, "players": players, "startclock": 10, "playclock": playclock, "think": 1, "seed": 4}
     answer = await page.request.post(f"{server.url}/api/v1/matches", data=order)
     begun = await answer.json()
     return str(next(iter(begun["seats"].values()), begun["url"]))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 import pytest_asyncio
 
-from tests.gamemaster.pages.browsing import Server, a_browser, a_page, listening, what_is_missing
+from tests.gamemaster.pages.browsing import LOW_CONTRAST, Server, a_browser, a_page, listening, what_is_missing
 from tests.gamemaster.scripted import ScriptedPlayer, late
 
 if TYPE_CHECKING:
@@ -210,7 +210,8 @@ async def test_a_broken_rulesheet_is_told_at_its_line(browser: "Browser", server
 async def test_a_match_page_outlives_the_service(browser: "Browser", server: Server) -> None:
     slow = ScriptedPlayer({2: late(60)})
     async with listening(xplayer=slow, oplayer=ScriptedPlayer()) as urls, a_page(browser, allowed=GONE) as page:
-        await begin(page, server, "tictactoe", {role: ("url", url) for role, url in urls.items()})
+        async with page.expect_response(re.compile(r"/events(\?|$)")):  # from then on it is told what happens
+            await begin(page, server, "tictactoe", {role: ("url", url) for role, url in urls.items()})
         await page.locator("#at", has_text="2 of 2").wait_for()
         await server.stop()
         await page.locator("#status .chip", has_text="given up").wait_for()
@@ -249,40 +250,4 @@ async def test_pages_fit_on_a_phone(browser: "Browser", server: Server, dark: bo
             await page.goto(url)
             wide = await page.evaluate("document.documentElement.scrollWidth - window.innerWidth")
             assert wide <= 0, url
-            low = await page.evaluate(CONTRAST)
-            assert low == [], url
-
-
-# Texts whose contrast with what is behind them is below that of WCAG AA; pictures and what is disabled do not count.
-CONTRAST = """() => {
-  const parse = (colour) => {
-    const numbers = (colour.match(/[\\d.]+/g) || []).map(Number);
-    const scale = colour.startsWith("color(") ? 255 : 1;
-    return { rgb: numbers.slice(0, 3).map((number) => number * scale), alpha: numbers.length > 3 ? numbers[3] : 1 };
-  };
-  const over = (top, below) => top.rgb.map((value, at) => value * top.alpha + below[at] * (1 - top.alpha));
-  const light = (rgb) => {
-    const linear = (v) => (v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4);
-    const [r, g, b] = rgb.map((value) => linear(value / 255));
-    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
-  };
-  const behind = (element) => {
-    const layers = [];
-    for (let one = element; one; one = one.parentElement) layers.push(parse(getComputedStyle(one).backgroundColor));
-    return layers.reverse().reduce((below, layer) => over(layer, below), [255, 255, 255]);
-  };
-  const found = [];
-  for (const element of document.querySelectorAll("body *")) {
-    const text = [...element.childNodes].filter((node) => node.nodeType === 3).map((node) => node.data.trim()).join("");
-    const style = getComputedStyle(element);
-    if (!text || !element.getClientRects().length) continue;
-    if (element.closest("svg, [hidden], :disabled, .visually-hidden, .skip, option")) continue;
-    const back = behind(element), front = over(parse(style.color), back);
-    const [high, low] = [light(front), light(back)].sort((one, other) => other - one);
-    const ratio = (high + 0.05) / (low + 0.05);
-    const size = parseFloat(style.fontSize);
-    const isLarge = size >= 24 || (size >= 18.66 && style.fontWeight >= 700);
-    if (ratio < (isLarge ? 3 : 4.5) && style.opacity === "1") found.push(`${text.slice(0, 30)}: ${ratio.toFixed(2)}`);
-  }
-  return found;
-}"""
+            assert await page.evaluate(LOW_CONTRAST) == [], url

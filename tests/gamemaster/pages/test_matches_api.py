@@ -48,6 +48,8 @@ async def test_each_step_is_told_once_and_drawn(visitor: Visitor, players: Playe
     assert steps[0]["step"] is None
     clock = next(step["clock"] for step in steps if step["clock"] and step["clock"]["phase"] == "step")
     assert 0 < clock["remaining"] <= clock["total"] == 30
+    over = [step["clock"]["phase"] for step in steps if step["clock"] and step["match"]["status"] == "terminal"]
+    assert set(over) <= {"over"}  # no clock runs when it has ended, though players are still being stopped
     assert found[-1].data["match"]["goals"] == {"xplayer": 100, "oplayer": 0}
 
 
@@ -206,13 +208,20 @@ async def test_hidden_moves_are_hidden_until_the_end(visitor: Visitor, players: 
     seat = await visitor.asked(begun["seats"]["asker"])
     assert seat["state"] is None
     assert [move["move"] for move in seat["legal"]] == ["(ask 1)", "(ask 2)"]
+    assert not any(move["clicks"] for move in seat["legal"])
     link = begun["seats"]["asker"]
+    problem = await visitor.post(f"{link}/move", {"move": "(ask 3)", "step": 0}, 422)
+    assert problem["detail"] == "(ask 3) is not legal; the reason might tell what you may not know"
+    assert "never closed" in (await visitor.post(f"{link}/move", {"move": "(ask", "step": 0}, 422))["detail"]
     await visitor.post(f"{link}/move", {"move": "(ask 1)", "step": 0})
     seat = await visitor.asked(link)
     assert seat["percepts"] == [["warm"]]
+    assert seat["own_moves"] == ["(ask 1)"]
+    assert set(seat["match"]["clock"]["waiting"]) == {"asker", "keeper"}
     match = await visitor.get(f"/matches/{begun['match']}")
     assert match["is_hidden"]
     assert match["joint_moves"] == []
+    assert match["seed"] is None  # what chance will do follows from it
     for path in ("states/0", "states/0/picture", "record", "tiltyard", "verdict"):
         await visitor.get(f"/matches/{begun['match']}/{path}", 403)
     await visitor.post(f"{link}/hint", status=409)
@@ -221,6 +230,7 @@ async def test_hidden_moves_are_hidden_until_the_end(visitor: Visitor, players: 
     match = await visitor.ended(begun["match"])
     assert match["status"] == "terminal"
     assert len(match["joint_moves"]) == 2
+    assert match["seed"] is not None
     assert "warm" not in str(match)
 
 
@@ -233,6 +243,22 @@ async def test_chance_takes_a_role_of_its_own(visitor: Visitor, players: Players
     for path in (begun["url"], "/matches"):
         assert "player of gambler" in await visitor.page(path)
     assert "[&#34;gambler&#34;]" in await visitor.page(f"/play?match={begun['match']}&step=0")  # nobody plays `random`
+
+
+async def test_people_cannot_tell_from_the_seed_what_chance_will_do(visitor: Visitor) -> None:
+    game = await visitor.post("/games", {"name": "dice", "rulesheet": games.DICE}, 201)
+    begun = await visitor.begin(game["id"], {"gambler": {"kind": "person"}})
+    link = begun["seats"]["gambler"]
+    await visitor.asked(link)
+    match = await visitor.get(f"/matches/{begun['match']}")
+    assert (match["is_hidden"], match["seed"]) == (False, None)
+    problem = await visitor.get(f"/matches/{begun['match']}/record", 403)
+    assert "chance" in problem["detail"]
+    await visitor.post(f"{link}/resign", {})
+    match = await visitor.ended(begun["match"])
+    assert match["seed"] is not None
+    record = await visitor.get(f"/matches/{begun['match']}/record")
+    assert record["settings"]["seed"] == match["seed"]
 
 
 async def test_a_match_that_is_over_at_once(visitor: Visitor, players: Players) -> None:

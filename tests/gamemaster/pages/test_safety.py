@@ -9,13 +9,18 @@ from pathlib import Path
 import aiohttp
 import pytest
 
+import ggp
 from gamemaster.pages.safety import HEADERS
 from gamemaster.pages.settings import Limits, ServeSettings, check_settings
+from gamemaster.record import now
+from gamemaster.writer import RecordWriter
 from ggp.errors import SettingsError
 from tests.gamemaster import games
+from tests.gamemaster.matches import play
 from tests.gamemaster.pages.conftest import Players, Serve
+from tests.gamemaster.pages.tournaments import growing
 from tests.gamemaster.pages.visitors import PATIENCE, Visitor
-from tests.gamemaster.scripted import ScriptedPlayer, late, says
+from tests.gamemaster.scripted import ScriptedPlayer, late, says, thinks
 
 TOKEN = "correct-horse-battery"
 ROLES = ("xplayer", "oplayer")
@@ -342,17 +347,53 @@ async def test_a_seat_moves_for_its_own_role_only(visitor: Visitor) -> None:
     await visitor.post(f"{begun['seats']['oplayer']}/resign")
 
 
+async def test_what_people_may_not_know_is_told_to_nobody(serve: Serve, tmp_path: Path) -> None:
+    """A match of GDL-II that another process plays: shown when it is over."""
+    scripts = {0: "(ask 1)", 1: "(ask 2)"}, {0: "(hide 2)", 1: "(hide 1)"}
+    asker, keeper = (ScriptedPlayer(moves=moves) for moves in scripts)
+    async with asker, keeper:
+        game = ggp.load_text(games.SECRET, "secret", "interpreter")
+        over = await play(game, {"asker": asker, "keeper": keeper}, tmp_path)
+    person = over.players["asker"].model_copy(update={"url": "http://127.0.0.1:1/seats/x/"})
+    running = growing(over, 1).model_copy(update={"started": now(), "players": {**over.players, "asker": person}})
+    records = tmp_path / "records"
+    records.mkdir()
+    RecordWriter(records / "hidden.json").write(running)
+    visitor = await serve(records=records)
+    match = await visitor.get("/matches/hidden")
+    assert match["is_hidden"]
+    assert (match["joint_moves"], match["seed"]) == ([], None)
+    for path in ("states/0", "states/1", "states/1/picture", "record", "tiltyard", "verdict"):
+        await visitor.get(f"/matches/hidden/{path}", 403)
+    await visitor.post("/matches/hidden/states/1/analysis", {"seconds": 0.1}, 403)
+    players = dict.fromkeys(over.roles, ANN)
+    await visitor.post("/matches/hidden/branches", {"step": 1, "players": players}, 403)
+    assert "hide 2" not in await visitor.page("/matches/hidden")
+    assert "hide 2" not in await visitor.page("/play?match=hidden&step=1", 403)
+    async with visitor.events("/matches/hidden/events") as events, asyncio.timeout(PATIENCE):
+        RecordWriter(records / "hidden.json").write(growing(running.model_copy(update={"steps": over.steps}), 2))
+        async for event in events:
+            if event.kind == "step":
+                break
+    assert (event.data["number"], event.data["step"], event.data["state"]) == (2, None, None)
+    RecordWriter(records / "hidden.json").write(over)
+    assert "hide 2" in await visitor.page("/matches/hidden")
+
+
 async def test_hostile_text_is_text(visitor: Visitor, players: Players) -> None:
     role, move, fact = "<b>me</b>", "a\"onclick='x'", "</script><i>"
     rules = games.GUESSING.replace("left", role).replace("show", move).replace("round", fact)
     game = await visitor.post("/games", {"name": EVIL[:60], "rulesheet": f"; {EVIL}\n{rules}"}, 201)
-    player = ScriptedPlayer({"start": says(EVIL), 0: says(f"({EVIL})"), 1: says(EVIL)})
+    thought = json.dumps({"value": 50, "line": f"(a (b {EVIL}))"})
+    player = ScriptedPlayer({"start": says(EVIL), 0: thinks(thought, f"({EVIL})"), 1: says(EVIL)})
     takers = await players("right", me=player)
     mine = takers.pop("me")
     assert isinstance(mine, dict)
     begun = await visitor.begin(game["id"], {role: mine | {"name": EVIL[:60]}, **takers})
     match = await visitor.ended(begun["match"])
     assert match["faults"] >= 2
+    assert "(b <script>alert 1 </script><img" in match["joint_moves"][0]["evaluations"][role]["text"]
+    assert "(b &lt;script&gt;alert 1" in await visitor.page(begun["url"])
     for path in (game["url"], begun["url"], f"{begun['url']}?step=1", "/games", "/matches", "/", "/play"):
         text = await visitor.page(path)
         assert Page(text).dangers == [], path

@@ -88,6 +88,36 @@ async def test_people_move_at_the_same_time_without_seeing_each_other(visitor: V
     assert (await visitor.ended(begun["match"]))["goals"] == {"left": 100, "right": 100}
 
 
+ROLLING = """
+(role guesser) (role random)
+(n 1) (n 2) (init (turn 0)) (succ 0 1) (succ 1 2)
+(<= (legal guesser (guess ?n)) (n ?n))
+(<= (legal random (roll ?n)) (n ?n))
+(<= (next (turn ?m)) (true (turn ?n)) (succ ?n ?m))
+(<= (next (rolled ?n)) (does random (roll ?n)))
+(<= (sees guesser right) (does guesser (guess ?n)) (does random (roll ?n)))
+(<= (sees guesser (not ?n)) (does guesser (guess ?n)) (does random (roll ?m)) (distinct ?n ?m))
+(<= terminal (true (turn 2)))
+(goal guesser 50)
+(goal random 0)
+"""  # GDL-II with chance
+
+
+async def test_a_person_hears_of_chance_what_the_rules_tell(visitor: Visitor) -> None:
+    game = await visitor.post("/games", {"name": "guess", "rulesheet": ROLLING}, 201)
+    begun = await visitor.begin(game["id"], {"guesser": ANN})
+    link = begun["seats"]["guesser"]
+    for _ in range(2):
+        seat = await move(visitor, link, "(guess 1)")
+        assert seat["state"] is None
+        assert "roll" not in str(seat)
+    match = await visitor.ended(begun["match"])
+    told = {"(roll 1)": ["right"], "(roll 2)": ["(not 1)"]}
+    rolled = [step["moves"]["random"] for step in match["joint_moves"]]
+    assert (await visitor.get(link))["percepts"] == [told[one] for one in rolled]
+    assert match["faults"] == 0
+
+
 async def test_a_move_is_taken_back(visitor: Visitor) -> None:
     bot = {"kind": "bot", "bot": "legal"}
     begun = await visitor.begin("tictactoe", {"xplayer": ANN, "oplayer": bot}, seed=11)

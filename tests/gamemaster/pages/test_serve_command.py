@@ -34,8 +34,11 @@ async def test_it_serves_until_it_is_told_to_stop(tmp_path: Path) -> None:
         assert process.stdout is not None
         said = (await process.stdout.readline()).decode()
         url = said.removeprefix("serving at ").strip()
-        async with aiohttp.ClientSession() as session, session.get(url) as response:
-            assert response.status == 200
+        async with aiohttp.ClientSession() as session:
+            longest = dict.fromkeys(("game", "player", "tournament"), 200 * "\N{GAME DIE}")
+            for path, query in (("", {}), ("api/v1/matches", longest)):
+                async with session.get(url + path, params=query) as response:
+                    assert response.status == 200
         process.send_signal(signal.SIGTERM)
         assert await process.wait() == 0
     assert (tmp_path / "store.sqlite").exists()

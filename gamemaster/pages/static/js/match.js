@@ -7,6 +7,7 @@ import { byId, get, localTimes, make, post, postLines } from "./lib.js";
 import { valuePlot } from "./plot.js";
 import { follow } from "./stream.js";
 import { moveRow, showPlayers, statusChip } from "./table.js";
+import { Thoughts } from "./thoughts.js";
 
 const root = byId("match"), board = byId("board"), slider = byId("slider"), at = byId("at");
 const rows = document.querySelector("#moves tbody");
@@ -17,7 +18,9 @@ const roles = [...document.querySelectorAll("#players li")].map((item) => item.d
 let step = Number(root.dataset.step), last = Number(slider.max), isLive = root.hasAttribute("data-live");
 let follows = isLive && step === last;
 let wantedStep = step;
+const isHidden = root.hasAttribute("data-hidden"); // until the match is over
 const values = new Map(); // step → role → expected goal value
+const thoughts = new Thoughts(byId("thoughts"), roles, (number) => go(number));
 
 async function stateAt(number) {
   if (!states.has(number)) {
@@ -42,7 +45,7 @@ async function go(number, { push = true } = {}) {
   } catch (problem) {
     if (wanted !== wantedStep) return;
     step = wanted;
-    board.replaceChildren(make("p", { class: "note bad" }, problem.message));
+    board.replaceChildren(make("p", { class: isHidden ? "muted" : "note bad" }, problem.message));
   }
   board.classList.remove("is-old");
   follows = isLive && step === last;
@@ -65,6 +68,7 @@ function showPlace() {
     if (isHere) keepInView(row);
   }
   byId("found").replaceChildren();
+  thoughts.show(step, last);
   if (values.size) showValues();
 }
 
@@ -77,6 +81,7 @@ function keepInView(row) {
 }
 
 function addSteps(joints) {
+  thoughts.note(joints);
   for (const joint of joints) {
     if (rows.children.length === joint.number + 1) rows.append(moveRow(roles, joint, (number) => `?step=${number}`));
   }
@@ -137,7 +142,7 @@ function ended() {
   follows = false;
   countdown.stop();
   byId("ticking").hidden = true;
-  if (byId("end")) byId("end").hidden = true;
+  for (const name of ["end", "takes-part"]) if (byId(name)) byId(name).hidden = true;
 }
 
 if (isLive) {
@@ -145,7 +150,7 @@ if (isLive) {
     step: stepped,
     start: (event) => { showHead({ ...event.match, clock: event.clock }); showClock(event.clock); },
     clock: showClock,
-    end: async (event) => { stop(); showHead({ ...event.match, clock: event.clock }); await reload().catch(() => {}); ended(); },
+    end: async (event) => { stop(); showHead({ ...event.match, clock: event.clock }); await reload().catch(() => {}); ended(); if (isHidden) location.reload(); },
   }, reload);
   reload().then((goesOn) => { if (!goesOn) stop(); }, () => {});
 }
@@ -214,7 +219,7 @@ byId("evaluate").addEventListener("click", async (event) => {
   button.disabled = false;
 });
 
-byId("verify").hidden = false;
+byId("verify").hidden = isHidden;
 byId("verify").addEventListener("click", async () => {
   byId("verdict").textContent = "Replaying …";
   try {
@@ -231,5 +236,6 @@ if (byId("end") && isLive) {
   byId("end").addEventListener("click", () => post(`${api}/end`).catch((problem) => { byId("verdict").textContent = problem.message; }));
 }
 
+if (!isLive && !byId("thoughts").hidden) get(api).then((match) => { thoughts.note(match.joint_moves); thoughts.show(step, last); }, () => {});
 showPlace();
 localTimes();

@@ -2,13 +2,13 @@
 
 import { make, makeSvg } from "./lib.js";
 
-const WIDTH = 420, HEIGHT = 170, LEFT = 30, BOTTOM = 22, TOP = 8, RIGHT = 8;
+const WIDTH = 420, HEIGHT = 170, LEFT = 44, BOTTOM = 24, TOP = 14, RIGHT = 10;
 
 /** series: [{ name, values: [number | null] }], 0 to 100; `at` is the step that is shown; `go` is called with a step. */
-export function valuePlot(series, steps, at, go) {
+export function valuePlot(series, steps, at, go, label = "Expected goal value after each step") {
   const x = (step) => LEFT + ((WIDTH - LEFT - RIGHT) * step) / Math.max(1, steps);
   const y = (value) => TOP + ((HEIGHT - TOP - BOTTOM) * (100 - value)) / 100;
-  const svg = makeSvg("svg", { class: "plot", viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "img", "aria-label": "Expected goal value after each step" });
+  const svg = makeSvg("svg", { class: "plot", viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "img", "aria-label": label });
   for (const value of [0, 50, 100]) {
     svg.append(makeSvg("line", { class: "axis", x1: LEFT, x2: WIDTH - RIGHT, y1: y(value), y2: y(value) }));
     svg.append(makeSvg("text", { x: LEFT - 6, y: y(value) + 4, "text-anchor": "end" }, String(value)));
@@ -21,9 +21,9 @@ export function valuePlot(series, steps, at, go) {
     const group = makeSvg("g", { class: `s${(number % 6) + 1}` });
     const points = one.values.map((value, step) => (value === null || value === undefined ? null : [x(step), y(value)]));
     let path = "";
-    points.forEach((point, step) => {
+    points.forEach((point) => {
       if (!point) return;
-      path += `${step && points[step - 1] ? "L" : "M"}${point[0].toFixed(1)} ${point[1].toFixed(1)}`;
+      path += `${path ? "L" : "M"}${point[0].toFixed(1)} ${point[1].toFixed(1)}`;
       group.append(makeSvg("circle", { class: "point", cx: point[0], cy: point[1], r: 2.6 }));
     });
     group.prepend(makeSvg("path", { class: "curve", d: path || "M0 0" }));

@@ -103,6 +103,14 @@ function showStatus() {
   else say(`Waiting for ${clock.waiting.filter((name) => name !== role).join(", ") || "the game master"} …`);
 }
 
+/** What the person did and was told. */
+function perceived() {
+  const steps = seat.percepts.map((told, at) => make("tr", {}, make("td", { class: "numbers" }, String(at + 1)), make("td", {}, make("span", { class: "move" }, seat.own_moves[at] || "?")), make("td", { class: "mono small" }, told.join(" ") || "nothing")));
+  if (!steps.length) return make("p", { class: "small" }, "You have been told nothing yet.");
+  const head = ["Step", "You did", "You were told"].map((name) => make("th", { scope: "col" }, name));
+  return make("table", {}, make("thead", {}, make("tr", {}, ...head)), make("tbody", {}, ...steps));
+}
+
 function show() {
   const { match } = seat;
   if (seat.state && `${match.id} ${seat.state.step}` !== drawn) {
@@ -111,7 +119,9 @@ function show() {
     byId("hints").replaceChildren();
     offered = "";
   }
-  byId("percepts").replaceChildren(...(match.is_hidden || seat.percepts.length ? [make("h2", {}, "What you were told"), make("ol", { class: "mono small" }, ...seat.percepts.map((told) => make("li", {}, told.join(" ") || "nothing")))] : []));
+  if (match.is_hidden) board.replaceChildren(make("p", { class: "muted" }, "In this game you are not shown the state, only told something of each step."));
+  byId("percepts").replaceChildren(...(match.is_hidden || seat.percepts.length ? [perceived()] : []));
+  byId("moves").parentElement.hidden = match.is_hidden;
   for (const joint of match.joint_moves) if (rows.children.length === joint.number) rows.append(moveRow(match.roles, joint));
   byId("moves").scrollTop = byId("moves").scrollHeight;
   showPlayers(byId("players"), match);

@@ -1,6 +1,7 @@
 // Rows of moves, and what a match says of its players.
 
 import { make, seconds } from "./lib.js";
+import { worth } from "./thoughts.js";
 
 /** The row of a joint move; `link` makes the address of a step, where steps can be gone to. */
 export function moveRow(roles, joint, link = null) {
@@ -11,6 +12,7 @@ export function moveRow(roles, joint, link = null) {
     return make("td", {},
       make("span", { class: fault ? "move fault" : "move" }, joint.moves[role] ?? ""),
       role in joint.seconds ? make("span", { class: "took" }, ` ${seconds(joint.seconds[role])}`) : null,
+      ...(joint.evaluations[role] ? [" ", worth(joint.evaluations[role])] : []),
       fault ? make("span", { class: "fault-note" }, `${fault.kind}${said}: ${fault.detail}`) : null);
   });
   const first = link ? make("a", { href: link(number) }, String(number)) : String(number);
