@@ -1,6 +1,7 @@
 """A path or URL → transactions on a database, with every failure as a StoreError that names the place."""
 
 import sqlite3
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -129,12 +130,15 @@ def _begin(connection: Connection) -> None:
 
 def _check_file(path: Path, place: str, *, create: bool) -> None:
     try:
-        if not path.is_file():
-            if path.exists():
-                raise StoreError(f"{place}: not a regular file")
+        try:
+            mode = path.stat().st_mode  # asked once: another process may make it meanwhile
+        except FileNotFoundError:
             if not create:
-                raise StoreError(f"{place}: there is no such store")
+                raise StoreError(f"{place}: there is no such store") from None
             path.touch()
+        else:
+            if not stat.S_ISREG(mode):
+                raise StoreError(f"{place}: not a regular file")
         with path.open("r+b"):
             pass
     except (OSError, ValueError) as error:

@@ -36,7 +36,13 @@ def store(store_url: str) -> Iterator[Store]:
 
 
 @pytest.fixture(scope="session")
-def nursery(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Nursery]:
-    """Starts other processes that use a store."""
+def _nursery(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Nursery]:
     with store_nursery.nursery(tmp_path_factory.mktemp("nursery") / "socket") as started:
         yield started
+
+
+@pytest.fixture
+def nursery(_nursery: Nursery) -> Iterator[Nursery]:
+    """Starts other processes that use a store."""
+    yield _nursery
+    _nursery.clear()

@@ -14,8 +14,8 @@ import subprocess
 import sys
 import traceback
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -51,8 +51,13 @@ class Worker:
     def wait(self) -> None:
         while processes._start(self.pid) is not None:
             os.sched_yield()
+        self.close()
+
+    def close(self) -> None:
+        """Says and hears no more."""
         self.says.close()
-        self.hears.close()
+        with suppress(BrokenPipeError):
+            self.hears.close()
 
 
 @dataclass
@@ -60,16 +65,24 @@ class Nursery:
     """Where workers come from."""
 
     path: Path
+    workers: list[Worker] = field(default_factory=list)  # those that were started
 
     def start(self, job: Callable[..., None], *arguments: object) -> Worker:
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as line:
             line.settimeout(PATIENCE)
             line.connect(str(self.path))
             worker = Worker(0, line.makefile("r"), line.makefile("w"))
+        self.workers.append(worker)
         worker.hears.write(json.dumps([job.__name__, *arguments]) + "\n")
         worker.hears.flush()
         worker.pid = worker.next()
         return worker
+
+    def clear(self) -> None:
+        """Closes the lines to all workers: a test that failed leaves none open for the tests after it."""
+        for worker in self.workers:
+            worker.close()
+        self.workers.clear()
 
 
 @contextmanager

@@ -2,6 +2,9 @@
 
 import random
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from threading import Barrier
 
 import pytest
 from sqlalchemy import select, text
@@ -9,6 +12,7 @@ from sqlalchemy import select, text
 from gamemaster.tournaments.results import Result, result_of
 from gamemaster.tournaments.store import Counts, Store, open_store
 from gamemaster.tournaments.store import tables as t
+from gamemaster.tournaments.store.database import _check_file
 from tests.gamemaster.tournaments import store_jobs
 from tests.gamemaster.tournaments.store_matches import a_pairing, a_spec
 from tests.gamemaster.tournaments.store_nursery import Nursery
@@ -104,3 +108,17 @@ def test_many_processes_may_make_the_same_store(store_url: str, nursery: Nursery
         assert len(store.tournaments()) == 5
         with store._database.reading() as connection:
             assert len(connection.execute(select(t.store)).all()) == 1
+
+
+def test_many_threads_may_make_the_same_file(tmp_path: Path) -> None:
+    with ThreadPoolExecutor(8) as threads:
+        for number in range(20):
+            path = tmp_path / f"{number}.sqlite"
+            start = Barrier(8)
+
+            def make(path: Path = path, start: Barrier = start) -> None:
+                start.wait()
+                _check_file(path, str(path), create=True)
+
+            for made in [threads.submit(make) for _ in range(8)]:
+                made.result()
