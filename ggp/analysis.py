@@ -196,7 +196,7 @@ class _TreeAnalyser:
         result = search.result(self._role)
         is_over = self._state.is_terminal
         return Analysis(
-            self._state, self._role, lines, is_over or search.is_solved, self._seconds, result.visits,
+            self._state, self._role, lines, is_over or search.is_proven, self._seconds, result.visits,
             result.playouts, result.nodes, tree_bytes(search), search.settings.memory_bytes,
         )  # fmt: skip
 

@@ -124,6 +124,15 @@ def run_player(  # noqa: PLR0913 - one for each option
             rich_help_panel=_PANEL,
         ),
     ] = None,
+    prove: Annotated[
+        bool | None,
+        typer.Option(
+            "--prove/--no-prove",
+            help="Prove beside the search what a state is worth, where two roles are opposed.",
+            show_default="prove",
+            rich_help_panel=_PANEL,
+        ),
+    ] = None,
     playouts: Annotated[
         int | None,
         _search_option("Of each new state; 0: as many as take as long as the way there.", "0", least=0),
@@ -155,7 +164,7 @@ def run_player(  # noqa: PLR0913 - one for each option
         "ponder": ponder, "threads": threads, "memory": memory, "exploration": exploration, "tuned": tuned,
         "urgency": urgency, "ties": ties, "playouts": playouts, "peek": peek, "most_steps": most_steps,
         "loss": loss, "ramp": ramp, "batch": batch, "elsewhere": elsewhere,
-        "liking": liking, "tune": tune, "exhaust": exhaust,
+        "liking": liking, "tune": tune, "exhaust": exhaust, "prove": prove,
     }  # fmt: skip
     given: dict[str, Any] = {"seed": secrets.randbits(32), **({} if settings is None else read_settings(settings))}
     given |= {field: value for field, value in options.items() if value is not None}

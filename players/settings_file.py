@@ -39,6 +39,7 @@ class SettingsFile(BaseModel):
     elsewhere: NotNegative = 0.0
     tune: bool = True
     exhaust: bool = True
+    prove: bool = True
     playouts: Count = 0
     peek: Count = 0
     most_steps: Positive = 1

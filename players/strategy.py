@@ -35,6 +35,7 @@ class SearchSettings:
     liking: float | None = None
     elsewhere: float | None = None
     exhaust: bool | None = None
+    prove: bool | None = None
     tune: bool | None = None  # not of the search: whether settings that suit the game are looked for
     playouts: int | None = None
     peek: int | None = None

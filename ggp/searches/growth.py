@@ -61,7 +61,7 @@ def grow(tree: Tree, flights: Flights, rules: Rules, parameters: Parameters) -> 
         node, total = flights.growing[at], np.int64(0)
         for role in range(roles):
             for word in range(first_move[role] >> 6, (first_move[role + 1] + 63) >> 6):
-                bits = _part(flights.found[at, word], word, first_move[role], first_move[role + 1])
+                bits = part_between(flights.found[at, word], word, first_move[role], first_move[role + 1])
                 while bits:
                     bits &= bits - np.uint64(1)
                     nodes[node, COUNT + role] += 1
@@ -76,7 +76,7 @@ def grow(tree: Tree, flights: Flights, rules: Rules, parameters: Parameters) -> 
         slot = first
         for role in range(roles):
             for word in range(first_move[role] >> 6, (first_move[role + 1] + 63) >> 6):
-                bits = _part(flights.found[at, word], word, first_move[role], first_move[role + 1])
+                bits = part_between(flights.found[at, word], word, first_move[role], first_move[role + 1])
                 while bits:
                     tree.move[slot] = 64 * word + lowest(bits) - first_move[role]
                     bits &= bits - np.uint64(1)
@@ -86,7 +86,7 @@ def grow(tree: Tree, flights: Flights, rules: Rules, parameters: Parameters) -> 
 
 
 @inner
-def _part(bits: np.uint64, word: Int, first: Int, last: Int) -> np.uint64:
+def part_between(bits: np.uint64, word: Int, first: Int, last: Int) -> np.uint64:
     """The bits of a word that stand for numbers from `first` to before `last`."""
     start = 64 * word
     if first > start:
@@ -180,7 +180,7 @@ def step_batch(flights: Flights, rules: Rules, parameters: Parameters, joint: Id
         for role in range(len(first_move) - 1):
             able = np.uint64(0)
             for word in range(first_move[role] >> 6, (first_move[role + 1] + 63) >> 6):
-                able |= _part(found[row, word], word, first_move[role], first_move[role + 1])
+                able |= part_between(found[row, word], word, first_move[role], first_move[role + 1])
             over = over or able == 0
         flights.ended[row] = over
         if over:

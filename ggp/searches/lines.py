@@ -128,6 +128,10 @@ def _worth(
         visits[:] = tree.nodes[node, VISITS]
     visits[role], sums[role] = tree.tries[slot], tree.gain[slot]
     low[role], high[role] = tree.low[slot], tree.high[slot]
+    if search.is_proven and not search.is_solved:  # the tree does not know of a loss that was proven beside it
+        least, most = search.bounds
+        low, high = np.maximum(low, np.minimum(least, high)), high.copy()
+        high[role] = max(min(high[role], most[role]), low[role])
     means = np.clip(sums / np.maximum(visits, 1), low, high)
     known = (visits > 0) | (low == high)
     return (

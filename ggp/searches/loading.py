@@ -5,11 +5,13 @@ code of a large game, which may take minutes, no kernel can be loaded. So this g
 """
 
 from functools import cache
+from threading import Lock
 
 from ggp.circuit_machine import CircuitMachine
 from ggp.compilation import compile_game
 from ggp.rulesheet import parse_rulesheet
 from ggp.searches.mcts import Search, Settings
+from ggp.searches.proofs.beside import ProofBeside
 from ggp.searches.puzzles.puzzle import Puzzle
 
 _ALONE = """
@@ -18,7 +20,9 @@ _ALONE = """
 (<= (goal one 100) (true mark)) (<= (goal one 0) (not (true mark)))
 """
 _TOGETHER = _ALONE + "(role two) (legal two a) (legal two b) (goal two 50)"
+_IN_TURN = _ALONE + "(role two) (legal two a) (<= (goal two 0) (true mark)) (<= (goal two 100) (not (true mark)))"
 _LEAST_BYTES = 2**20
+_PROOF_BYTES = 2**22
 _VISITS = 64
 
 
@@ -34,6 +38,11 @@ def load_kernels() -> None:
     search.go_to(start)
     for role in machine.roles:
         search.result(role)
+    in_turn = Search(_machine(_IN_TURN), Settings(memory_bytes=_LEAST_BYTES, exhaust=False, prove=False))
+    in_turn.run(lambda: False, 1)
+    proof = ProofBeside(in_turn.machine, in_turn.parameters, _PROOF_BYTES)
+    proof.go_to_root(in_turn.tree)
+    proof.work(in_turn.tree, Lock(), lambda: False, is_alone=False)
     alone = _machine(_ALONE)
     puzzle = Puzzle(alone, budget_bytes=_LEAST_BYTES, threads=1)
     puzzle.search(alone.initial_state, lambda: False)

@@ -22,6 +22,7 @@ from ggp.searches.crew import Crew
 from ggp.searches.exhausting import Exhaustion
 from ggp.searches.flights import Parameters
 from ggp.searches.guiding import FORGET, MOST_GATES
+from ggp.searches.proofs.beside import ProofBeside
 from ggp.searches.settings import MoveReport, Result, Settings
 from ggp.searches.tree import (
     COUNT,
@@ -58,6 +59,7 @@ MOST_ROUNDS = 32
 _FIRST_VISITS = 8
 _EXHAUSTION_SHARE = 8  # of the memory: one part in so many is for all states
 _MOST_EXHAUSTION_BYTES = 2**27
+_PROOF_SHARE = 4  # of the memory: one part in so many is for proofs, once it is known that states are many
 _WORK_PER_VISIT = 16  # steps that are done for that, or states that are looked at again
 _WORK_AT_ONCE = 4096  # between two looks at the clock
 _HOPE = 1 << 20  # steps between the values 0 and 1 of what others may give away
@@ -82,6 +84,7 @@ class Search:
         simulator = machine.simulator()
         self._plan = simulator.plan._replace(cap=settings.most_steps)
         most_moves = sum(map(len, compiled.moves))
+        self._may_prove = settings.prove and len(self._roles) == 2 and NATURE not in self._roles
         self.tree = self._make_tree()
         self.crews = [
             Crew(machine, self._plan, most_moves, (seed * 1000 + at) % 2**32) for at in range(settings.threads)
@@ -92,6 +95,7 @@ class Search:
         self._exhaustion: Exhaustion | None = None
         self._may_exhaust = settings.exhaust and len(self._roles) > 1
         self.solution: Exhaustion | None = None
+        self._proof: ProofBeside | None = None
         machine.compile_beside()
         self.go_to(machine.initial_state)
 
@@ -128,6 +132,8 @@ class Search:
             self.solution.teach(tree, node)
         elif tree.nodes[node, KIND] == LEAF:
             self._forget_bounds(node)
+        if self._proof is not None:
+            self._proof.go_to_root(tree)
 
     def run(self, stop: Callable[[], bool], max_visits: int | None = None) -> None:
         """Searches until `stop()`, for so many visits, or until the state is solved."""
@@ -139,9 +145,11 @@ class Search:
             while not stop() and not self.is_solved:
                 if limit is not None and sum(each.visits for each in self.crews) >= limit:
                     break
-                count, rounds = self._effort()
                 if crew is self.crews[0]:
                     self._exhaust()
+                if crew is self.crews[-1] and self._prove(stop):
+                    continue
+                count, rounds = self._effort()
                 if not crew.cycle(self.tree, self._lock, self.parameters, count, rounds, stop):
                     break
 
@@ -156,9 +164,25 @@ class Search:
 
     @property
     def is_solved(self) -> bool:
-        """Whether the value of the state is proven for all roles."""
+        """Whether the value of the state is proven for all roles, and the best move; a lost one goes on till then."""
         low, high = self._bounds(int(self.tree.numbers[ROOT]))
         return bool((low == high).all())
+
+    @property
+    def is_proven(self) -> bool:
+        """Whether the value of the state is proven for all roles."""
+        low, high = self.bounds
+        return bool((low == high).all())
+
+    @property
+    def bounds(self) -> tuple[Values, Values]:
+        """(roles,) the least and the most that the state is worth to each role, 0 to 1."""
+        low, high = self._bounds(int(self.tree.numbers[ROOT]))
+        proof = self._proof
+        if proof is not None:
+            least, most = proof.bounds
+            low, high = np.maximum(low, least), np.minimum(high, most)
+        return low, high
 
     @property
     def visits(self) -> int:
@@ -194,9 +218,12 @@ class Search:
             reports, lengths = self._reports(node, number)
             visits = int(tree.nodes[node, VISITS])
             total = float(tree.values[node, number])
-            low, high = (float(bounds[number]) for bounds in self._bounds(node))
+            low, high = (float(bounds[number]) for bounds in self.bounds)
         if not reports:
             reports, lengths = self._unvisited(number), []
+        proof = self._proof
+        if proof is not None:
+            lengths = proof.longer(lengths, number)
         reports, lengths = self._with_solution(reports, lengths, number)
         value = min(max(total / visits, low), high) if visits else low if low == high else None
         best = self._best(reports, lengths, self._as_goal(number, 0.0), self._as_goal(number, 1.0))
@@ -312,6 +339,22 @@ class Search:
         if found.has_failed or found.is_settled:
             self._may_exhaust, self._exhaustion = False, None
 
+    def _prove(self, stop: Callable[[], bool]) -> bool:
+        """Some of the work of proving what the state is worth to two opposed roles, once states are many.
+
+        Whether there is more of it, and another thread visits.
+        """
+        if self._may_exhaust or not self._may_prove or self.solution is not None or not self.parameters.opposed[0]:
+            return False
+        if self._proof is None:
+            self._proof = ProofBeside(self.machine, self.parameters, self.settings.memory_bytes // _PROOF_SHARE)
+            self._proof.go_to_root(self.tree)
+        is_alone = len(self.crews) > 1
+        has_worked = self._proof.work(self.tree, self._lock, stop, is_alone=is_alone)
+        if self._proof.has_failed:
+            self._may_prove, self._proof = False, None
+        return has_worked and is_alone
+
     def _root_bits(self) -> Bits:
         bits: Bits = self.tree.states[int(self.tree.numbers[ROOT])][np.newaxis]
         return bits
@@ -373,9 +416,12 @@ class Search:
     def _make_tree(self) -> Tree:
         settings, compiled = self.settings, self.machine.compiled
         words = self.machine.batches.initial.shape[1]
-        share = settings.memory_bytes // _EXHAUSTION_SHARE if settings.exhaust and len(self._roles) > 1 else 0
-        memory = settings.memory_bytes - min(share, _MOST_EXHAUSTION_BYTES)
-        return make_tree(words, len(self._roles), sum(map(len, compiled.moves)), memory)
+        whole, share = settings.memory_bytes, 0
+        if settings.exhaust and len(self._roles) > 1:
+            share = min(whole // _EXHAUSTION_SHARE, _MOST_EXHAUSTION_BYTES)
+        if self._may_prove:
+            share = max(share, whole // _PROOF_SHARE)
+        return make_tree(words, len(self._roles), sum(map(len, compiled.moves)), whole - share)
 
     def _can_guide(self) -> bool:
         """Whether guided playouts are possible and not too large."""

@@ -23,6 +23,7 @@ class Settings:
     peek: int = 40  # a node with at most so many moves is looked at one step ahead
     most_steps: int = 10_000  # of a playout
     exhaust: bool = True  # beside the tree all states are worked out, if they are few
+    prove: bool = True  # beside the tree two opposed roles' values are proven by proof-number search
     ramp: int = 16  # visits of the state for each one under way
     batch: int = 512  # visits under way at a time, at most; a power of two from 8 to 512
     memory_bytes: int = 2**29

@@ -181,7 +181,8 @@ class MergedContender:
         self._machine = machine
         self._count = settings.threads
         one = replace(settings, threads=1, memory_bytes=max(settings.memory_bytes // settings.threads, 2**20))
-        self._settings = [one, *[replace(one, exhaust=False)] * (self._count - 1)]  # all states are worked out once
+        others = replace(one, exhaust=False, prove=False)  # once is enough
+        self._settings = [one, *[others] * (self._count - 1)]
         self._role = ""
         self.searches: list[mcts.Search] = []
 

@@ -52,9 +52,9 @@ def main() -> int:
         began = perf_counter()
         search.run(lambda began=began: perf_counter() - began >= given.seconds)  # type: ignore[misc]
         seconds = perf_counter() - began
-        solved += [seconds] if search.is_solved else []
+        solved += [seconds] if search.is_proven else []
         result = search.result(machine.roles[0])
-        state = f"worth {100 * result.low:g}" if search.is_solved else "not solved"
+        state = f"worth {100 * result.low:g}" if search.is_proven else "not solved"
         print(f"{number + 1}: {state}, {seconds:.1f} s, {search.visits:,} visits", flush=True)
     print(f"{len(solved)} of {given.positions} solved, the slowest of them in {max(solved, default=0.0):.1f} s")
     return 0

@@ -27,7 +27,7 @@ def line_of(machine: CircuitMachine, seconds: float) -> str:
             result = search.result(role)
             bounds = f"{result.low * 100:g}" if result.low == result.high else "?"
             values.append(f"{role} {bounds}")
-    if search.is_solved:
+    if search.is_proven:
         return f"solved in {spent:.2f} s, {search.visits:,} visits: {', '.join(values)}"
     if search.solution is not None:
         return f"all {search.solution.states:,} states worked out: {', '.join(values)}"
