@@ -15,7 +15,7 @@ from ggp.searches.proofs.prover import Prover
 from ggp.searches.tree import END, KIND, LONG, ROOT, VISITS, Tree
 
 _PER_VISIT, _MORE_PER_VISIT = 0.1, 4.0  # states that are worked out for each visit of the root, and for later ones
-_FROM, _FULLY_FROM = 200_000, 600_000  # visits of the root between which the later ones begin
+_FROM, _FULLY_FROM = 500_000, 1_500_000  # visits of the root between which the later ones begin
 _AT_ONCE = 2048  # between two looks at the clock, where another thread visits
 
 
@@ -51,15 +51,16 @@ class ProofBeside:
         The tree gets to know what is proven.
         """
         prover, visits = self._prover, int(tree.nodes[tree.numbers[ROOT], VISITS])
-        before, enough = prover.work_done, self._ahead + _wanted(tree)
+        enough, has_worked = self._ahead + _wanted(tree), False
         if is_alone and visits >= _FROM:
-            enough = before + _AT_ONCE
+            enough = prover.work_done + _AT_ONCE
         while self._is_at_root and not prover.is_idle and prover.work_done < enough and not stop():
-            prover.advance(_mean(tree))
-        if prover.work_done > before:
+            prover.advance(_mean(tree), enough)
+            has_worked = True
+        if has_worked:
             with lock:
                 prover.teach(tree, int(tree.numbers[ROOT]))
-        return prover.work_done > before
+        return has_worked
 
     def longer(self, lengths: list[int], role: int) -> list[int]:
         """How far from the end a role's moves are, those that the tree does not know with those of the proof."""

@@ -1,5 +1,6 @@
 """What a state of a game for two opposed roles in turns is worth, proven: questions to a proof-number search."""
 
+from math import ceil
 from time import thread_time
 
 import numpy as np
@@ -86,14 +87,18 @@ class Prover:
         walks.low[0], walks.high[0] = 0, len(self._worth) - 1
         self._ask(*self._levels, value)
 
-    def advance(self, value: float) -> None:
-        """A few milliseconds of work; `value` is what the state seems to be worth to the first role by now."""
+    def advance(self, value: float, most: float) -> None:
+        """A few milliseconds of work, until `most` is done, so that in how many parts it is done makes no difference.
+
+        value: what the state seems to be worth to the first role by now.
+        """
         if self.is_idle:
             return
         counters = self._walks.counters
+        cycles = ceil(min(max((most - self.work_done) / WALKS, 1.0), self._cycles))
         began = thread_time()
-        advance(self._table, self._walks, self._room, self._cycles)
-        spent = (thread_time() - began) / self._cycles
+        advance(self._table, self._walks, self._room, cycles)
+        spent = (thread_time() - began) / cycles
         self._slow = self._slow + 1 if spent > _SLOW_SECONDS else 0
         self._cycles = min(max(int(_SLICE_SECONDS / max(spent, 1e-6)), 1), 2 * self._cycles, _MOST_CYCLES)
         self.has_failed = bool(counters[ODD]) or self._slow == _SLOW_CYCLES

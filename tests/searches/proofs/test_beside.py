@@ -97,10 +97,10 @@ def test_work_grows_with_the_visits() -> None:
     machine = make_pair(parse_rulesheet(nim(20, kept=True))).circuit
     search = Search(machine, SETTINGS, 1)
     root, wanted = int(search.tree.numbers[ROOT]), []
-    for visits in (0, 200_000, 600_000, 1_000_000, 2_000_000):
+    for visits in (0, 500_000, 1_000_000, 1_500_000, 2_000_000):
         search.tree.nodes[root, VISITS] = visits
         wanted.append(beside._wanted(search.tree))
-    assert wanted == pytest.approx([0, 20_000, 860_000, 2_500_000, 6_600_000])
+    assert wanted == pytest.approx([0, 50_000, 600_000, 2_150_000, 4_200_000])
 
 
 @pytest.mark.usefixtures("eager")
@@ -136,6 +136,7 @@ def test_a_lost_state_is_searched_on() -> None:
     result = search.result("left")
     assert (result.low, result.value, result.high) == (0.0, 0.0, 0.0)
     assert result.best is not None
+    assert max(report.high for report in result.moves) == 1.0  # the tree does not know it, or of no move
     visits = search.visits
     search.run(never, 100)
     assert search.visits > visits

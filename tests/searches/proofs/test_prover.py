@@ -2,6 +2,7 @@
 
 from collections import Counter
 from itertools import count
+from math import inf
 
 import numpy as np
 import pytest
@@ -43,7 +44,7 @@ def ask(prover: Prover, pair: Pair, state: Facts, value: float = 0.5, most: int 
     assert bits is not None
     prover.go_to(bits, value)
     for _ in range(most):
-        prover.advance(value)
+        prover.advance(value, inf)
 
 
 def worlds(shape: Shape) -> list[tuple[int, Pair, World]]:
@@ -166,7 +167,7 @@ def test_walks_leave_no_mark_when_the_question_changes() -> None:
     assert bits is not None
     prover.go_to(bits, 0.5)
     for _ in range(3):
-        prover.advance(0.5)
+        prover.advance(0.5, inf)
     assert not prover.is_idle
     table = prover._table
     marked = sum(int(part_of(table, entry, BUSY, SHORT)) for entry in range(len(table)))
