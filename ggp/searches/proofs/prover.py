@@ -22,7 +22,7 @@ _MOST_STATES, _LEAST_STATES = 4096, 256  # that a walk knows of on its way
 _WALKS_SHARE = 8  # of the memory: one part in so many is for the walks, at most
 _SLICE_SECONDS, _SLOW_SECONDS = 0.002, 0.01  # of the processor: for one call, and for a cycle that is not worth it
 _MOST_CYCLES = 64
-_SLOW_CYCLES = 3  # one after the other, and it is given up
+_SLOW_CYCLES = 20  # one after the other, and it is given up; the first ones take long while memory is touched first
 
 
 class Prover:
@@ -119,7 +119,8 @@ class Prover:
     @property
     def _levels(self) -> tuple[int, int]:
         low, high, _ = bounds_of(self._table, self._walks, 0)
-        return int(low), int(high)
+        by_moves = self._levels_by_moves
+        return max(int(low), by_moves[0]), min(int(high), by_moves[1])
 
     @property
     def _levels_by_moves(self) -> tuple[int, int]:

@@ -9,7 +9,7 @@ import pytest
 
 from ggp.machine import Facts
 from ggp.rulesheet import parse_rulesheet
-from ggp.searches.proofs.prover import Prover
+from ggp.searches.proofs.prover import _SLOW_CYCLES, Prover
 from ggp.searches.proofs.table import BUSY, SHORT, WORK, claim_entry, find_entry, part_of, put_part
 from ggp.terms import Term
 from tests.circuit.agreement import Pair, make_pair
@@ -37,6 +37,15 @@ def prover_of(pair: Pair, budget_bytes: int = 2**22) -> Prover:
     lowest = np.array([min(values, default=0) for values in goals], np.float64)
     highest = np.array([max(values, default=0) for values in goals], np.float64)
     return Prover(pair.circuit, lowest, np.maximum(highest - lowest, 1.0), budget_bytes)
+
+
+def test_what_the_first_look_shows_is_known() -> None:
+    """Even before any walk has come back up."""
+    pair = make_pair(parse_rulesheet(nim(3, kept=True)))
+    prover = prover_of(pair)
+    ask(prover, pair, pair.circuit.initial_state, most=1)
+    assert prover.is_idle
+    assert [bounds.tolist() for bounds in prover.bounds] == [[1.0, 0.0], [1.0, 0.0]]
 
 
 def ask(prover: Prover, pair: Pair, state: Facts, value: float = 0.5, most: int = 200) -> None:
@@ -117,7 +126,7 @@ def test_rules_that_take_long_are_given_up(monkeypatch: pytest.MonkeyPatch) -> N
     prover = prover_of(pair)
     now = count(0.0, 0.02)
     monkeypatch.setattr("ggp.searches.proofs.prover.thread_time", lambda: next(now))
-    ask(prover, pair, pair.circuit.initial_state, most=2)
+    ask(prover, pair, pair.circuit.initial_state, most=_SLOW_CYCLES - 1)
     assert not prover.has_failed
     ask(prover, pair, pair.circuit.initial_state, most=1)
     assert prover.has_failed
