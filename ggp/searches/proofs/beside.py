@@ -26,6 +26,7 @@ class ProofBeside:
         self._prover = Prover(machine, parameters.lowest, parameters.span, budget_bytes)
         self._ahead = 0.0  # of the work that visits so far ask for
         self._is_at_root = False
+        self._take_note()
 
     @property
     def has_failed(self) -> bool:
@@ -35,7 +36,7 @@ class ProofBeside:
     @property
     def bounds(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """(2,) the least and the most that the root is worth to each role."""
-        return self._prover.bounds if self._is_at_root else (np.zeros(2), np.ones(2))
+        return self._bounds
 
     def go_to_root(self, tree: Tree) -> None:
         """Start from the tree's root, which has changed."""
@@ -44,6 +45,7 @@ class ProofBeside:
         if self._is_at_root:
             self._prover.go_to(tree.states[root : root + 1], _mean(tree))
         self._ahead = self._prover.work_done - _wanted(tree)
+        self._take_note()
 
     def work(self, tree: Tree, lock: Lock, stop: Callable[[], bool], *, is_alone: bool) -> bool:
         """Some of the work: as visits ask for or, by a thread that is alone with it, more; whether any was done.
@@ -58,16 +60,23 @@ class ProofBeside:
             prover.advance(_mean(tree), enough)
             has_worked = True
         if has_worked:
+            self._take_note()
             with lock:
                 prover.teach(tree, int(tree.numbers[ROOT]))
         return has_worked
 
     def longer(self, lengths: list[int], role: int) -> list[int]:
         """How far from the end a role's moves are, those that the tree does not know with those of the proof."""
-        chooser, known = self._prover.lengths if self._is_at_root else (role, [])
+        chooser, known = self._lengths
         if chooser != role or len(known) != len(lengths):
             return lengths
         return [mine if 0 < mine < LONG else other for mine, other in zip(lengths, known, strict=True)]
+
+    def _take_note(self) -> None:
+        """Of what is known now: other threads read it, and must not look into work that is under way."""
+        at_root, prover = self._is_at_root, self._prover
+        self._bounds = prover.bounds if at_root else (np.zeros(2), np.ones(2))
+        self._lengths: tuple[int, list[int]] = prover.lengths if at_root else (0, [])
 
 
 def _wanted(tree: Tree) -> float:
