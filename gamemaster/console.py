@@ -24,9 +24,9 @@ from ggp.boards import Layout, find_layout
 from ggp.commands.arguments import load_argument
 from ggp.errors import GgpError, RecordError, SettingsError
 from ggp.game import Game, load, load_text
+from ggp.gdl.rulesheet import NATURE
+from ggp.gdl.terms import to_text
 from ggp.library import game_names
-from ggp.rulesheet import NATURE
-from ggp.terms import to_text
 
 STDOUT = "-"
 

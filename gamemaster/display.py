@@ -10,10 +10,10 @@ from gamemaster.events import Began, Ended, Event, Started, Stepped
 from gamemaster.faults import Fault
 from gamemaster.record import EvaluationRecord, MatchRecord, StepRecord
 from ggp.boards import Layout, make_picture
+from ggp.boards.drawing import WIDTH, draw_picture
 from ggp.commands.styled import styled
-from ggp.drawing import WIDTH, draw_picture
-from ggp.machine import Facts
-from ggp.rulesheet import NATURE
+from ggp.gdl.rulesheet import NATURE
+from ggp.gdl.state_machine import Facts
 
 NOBODY = "game master"  # who plays the role `random`
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from gamemaster.record import MatchRecord
-from ggp.machine import Facts
+from ggp.gdl.state_machine import Facts
 
 
 @dataclass(frozen=True, slots=True)

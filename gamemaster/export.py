@@ -7,10 +7,10 @@ from typing import Any
 from gamemaster.faults import Fault
 from gamemaster.record import MatchRecord
 from gamemaster.replay import Replayed
-from ggp.machine import Facts
-from ggp.reader import read_term
-from ggp.rulesheet import NATURE
-from ggp.terms import Term, to_text
+from ggp.gdl.reader import read_term
+from ggp.gdl.rulesheet import NATURE
+from ggp.gdl.state_machine import Facts
+from ggp.gdl.terms import Term, to_text
 
 NO_PREVIEW = -1  # seconds
 UNREADABLE = "IL null"  # what ggp-base writes for an answer that is no move

@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 from urllib.parse import urlsplit
 
-from gamemaster.contact import Question, Session, ask_all
 from gamemaster.faults import Fault, shown
 from gamemaster.player import Player
 from gamemaster.settings import MatchSettings
+from gamemaster.transport import Question, Session, ask_all
 from ggp.errors import MessageError
 from ggp.protocol.messages import Info, format_message
 from ggp.protocol.replies import parse_info

@@ -7,8 +7,8 @@ import secrets
 from collections.abc import Mapping
 from importlib.metadata import version
 
-from gamemaster.aside import aside
-from gamemaster.contact import Question, Reply, Session, ask_all, open_session
+from gamemaster.codec import Told, Wording
+from gamemaster.daemon_thread import aside
 from gamemaster.events import Began, Ended, Listener, Started, Stepped
 from gamemaster.faults import Fault, make_fault, shown
 from gamemaster.introduction import introduced
@@ -25,12 +25,12 @@ from gamemaster.record import (
 )
 from gamemaster.referee import Choice, Executed, Outcome, Referee, Situation
 from gamemaster.settings import MatchSettings, derived
-from gamemaster.wording import Told, Wording
+from gamemaster.transport import Question, Reply, Session, ask_all, open_session
 from ggp.errors import MessageError, ReadError
 from ggp.game import Game
+from ggp.gdl.reader import read
+from ggp.gdl.terms import to_text
 from ggp.protocol.scramble import Scrambler
-from ggp.reader import read
-from ggp.terms import to_text
 
 log = logging.getLogger(__name__)
 

@@ -19,9 +19,9 @@ from gamemaster.faults import Fault
 from gamemaster.referee import Ending, Goals
 from gamemaster.settings import MatchSettings
 from ggp.errors import RecordError
+from ggp.gdl.terms import to_text
 from ggp.protocol.evaluation import MOST_STEPS, Evaluation
 from ggp.protocol.messages import Dialect
-from ggp.terms import to_text
 
 Seconds: TypeAlias = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 Goal: TypeAlias = Annotated[float, Field(ge=0, le=100, allow_inf_nan=False)]

@@ -7,10 +7,10 @@ from typing import Literal, TypeAlias
 from gamemaster.faults import Fault, make_fault
 from gamemaster.settings import MatchSettings, Replacement, derived
 from ggp.errors import EvaluationError
-from ggp.legality import refusal
-from ggp.machine import Facts, JointMove, StateMachine
-from ggp.rulesheet import NATURE, Rulesheet, name_and_arity
-from ggp.terms import Term, to_text
+from ggp.gdl.rulesheet import NATURE, Rulesheet, name_and_arity
+from ggp.gdl.state_machine import Facts, JointMove, StateMachine
+from ggp.gdl.terms import Term, to_text
+from ggp.interpreter.legality import refusal
 
 Ending = Literal["terminal", "step limit", "broken", "aborted"]
 Goals: TypeAlias = dict[str, int | None]  # role → goal value; None where the rules give none or several

@@ -9,11 +9,11 @@ from gamemaster.referee import Choice, Outcome, Referee, Situation, replacement
 from gamemaster.settings import Replacement, derived
 from ggp.engines import make_machine
 from ggp.errors import ReadError, RecordError
-from ggp.legality import refusal
-from ggp.machine import Facts, JointMove
-from ggp.reader import read_term
-from ggp.rulesheet import NATURE, Rulesheet, parse_rulesheet
-from ggp.terms import Term, to_text
+from ggp.gdl.reader import read_term
+from ggp.gdl.rulesheet import NATURE, Rulesheet, parse_rulesheet
+from ggp.gdl.state_machine import Facts, JointMove
+from ggp.gdl.terms import Term, to_text
+from ggp.interpreter.legality import refusal
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,12 +4,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ggp.analysis import Analysis, analyses, search
+    from ggp.analysis import Analysis, analyse, analyses
     from ggp.errors import GgpError
     from ggp.game import Game, State, load, load_text
     from ggp.library import game_names as games
 
-__all__ = ["Analysis", "Game", "GgpError", "State", "analyses", "games", "load", "load_text", "search"]
+__all__ = ["Analysis", "Game", "GgpError", "State", "analyse", "analyses", "games", "load", "load_text"]
 
 _HOMES = {
     "Analysis": ("ggp.analysis", "Analysis"),
@@ -20,7 +20,7 @@ _HOMES = {
     "games": ("ggp.library", "game_names"),
     "load": ("ggp.game", "load"),
     "load_text": ("ggp.game", "load_text"),
-    "search": ("ggp.analysis", "search"),
+    "analyse": ("ggp.analysis", "analyse"),
 }
 
 

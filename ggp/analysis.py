@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from ggp.errors import GroundingError, SettingsError, UnknownRoleError
 from ggp.game import State
-from ggp.machine import JointMove
-from ggp.rulesheet import NATURE
-from ggp.terms import to_text
+from ggp.gdl.rulesheet import NATURE
+from ggp.gdl.state_machine import JointMove
+from ggp.gdl.terms import to_text
 
 if TYPE_CHECKING:
-    from ggp.searches.mcts import Search, Settings
-    from ggp.searches.puzzles.puzzle import Puzzle
+    from ggp.search.mcts.search import Search, Settings
+    from ggp.search.planning.puzzle import Puzzle
 
 Progress: TypeAlias = Callable[["Analysis"], None]
 
@@ -84,7 +84,7 @@ class Analysis:
         }
 
 
-def search(
+def analyse(
     state: State,
     *,
     seconds: float,
@@ -145,10 +145,10 @@ def make_analyser(
     state: State, settings: "Settings | None" = None, role: str | None = None, lines: int = 3, seed: int = 0
 ) -> Analyser:
     """By lines of moves where there is only one role, else by a tree; errors as `search`."""
-    from ggp.circuit_machine import CircuitMachine  # noqa: PLC0415 - here and below: numba takes half a second to load
-    from ggp.searches.loading import load_kernels  # noqa: PLC0415
-    from ggp.searches.mcts import Search, Settings  # noqa: PLC0415
-    from ggp.searches.puzzles.puzzle import Puzzle  # noqa: PLC0415
+    from ggp.search.loading import load_kernels  # noqa: PLC0415
+    from ggp.search.mcts.search import Search, Settings  # noqa: PLC0415
+    from ggp.search.planning.puzzle import Puzzle  # noqa: PLC0415
+    from ggp.simulation.state_machine import CircuitMachine  # noqa: PLC0415 - here and below: numba takes half a second to load
 
     game, chosen = state.game, settings or Settings()
     if not isinstance(game.machine, CircuitMachine):
@@ -179,7 +179,7 @@ class _TreeAnalyser:
         self._seconds += perf_counter() - began
 
     def report(self) -> Analysis:
-        from ggp.searches.lines import best_lines, tree_bytes  # noqa: PLC0415
+        from ggp.search.mcts.variations import best_lines, tree_bytes  # noqa: PLC0415
 
         search, roles = self._search, self._state.game.roles
         found = best_lines(search, self._role, self._lines)

@@ -4,10 +4,10 @@ import logging
 from dataclasses import dataclass
 
 from ggp.errors import GroundingError, SettingsError
+from ggp.gdl.rulesheet import Rulesheet
+from ggp.gdl.state_machine import StateMachine
 from ggp.interpreter import Interpreter
-from ggp.machine import StateMachine
 from ggp.readiness import is_warm, warm_beside
-from ggp.rulesheet import Rulesheet
 
 ENGINES = ("circuit", "interpreter")
 BUDGET_SECONDS = 60.0  # to write out the rules without variables
@@ -55,8 +55,8 @@ def choose_engine(rulesheet: Rulesheet, engine: str | None = None, seconds: floa
 
 
 def _circuit_machine(rulesheet: Rulesheet, seconds: float) -> StateMachine:
-    from ggp.circuit_machine import CircuitMachine  # noqa: PLC0415 - here and below: numba takes half a second to load
-    from ggp.compilation import compile_game  # noqa: PLC0415
+    from ggp.circuit.compilation import compile_game  # noqa: PLC0415
     from ggp.grounding import Budget  # noqa: PLC0415
+    from ggp.simulation.state_machine import CircuitMachine  # noqa: PLC0415 - here and below: numba takes half a second to load
 
     return CircuitMachine(rulesheet, compile_game(rulesheet, Budget(seconds=seconds)))

@@ -6,12 +6,12 @@ from pathlib import Path
 
 from ggp.engines import choose_engine
 from ggp.errors import IllegalMoveError, UnknownRoleError
-from ggp.legality import refusal
+from ggp.gdl.reader import decode, read_term
+from ggp.gdl.rulesheet import Rulesheet, parse_rulesheet
+from ggp.gdl.state_machine import Facts, JointMove, StateMachine
+from ggp.gdl.terms import Term, to_text
+from ggp.interpreter.legality import refusal
 from ggp.library import Metadata, find_rulesheet, read_bytes, read_metadata
-from ggp.machine import Facts, JointMove, StateMachine
-from ggp.reader import decode, read_term
-from ggp.rulesheet import Rulesheet, parse_rulesheet
-from ggp.terms import Term, to_text
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,12 +9,12 @@ from ggp.library import game_names
 from ggp.readiness import mark_warm
 
 if TYPE_CHECKING:
-    from ggp.circuit_machine import CircuitMachine
+    from ggp.simulation.state_machine import CircuitMachine
 
 
 def warm_games() -> Iterator[str]:
     """Compile all kernels by using them, and the shipped games; gives the name of each game that is done."""
-    from ggp.searches.loading import load_kernels  # noqa: PLC0415 - numba is slow to load
+    from ggp.search.loading import load_kernels  # noqa: PLC0415 - numba is slow to load
 
     for name in game_names():
         machine: Any = ggp.load(name, "circuit").machine

@@ -5,17 +5,17 @@ from dataclasses import asdict, replace
 from functools import partial
 from time import perf_counter
 
-from ggp.circuit_machine import CircuitMachine
 from ggp.engines import make_machine
 from ggp.errors import EvaluationError
-from ggp.machine import Facts
+from ggp.gdl.state_machine import Facts
+from ggp.gdl.terms import Term
 from ggp.protocol.evaluation import MOST_STEPS, Evaluation
-from ggp.searches.lines import expected_line
-from ggp.searches.loading import load_kernels
-from ggp.searches.mcts import MoveReport, Result, Search, Settings
-from ggp.searches.puzzles.puzzle import Puzzle
-from ggp.searches.tuning import Tuner
-from ggp.terms import Term
+from ggp.search.loading import load_kernels
+from ggp.search.mcts.search import MoveReport, Result, Search, Settings
+from ggp.search.mcts.tuning import Tuner
+from ggp.search.mcts.variations import expected_line
+from ggp.search.planning.puzzle import Puzzle
+from ggp.simulation.state_machine import CircuitMachine
 from players.strategy import Engine, SearchSettings, Task
 from players.thought import Thought, per_second
 

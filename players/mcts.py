@@ -6,12 +6,12 @@ from functools import partial
 from threading import Event
 
 from ggp.errors import EvaluationError, GgpError
-from ggp.machine import Facts, JointMove
+from ggp.gdl.rulesheet import name_and_arity
+from ggp.gdl.state_machine import Facts, JointMove
+from ggp.gdl.terms import Term
 from ggp.protocol.evaluation import Evaluation
 from ggp.readiness import is_warm, warm_beside
-from ggp.rulesheet import name_and_arity
-from ggp.searches.uct import UCT, Result
-from ggp.terms import Term
+from ggp.search.uct import UCT, Result
 from players.strategy import Engine, Task
 from players.thought import Thought, per_second
 

@@ -10,6 +10,7 @@ from functools import partial
 from typing import TypeAlias
 
 from ggp.errors import GgpError
+from ggp.gdl.terms import Term, to_text
 from ggp.protocol.evaluation import Evaluation
 from ggp.protocol.messages import (
     Abort,
@@ -25,7 +26,6 @@ from ggp.protocol.messages import (
     same_match,
 )
 from ggp.protocol.replies import ABORTED, AVAILABLE, BUSY, DONE, NO_MOVE, READY, InfoReply, format_info
-from ggp.terms import Term, to_text
 from players.clock import Clock
 from players.settings import PlayerSettings
 from players.thinker import MakeMachine, News, Thinker, make_interpreter

@@ -6,9 +6,9 @@ from operator import itemgetter
 from time import perf_counter
 from typing import TypeAlias
 
-from ggp.machine import Facts, JointMove
-from ggp.searches.uct import UCT
-from ggp.terms import Term
+from ggp.gdl.state_machine import Facts, JointMove
+from ggp.gdl.terms import Term
+from ggp.search.uct import UCT
 from players.mcts import Mcts, uct_evaluation
 from players.strategy import Strategy, Task
 from players.thought import Thought

@@ -7,9 +7,9 @@ from random import Random
 from typing import Protocol, TypeAlias
 
 from ggp.errors import SettingsError
-from ggp.machine import Facts, JointMove, StateMachine
-from ggp.rulesheet import Rulesheet
-from ggp.terms import Term
+from ggp.gdl.rulesheet import Rulesheet
+from ggp.gdl.state_machine import Facts, JointMove, StateMachine
+from ggp.gdl.terms import Term
 from players.thought import Thought
 
 Warn: TypeAlias = Callable[[str], None]  # logs one line
@@ -20,7 +20,7 @@ BATCHES = (8, 16, 32, 64, 128, 256, 512)
 
 @dataclass(frozen=True, slots=True)
 class SearchSettings:
-    """How `mcts` searches: the fields of `ggp.searches.mcts.Settings`, which are slow to load, and `tune`.
+    """How `mcts` searches: the fields of `ggp.search.mcts.search.Settings`, which are slow to load, and `tune`.
 
     None is as usual there.
 

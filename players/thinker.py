@@ -8,10 +8,10 @@ from typing import TypeAlias
 
 from ggp.engines import make_machine
 from ggp.errors import UnknownRoleError
-from ggp.machine import JointMove, StateMachine
+from ggp.gdl.rulesheet import Rulesheet, name_and_arity, parse_rulesheet
+from ggp.gdl.state_machine import JointMove, StateMachine
+from ggp.gdl.terms import Term, to_text
 from ggp.protocol.messages import Play, PlayPercepts, Start
-from ggp.rulesheet import Rulesheet, name_and_arity, parse_rulesheet
-from ggp.terms import Term, to_text
 from players.settings import PlayerSettings
 from players.strategies import STRATEGIES
 from players.strategy import Beside, Task, Warn

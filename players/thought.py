@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from threading import Event
 
 from ggp.errors import GgpError
+from ggp.gdl.terms import Term
 from ggp.protocol.evaluation import Evaluation
-from ggp.terms import Term
 
 _MOMENT = 0.01  # seconds, too few to tell a speed
 

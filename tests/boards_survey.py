@@ -12,9 +12,9 @@ from random import Random
 
 import ggp
 from ggp.boards import Layout, Picture, find_layout, make_picture
+from ggp.boards.pictures import board_svg
 from ggp.errors import GgpError
 from ggp.game import State
-from ggp.pictures import board_svg
 
 STEPS = 14
 SEED = 3

@@ -19,10 +19,10 @@ from typing import Any
 
 from ggp.engines import ENGINES, make_machine
 from ggp.errors import GgpError
-from ggp.machine import Facts, StateMachine
-from ggp.reader import decode, read_term
-from ggp.rulesheet import parse_rulesheet
-from ggp.terms import to_text
+from ggp.gdl.reader import decode, read_term
+from ggp.gdl.rulesheet import parse_rulesheet
+from ggp.gdl.state_machine import Facts, StateMachine
+from ggp.gdl.terms import to_text
 
 
 @dataclass(frozen=True, slots=True)

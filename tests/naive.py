@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 from itertools import product
 
-from ggp.program import DISTINCT, Clause, Literal, Program, Relation
-from ggp.terms import Term, substitute, variables
+from ggp.gdl.program import DISTINCT, Clause, Literal, Program, Relation
+from ggp.gdl.terms import Term, substitute, variables
 
 
 def naive_model(program: Program, universe: Iterable[Term], given: Iterable[Term] = ()) -> frozenset[Term]:

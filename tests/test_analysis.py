@@ -12,10 +12,10 @@ import typer
 from typer.testing import CliRunner, Result
 
 import ggp
-from ggp.analysis import Analysis, analyses, search
+from ggp.analysis import Analysis, analyse, analyses
 from ggp.commands.analyse import add_commands, follow
 from ggp.errors import GroundingError, IllegalMoveError, SettingsError, UnknownRoleError
-from ggp.searches.mcts import Settings
+from ggp.search.mcts.search import Settings
 from tests.players.doubles import NIM
 
 CLIMB = """
@@ -47,7 +47,7 @@ def invoke(*arguments: str) -> Result:
 
 def test_a_solved_state_has_its_value_and_a_line_that_shows_it() -> None:
     game = ggp.load_text(NIM.format(heap=6), engine="circuit")
-    found = search(game.initial_state, seconds=LONG, settings=SMALL, lines=5)
+    found = analyse(game.initial_state, seconds=LONG, settings=SMALL, lines=5)
     assert found.is_solved
     assert (found.role, found.best) == ("left", "(take 2)")
     best = found.lines[0]
@@ -65,7 +65,7 @@ def test_a_solved_state_has_its_value_and_a_line_that_shows_it() -> None:
 def test_numbers_of_an_unsolved_state() -> None:
     reports: list[Analysis] = []
     state = ggp.load("connectfour", "circuit").initial_state
-    found = search(state, seconds=0.5, settings=SMALL, on_progress=reports.append)
+    found = analyse(state, seconds=0.5, settings=SMALL, on_progress=reports.append)
     assert reports[-1] is found
     assert found.visits > 0
     assert found.playouts > 0
@@ -96,7 +96,7 @@ def test_reports_come_while_it_thinks_and_it_may_be_left(tictactoe: ggp.Game) ->
 def test_lines_of_every_role_where_several_choose() -> None:
     state = ggp.load("biddingtictactoe", "circuit").initial_state
     for role in state.game.roles:
-        found = search(state, seconds=0.2, settings=SMALL, role=role.upper())
+        found = analyse(state, seconds=0.2, settings=SMALL, role=role.upper())
         assert found.role == role
         assert found.best in state.legal_moves(role)
         following = state
@@ -107,7 +107,7 @@ def test_lines_of_every_role_where_several_choose() -> None:
 
 def test_puzzle_has_one_line_and_its_proof() -> None:
     game = ggp.load_text(CLIMB, engine="circuit")
-    found = search(game.initial_state, seconds=LONG, settings=SMALL)
+    found = analyse(game.initial_state, seconds=LONG, settings=SMALL)
     state = game.initial_state
     for step in found.lines[0].steps:
         state = state.play(step)
@@ -118,18 +118,18 @@ def test_puzzle_has_one_line_and_its_proof() -> None:
 
 def test_terminal_state_has_no_lines() -> None:
     game = ggp.load_text(NIM.format(heap=1), engine="circuit")
-    found = search(game.initial_state.play({}), seconds=LONG, settings=SMALL)
+    found = analyse(game.initial_state.play({}), seconds=LONG, settings=SMALL)
     assert found.is_solved
     assert (found.lines, found.best, found.depth) == ((), None, 0)
 
 
 def test_mistakes(tictactoe: ggp.Game) -> None:
     with pytest.raises(GroundingError, match="tictactoe has no circuit, which the search needs: another engine"):
-        search(ggp.load("tictactoe", "interpreter").initial_state, seconds=1)
+        analyse(ggp.load("tictactoe", "interpreter").initial_state, seconds=1)
     with pytest.raises(UnknownRoleError, match="no role is called 'z'"):
-        search(tictactoe.initial_state, seconds=1, role="z")
+        analyse(tictactoe.initial_state, seconds=1, role="z")
     with pytest.raises(SettingsError, match="seconds cannot be negative"):
-        search(tictactoe.initial_state, seconds=-1)
+        analyse(tictactoe.initial_state, seconds=-1)
 
 
 @pytest.mark.parametrize(

@@ -11,13 +11,14 @@ import pytest
 from typer import Typer
 from typer.testing import CliRunner, Result
 
-from ggp import bench, suite
-from ggp.bench import Measurement, Settings, measure
+from ggp.bench import measure as bench
+from ggp.bench import suite
+from ggp.bench.measure import Measurement, Settings, measure
+from ggp.bench.suite import SuiteSettings, append_row, find_rulesheets, measure_apart, read_rows
 from ggp.commands.bench import EXIT_INTERRUPTED, add_commands, summary
 from ggp.engines import ENGINES
 from ggp.errors import GgpError, GroundingError, RulesheetError, SettingsError
 from ggp.library import find_rulesheet
-from ggp.suite import SuiteSettings, append_row, find_rulesheets, measure_apart, read_rows
 
 SHORT = Settings(seconds=0.1, seed=7)
 SUITE = SuiteSettings("interpreter", 0.05, 1, 7, None, uses_cache=False, limit_seconds=100.0, limit_bytes=4 << 30)

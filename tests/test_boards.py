@@ -9,9 +9,9 @@ import pytest
 import ggp
 from ggp.boards import Board, Layout, Picture, find_layout, make_picture
 from ggp.boards.bounding import run_bounded
-from ggp.drawing import draw_picture, plain
+from ggp.boards.drawing import draw_picture, plain
 from ggp.game import Game
-from ggp.reader import read
+from ggp.gdl.reader import read
 from tests.gamemaster.test_commands import ENDLESS
 
 MOVES = "(role a) (role b) (<= (legal ?r wait) (role ?r)) (<= terminal never) (goal a 50) (goal b 50)"

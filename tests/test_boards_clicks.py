@@ -4,7 +4,7 @@ import pytest
 
 import ggp
 from ggp.boards import Layout, find_layout, move_cells
-from ggp.reader import read_term
+from ggp.gdl.reader import read_term
 from tests.test_boards import LINES, NUMBERS
 
 

@@ -4,9 +4,9 @@ from itertools import combinations
 
 import pytest
 
-from ggp.marks import COLOURS, Mark, make_marks
-from ggp.pictures.glyphs import glyph
-from ggp.pictures.shapes import DARK, LIGHT, Shape, Text
+from ggp.boards.marks import COLOURS, Mark, make_marks
+from ggp.boards.pictures.glyphs import glyph
+from ggp.boards.pictures.shapes import DARK, LIGHT, Shape, Text
 
 
 def told(names: list[str], roles: list[str] | None = None) -> dict[str, tuple[str, str, str]]:

@@ -1,10 +1,10 @@
 """Program → components, tiers, cycles; and the domains of arguments."""
 
-from ggp.dependencies import Tier, find_dependencies, strong_components
-from ggp.domains import find_domains
-from ggp.program import DOES, make_program
-from ggp.rulesheet import parse_rulesheet
-from ggp.terms import Term
+from ggp.gdl.dependencies import Tier, find_dependencies, strong_components
+from ggp.gdl.domains import find_domains
+from ggp.gdl.program import DOES, make_program
+from ggp.gdl.rulesheet import parse_rulesheet
+from ggp.gdl.terms import Term
 
 RULES = make_program(
     parse_rulesheet(

@@ -5,10 +5,10 @@ from collections.abc import Callable
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from ggp.gdl.program import make_program
+from ggp.gdl.rulesheet import name_and_arity, parse_rulesheet
+from ggp.gdl.terms import Term, to_text
 from ggp.interpreter import ask
-from ggp.program import make_program
-from ggp.rulesheet import name_and_arity, parse_rulesheet
-from ggp.terms import Term, to_text
 from tests.naive import naive_model
 
 UNIVERSE: tuple[Term, ...] = ("a", "b", ("f", "a"))

@@ -10,15 +10,15 @@ import typer
 from typer.testing import CliRunner, Result
 
 from ggp.boards import Board, Cell, Label, Line, Picture, Piece, Spot, Wall
+from ggp.boards.drawing import Span, draw_picture, draw_state, plain
 from ggp.boards.layouts import Point
-from ggp.boards.values import Shape
+from ggp.boards.marks import Mark
+from ggp.boards.picture import Shape
 from ggp.commands.draw import add_commands
 from ggp.commands.styled import styled
-from ggp.drawing import Span, draw_picture, draw_state, plain
 from ggp.errors import GgpError
-from ggp.machine import Facts
-from ggp.marks import Mark
-from ggp.reader import read
+from ggp.gdl.reader import read
+from ggp.gdl.state_machine import Facts
 
 BOARD = {"fact": "at", "row": 1, "column": 2, "piece": 3, "rows": ["1", "2"], "columns": ["a", "b", "c"]}
 LINES = {"fact": "line", "from_row": 2, "from_column": 1, "to_row": 4, "to_column": 3}

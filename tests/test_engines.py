@@ -10,7 +10,7 @@ import ggp
 from ggp import engines
 from ggp.engines import ENGINES, choose_engine, make_machine
 from ggp.errors import GroundingError, RulesheetError, SettingsError
-from ggp.rulesheet import parse_rulesheet
+from ggp.gdl.rulesheet import parse_rulesheet
 
 PLAIN = "(role r) (legal r a) (init x) (<= (next y) (does r a)) (<= terminal (true y)) (<= (goal r 9) (true y))"
 PARADOX = PLAIN + "(<= p (true x) (not q)) (<= q (not p)) (<= (goal r 1) q)"

@@ -1,7 +1,7 @@
 """Random matches as evidence: what they report for games with each kind of trouble."""
 
-from ggp.evidence import gather_evidence
 from ggp.game import load, load_text
+from ggp.gdl.evidence import gather_evidence
 
 ENDLESS = "(role r) (legal r a) (goal r 1) (<= terminal (true never)) (init x) (<= (next x) (true x))"
 STUCK = (

@@ -9,13 +9,13 @@ from typer import Typer
 from typer.testing import CliRunner, Result
 
 from ggp.circuit.circuit import Circuit
+from ggp.circuit.compilation import CompiledGame, compile_game
 from ggp.circuit.network import INPUT, LOOP
 from ggp.commands.inspect import add_commands
-from ggp.compilation import CompiledGame, compile_game
 from ggp.errors import GroundingError, SettingsError
-from ggp.inspection import Cone, Inspection, draw, find_cones, find_parts, inspect_game
+from ggp.gdl.rulesheet import parse_rulesheet
 from ggp.library import find_rulesheet, game_names
-from ggp.rulesheet import parse_rulesheet
+from ggp.simulation.inspection import Cone, Inspection, draw, find_cones, find_parts, inspect_game
 
 LAMPS = """
 (role r) (init (wall grey)) (init (turn 0))

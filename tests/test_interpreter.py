@@ -3,12 +3,12 @@
 import pytest
 
 from ggp.errors import EvaluationError, RulesheetError, UnknownRoleError
+from ggp.gdl.program import make_program
+from ggp.gdl.reader import read_term
+from ggp.gdl.rulesheet import parse_rulesheet
+from ggp.gdl.terms import Term, to_text
 from ggp.interpreter import Interpreter, ask
-from ggp.interpreter.machine import MAX_DEPTH
-from ggp.program import make_program
-from ggp.reader import read_term
-from ggp.rulesheet import parse_rulesheet
-from ggp.terms import Term, to_text
+from ggp.interpreter.interpreter import MAX_DEPTH
 
 FRAME = "(role r) (legal r stay) (goal r 0) (<= terminal (true over))"
 
@@ -191,7 +191,7 @@ def test_growth_under_a_negative_cycle_meets_a_bound() -> None:
 
 
 def test_a_relation_that_holds_for_too_much_meets_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ggp.interpreter.machine.MAX_ROWS", 1_000)
+    monkeypatch.setattr("ggp.interpreter.interpreter.MAX_ROWS", 1_000)
     rules = "".join(f"(n {i})" for i in range(20)) + "(<= (big ?a ?b ?c) (n ?a) (n ?b) (n ?c))"
     with pytest.raises(EvaluationError, match="'big' holds for more than 1,000"):
         holds(rules, "big", 3)

@@ -3,8 +3,8 @@
 import pytest
 
 from ggp.game import Game, load_text
-from ggp.legality import refusal
-from ggp.reader import read_term
+from ggp.gdl.reader import read_term
+from ggp.interpreter.legality import refusal
 
 RULES = """
 (role north) (role south) (init (turn north)) (init (free 1)) (init (free 2))

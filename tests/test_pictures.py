@@ -10,9 +10,9 @@ from PIL import Image
 
 import ggp
 from ggp.boards import Cell, Entry, Picture, Piece, Spot, Value, find_layout, make_picture
-from ggp.pictures import board_png, board_style, board_svg
-from ggp.pictures.scene import make_drawing
-from ggp.pictures.shapes import Rect, Text
+from ggp.boards.pictures import board_png, board_style, board_svg
+from ggp.boards.pictures.scene import make_drawing
+from ggp.boards.pictures.shapes import Rect, Text
 from tests.test_boards import LINES, picture_of
 
 SVG = "{http://www.w3.org/2000/svg}"

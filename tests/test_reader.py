@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ggp.errors import ReadError
-from ggp.reader import decode, place_in, read, read_node, read_term
-from ggp.terms import MAX_NESTING, Term, depth, is_ground, match, substitute, subterms, to_text, variables
+from ggp.gdl.reader import decode, place_in, read, read_node, read_term
+from ggp.gdl.terms import MAX_NESTING, Term, depth, is_ground, match, substitute, subterms, to_text, variables
 
 symbols = st.text(st.characters(codec="utf-8", exclude_characters="();"), min_size=1, max_size=6).filter(
     lambda text: not any(character.isspace() for character in text) and text.lower() == text and text != "\ufeff"

@@ -3,7 +3,7 @@
 import pytest
 
 from ggp.errors import RulesheetError
-from ggp.rulesheet import And, Atom, Distinct, Not, Or, kif, parse_rulesheet
+from ggp.gdl.rulesheet import And, Atom, Distinct, Not, Or, kif, parse_rulesheet
 
 
 def test_rules_facts_and_connectives() -> None:

@@ -6,9 +6,9 @@ import pytest
 
 import ggp
 from ggp.errors import Place
+from ggp.gdl.reader import place_in
+from ggp.gdl.validator import validate
 from ggp.library import find_rulesheet
-from ggp.reader import place_in
-from ggp.validator import validate
 
 SOUND = """(role r)
 (init (p a))
@@ -131,8 +131,8 @@ def test_all_findings_are_placed_by_one_function(monkeypatch: pytest.MonkeyPatch
         asked.append(source)
         return place_in(text, source)
 
-    monkeypatch.setattr("ggp.validator.place_in", counted)
-    monkeypatch.setattr("ggp.rulesheet.place_in", counted)
+    monkeypatch.setattr("ggp.gdl.validator.place_in", counted)
+    monkeypatch.setattr("ggp.gdl.rulesheet.place_in", counted)
     validate("(<= (q ?x))\n" * 50)
     validate("(<=)\n" * 50)
     assert len(asked) <= 4

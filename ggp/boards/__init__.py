@@ -12,8 +12,8 @@ Nothing is known here of a particular game: docs/boards.md says how it is found 
 from ggp.boards.clicking import move_cells
 from ggp.boards.finding import find_layout, hinted_layout
 from ggp.boards.layouts import Layout
+from ggp.boards.picture import Board, Cell, Entry, Label, Line, Picture, Piece, Spot, Value, Wall
 from ggp.boards.picturing import make_picture
-from ggp.boards.values import Board, Cell, Entry, Label, Line, Picture, Piece, Spot, Value, Wall
 
 __all__ = [
     "Board",

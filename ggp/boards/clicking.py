@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ggp.boards.layouts import BoardLayout, Click, Layout, Place, Source
+from ggp.boards.picture import Spot
 from ggp.boards.profiles import Samples
-from ggp.boards.values import Spot
-from ggp.program import Clause, Program, Relation
-from ggp.rulesheet import name_and_arity
-from ggp.terms import Term, to_text
+from ggp.gdl.program import Clause, Program, Relation
+from ggp.gdl.rulesheet import name_and_arity
+from ggp.gdl.terms import Term, to_text
 
 _WITHIN = 0.6  # how many of the constants of an argument are coordinates, where the argument is one
 _MOVES = frozenset(("legal", "does", "input"))

@@ -2,8 +2,8 @@
 
 from collections import Counter
 
+from ggp.boards.marks import is_empty_word
 from ggp.boards.readings import Reading
-from ggp.marks import is_empty_word
 
 _SHORT_WORD = "b"  # for blank, in rules without white
 _COLOURS = frozenset(("w", "white", "black"))

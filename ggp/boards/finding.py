@@ -10,14 +10,14 @@ from ggp.boards.grids import grid_boards
 from ggp.boards.grouping import find_groups
 from ggp.boards.hints import hinted_boards
 from ggp.boards.layouts import BoardLayout, Layout, Source
+from ggp.boards.marks import CHESS, Mark, make_marks
 from ggp.boards.orders import find_chains, natural
 from ggp.boards.others import other_board, stack_board
 from ggp.boards.profiles import Profile, Samples, find_profiles, take_samples
-from ggp.domains import find_domains
-from ggp.machine import StateMachine
-from ggp.marks import CHESS, Mark, make_marks
-from ggp.program import Program, Relation, make_program
-from ggp.rulesheet import Rulesheet
+from ggp.gdl.domains import find_domains
+from ggp.gdl.program import Program, Relation, make_program
+from ggp.gdl.rulesheet import Rulesheet
+from ggp.gdl.state_machine import StateMachine
 
 _MOST_NAMES = 400  # of pieces of several words that get marks whether they were seen or not
 _MOST_BOARDS = 36

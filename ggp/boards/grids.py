@@ -10,12 +10,12 @@ from ggp.boards.hexagons import hexagon_shift
 from ggp.boards.layouts import BoardLayout, Place, Point, Source
 from ggp.boards.orders import side_in
 from ggp.boards.orientation import Orientation, Usage, find_orientation
+from ggp.boards.picture import Label, Shape
 from ggp.boards.profiles import Samples
 from ggp.boards.readings import Reading
-from ggp.boards.values import Label, Shape
-from ggp.program import Program
-from ggp.rulesheet import name_and_arity
-from ggp.terms import Term, to_text
+from ggp.gdl.program import Program
+from ggp.gdl.rulesheet import name_and_arity
+from ggp.gdl.terms import Term, to_text
 
 _IN_A_ROW = 4  # boards, at most
 _CELLS_IN_A_ROW = 20  # of boards beside each other, about

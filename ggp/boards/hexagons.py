@@ -4,8 +4,8 @@ from itertools import pairwise, product
 
 from ggp.boards.grouping import Axes
 from ggp.boards.orientation import Orientation
-from ggp.program import Clause, Program
-from ggp.terms import Term
+from ggp.gdl.program import Clause, Program
+from ggp.gdl.terms import Term
 
 Step = tuple[int, int]
 _SIDEWAYS = frozenset(((0, 1), (0, -1), (1, 0), (-1, 0)))

@@ -10,8 +10,8 @@ they are drawn, from the top and from the left.
     [boxes]  fact, row, column, owner, corner: who owns a square of `lines`; `corner` says where in the square its dot
              is: "upper left", "upper right", "lower left" or "lower right"; optional: marks
 
-`marks` says how to show a content: letters, or a table of `symbol`, `colour` and `letters` (see `ggp.marks`). Hints
-that are not of this form are left aside.
+`marks` says how to show a content: letters, or a table of `symbol`, `colour` and `letters` (see `ggp.boards.marks`).
+Hints that are not of this form are ignored.
 """
 
 from collections.abc import Iterator, Mapping
@@ -19,8 +19,8 @@ from itertools import product
 from typing import Any, TypeGuard
 
 from ggp.boards.layouts import BoardLayout, Place, Point, Source
-from ggp.boards.values import Label, Shape
-from ggp.program import Relation
+from ggp.boards.picture import Label, Shape
+from ggp.gdl.program import Relation
 
 _BOARD = {"fact": str, "row": int, "column": int, "piece": int, "rows": list, "columns": list}
 _ENDS = ("from_row", "from_column", "to_row", "to_column")

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
-from ggp.boards.values import Label, Shape, Side
-from ggp.marks import Mark
-from ggp.program import Relation
+from ggp.boards.marks import Mark
+from ggp.boards.picture import Label, Shape, Side
+from ggp.gdl.program import Relation
 
 Place: TypeAlias = tuple[str, ...]  # the constants of the coordinates of a cell, in the order of the rules
 Point: TypeAlias = tuple[float, float]  # down, across

@@ -4,8 +4,8 @@ import re
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 
-from ggp.boards.values import Side
-from ggp.program import Program
+from ggp.boards.picture import Side
+from ggp.gdl.program import Program
 
 _NUMBER = re.compile(r"[+-]?\d+")
 _NUMBERED = re.compile(r"([a-z_]*?[a-z_]|)_?(\d+)")

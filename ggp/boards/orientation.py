@@ -11,9 +11,9 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ggp.program import Clause, Literal, Program, Relation
-from ggp.rulesheet import name_and_arity
-from ggp.terms import Term
+from ggp.gdl.program import Clause, Literal, Program, Relation
+from ggp.gdl.rulesheet import name_and_arity
+from ggp.gdl.terms import Term
 
 _ACROSS = frozenset(("x", "col", "column", "file", "across", "horizontal"))
 _DOWN = frozenset(("row", "down"))

@@ -4,12 +4,12 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 
 from ggp.boards.layouts import BoardLayout, Place, Point, Source
+from ggp.boards.marks import is_empty_word
 from ggp.boards.orders import compass, find_points, natural
+from ggp.boards.picture import Label, Shape
 from ggp.boards.profiles import Profile, Samples
-from ggp.boards.values import Label, Shape
-from ggp.marks import is_empty_word
-from ggp.rulesheet import name_and_arity
-from ggp.terms import to_text
+from ggp.gdl.rulesheet import name_and_arity
+from ggp.gdl.terms import to_text
 
 _ROW = (3, 30)  # cells of a row, at least and at most
 _MOST_CONTENTS = 12  # of its cells, other than numbers

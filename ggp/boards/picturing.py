@@ -3,13 +3,13 @@
 from collections.abc import Mapping, Sequence
 
 from ggp.boards.layouts import BoardLayout, Layout, Place, Point, Source
+from ggp.boards.marks import Mark, make_marks
 from ggp.boards.orders import natural, natural_key, side_of
-from ggp.boards.values import Board, Cell, Entry, Line, Picture, Piece, Spot, Value, Wall
-from ggp.machine import Facts
-from ggp.marks import Mark, make_marks
-from ggp.program import Relation
-from ggp.rulesheet import name_and_arity
-from ggp.terms import Term, to_text
+from ggp.boards.picture import Board, Cell, Entry, Line, Picture, Piece, Spot, Value, Wall
+from ggp.gdl.program import Relation
+from ggp.gdl.rulesheet import name_and_arity
+from ggp.gdl.state_machine import Facts
+from ggp.gdl.terms import Term, to_text
 
 _MOST_ARGUMENTS = 2  # of facts that are values
 

@@ -11,13 +11,13 @@ from random import Random
 
 from ggp.boards.bounding import run_bounded
 from ggp.boards.orders import find_order
-from ggp.domains import Domains
 from ggp.errors import GgpError
+from ggp.gdl.domains import Domains
+from ggp.gdl.program import Program, Relation
+from ggp.gdl.rulesheet import Rulesheet, name_and_arity
+from ggp.gdl.state_machine import Facts, StateMachine
+from ggp.gdl.terms import Term, to_text
 from ggp.interpreter import Interpreter
-from ggp.machine import Facts, StateMachine
-from ggp.program import Program, Relation
-from ggp.rulesheet import Rulesheet, name_and_arity
-from ggp.terms import Term, to_text
 
 _BASE: Relation = ("base", 1)
 _TRUE: Relation = ("true", 1)

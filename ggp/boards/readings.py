@@ -5,9 +5,9 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 
 from ggp.boards.layouts import Kind
+from ggp.boards.marks import is_empty_word
 from ggp.boards.orders import side_in, side_of
 from ggp.boards.profiles import Profile
-from ggp.marks import is_empty_word
 
 MOST = 40  # constants of a coordinate
 _MOST_BOARDS = 16

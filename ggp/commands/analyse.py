@@ -19,9 +19,9 @@ from ggp.analysis import Analyser, Analysis, Line, make_analyser
 from ggp.commands.arguments import GameArgument, JsonOption, load_argument
 from ggp.errors import GroundingError, SettingsError
 from ggp.game import State
-from ggp.reader import Node, read
+from ggp.gdl.reader import Node, read
+from ggp.gdl.terms import to_text
 from ggp.readiness import is_warm
-from ggp.terms import to_text
 
 _EVERY = (0.25, 1.0)  # seconds between two reports, on a terminal and elsewhere
 _SHOWN = 200  # characters of a line that still changes
@@ -57,7 +57,7 @@ def run_analysis(  # noqa: PLR0913, PLR0917 - each is an option
 
     The same:          ggp analyse tictactoe --moves "((mark 2 2) noop) ((noop (mark 1 1)))"
     """
-    from ggp.searches.mcts import Settings  # noqa: PLC0415 - numba is slow to load
+    from ggp.search.mcts.search import Settings  # noqa: PLC0415 - numba is slow to load
 
     console = Console(highlight=False, soft_wrap=True)
     if not is_warm():

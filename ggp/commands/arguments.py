@@ -7,7 +7,7 @@ import typer
 
 from ggp.errors import UnknownGameError
 from ggp.game import Game, load, load_text
-from ggp.reader import decode
+from ggp.gdl.reader import decode
 
 STDIN = "-"
 EXIT_MISTAKE = 2

@@ -10,12 +10,7 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from ggp.commands.arguments import STDIN, JsonOption, read_stdin
-from ggp.commands.library import print_json
-from ggp.errors import SettingsError
-from ggp.library import find_rulesheet, read_bytes
-from ggp.reader import decode
-from ggp.suite import (
+from ggp.bench.suite import (
     MEASURED,
     Row,
     SuiteSettings,
@@ -25,6 +20,11 @@ from ggp.suite import (
     read_rows,
     run_suite,
 )
+from ggp.commands.arguments import STDIN, JsonOption, read_stdin
+from ggp.commands.library import print_json
+from ggp.errors import SettingsError
+from ggp.gdl.reader import decode
+from ggp.library import find_rulesheet, read_bytes
 
 EXIT_INTERRUPTED = 130
 LIMIT_SECONDS = 120.0

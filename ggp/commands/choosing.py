@@ -4,8 +4,8 @@ import re
 from collections.abc import Callable, Sequence
 
 from ggp.errors import ReadError
-from ggp.reader import read_term
-from ggp.terms import to_text
+from ggp.gdl.reader import read_term
+from ggp.gdl.terms import to_text
 
 _WORD = re.compile(r"[^\s(),]+")
 

@@ -57,8 +57,8 @@ def draw(
     picture = make_picture(find_layout(loaded.rulesheet, loaded.machine, loaded.metadata.drawing), state.terms)
     title = loaded.metadata.title or loaded.name
     if output is None:
+        from ggp.boards.drawing import draw_picture  # noqa: PLC0415
         from ggp.commands.styled import styled  # noqa: PLC0415 - likewise
-        from ggp.drawing import draw_picture  # noqa: PLC0415
 
         console = Console(highlight=False, soft_wrap=True)
         for line in styled(draw_picture(picture)):
@@ -79,13 +79,13 @@ def _random_steps(state: State, steps: int, seed: int) -> State:
 
 
 def _svg(picture: "Picture", title: str, *, dark: bool) -> str:
-    from ggp.pictures import board_svg  # noqa: PLC0415 - needed for images only
+    from ggp.boards.pictures import board_svg  # noqa: PLC0415 - needed for images only
 
     return board_svg(picture, title, theme="dark" if dark else "auto")
 
 
 def _write(path: Path, picture: "Picture", title: str, *, dark: bool) -> None:
-    from ggp.pictures import board_png  # noqa: PLC0415 - needed for images only
+    from ggp.boards.pictures import board_png  # noqa: PLC0415 - needed for images only
 
     if path.suffix.lower() == ".svg":
         data = _svg(picture, title, dark=dark).encode()

@@ -10,8 +10,8 @@ from ggp.commands.arguments import GameArgument, JsonOption
 from ggp.commands.bench import read_argument
 from ggp.commands.library import print_json
 from ggp.errors import GroundingError
+from ggp.gdl.rulesheet import parse_rulesheet
 from ggp.interpreter import Interpreter
-from ggp.rulesheet import parse_rulesheet
 
 _SHOWN = 12  # facts of a kind in the text for people
 
@@ -30,8 +30,8 @@ def show_inspection(
 
     Where the rules cannot be made a circuit, and are played by the interpreter, it says why.
     """
-    from ggp.compilation import compile_game  # noqa: PLC0415 - here and below: numba takes half a second to load
-    from ggp.inspection import draw, inspect_game  # noqa: PLC0415
+    from ggp.circuit.compilation import compile_game  # noqa: PLC0415 - here and below: numba takes half a second to load
+    from ggp.simulation.inspection import draw, inspect_game  # noqa: PLC0415
 
     source, text = read_argument(game)
     rulesheet = parse_rulesheet(text, source)

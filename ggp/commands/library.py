@@ -15,13 +15,13 @@ from rich.padding import Padding
 from ggp.commands.arguments import EXIT_MISTAKE, STDIN, GameArgument, JsonOption, load_argument, read_stdin
 from ggp.engines import make_machine
 from ggp.errors import GgpError, ReadError
-from ggp.evidence import Evidence, gather_evidence
+from ggp.gdl.evidence import Evidence, gather_evidence
+from ggp.gdl.perft import layers
+from ggp.gdl.reader import decode
+from ggp.gdl.rulesheet import parse_rulesheet
+from ggp.gdl.state_machine import StateMachine
+from ggp.gdl.validator import Finding, validate
 from ggp.library import find_rulesheet, game_names, read_bytes, read_metadata
-from ggp.machine import StateMachine
-from ggp.perft import layers
-from ggp.reader import decode
-from ggp.rulesheet import parse_rulesheet
-from ggp.validator import Finding, validate
 
 EXIT_FOUND_ERRORS = 1
 
@@ -186,8 +186,8 @@ def _layers(machine: StateMachine) -> Iterator[int]:
     """The counts of perft, in batches where the engine can."""
     if machine.engine != "circuit":
         return layers(machine)
-    from ggp.circuit_machine import CircuitMachine  # noqa: PLC0415 - the interpreter needs no numba
     from ggp.simulation import counting  # noqa: PLC0415
+    from ggp.simulation.state_machine import CircuitMachine  # noqa: PLC0415 - the interpreter needs no numba
 
     assert isinstance(machine, CircuitMachine)
     return counting.layers(machine.batches)

@@ -14,7 +14,7 @@ from ggp.commands.arguments import GameArgument, load_argument
 from ggp.commands.thinkers import KINDS, Kind, Thinker, make_thinker, read_kind
 from ggp.errors import SettingsError, UnknownRoleError
 from ggp.game import Game
-from ggp.rulesheet import NATURE
+from ggp.gdl.rulesheet import NATURE
 
 if TYPE_CHECKING:
     from ggp.commands.session import Ask

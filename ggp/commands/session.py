@@ -8,16 +8,16 @@ from rich.console import Console
 from rich.text import Text
 
 from ggp.boards import Layout, make_picture
+from ggp.boards.drawing import draw_picture
 from ggp.commands.choosing import find_moves, meant_move
 from ggp.commands.styled import styled
 from ggp.commands.thinkers import Thinker
-from ggp.drawing import draw_picture
 from ggp.errors import EvaluationError
 from ggp.game import Game, State
-from ggp.legality import refusal
-from ggp.reader import read_term
-from ggp.rulesheet import name_and_arity
-from ggp.terms import to_text
+from ggp.gdl.reader import read_term
+from ggp.gdl.rulesheet import name_and_arity
+from ggp.gdl.terms import to_text
+from ggp.interpreter.legality import refusal
 
 Ask = Callable[[str], str]  # a prompt → the line that is typed; EOFError at the end of the input
 

@@ -8,7 +8,7 @@ from typing import Literal, Protocol
 
 from ggp.errors import GgpError, SettingsError
 from ggp.game import State
-from ggp.terms import to_text
+from ggp.gdl.terms import to_text
 
 Kind = Literal["mcts", "montecarlo", "random", "legal"]
 KINDS: tuple[Kind, ...] = ("mcts", "montecarlo", "random", "legal")
@@ -66,7 +66,7 @@ class _Playouts:
         self._rng = rng
 
     def advise(self, state: State, role: str) -> Advice:
-        from ggp.searches.uct import UCT  # noqa: PLC0415 - it is needed when there is something to choose
+        from ggp.search.uct import UCT  # noqa: PLC0415 - it is needed when there is something to choose
 
         legal = state.legal_moves(role)
         if len(legal) == 1:
@@ -89,7 +89,7 @@ class _Search:
         self._fallback = fallback
 
     def advise(self, state: State, role: str) -> Advice:
-        from ggp.analysis import search  # noqa: PLC0415 - numba is slow to load
+        from ggp.analysis import analyse  # noqa: PLC0415 - numba is slow to load
 
         legal = state.legal_moves(role)
         if len(legal) == 1:
@@ -97,7 +97,7 @@ class _Search:
         if state.game.engine != "circuit":
             return self._fallback.advise(state, role)
         try:
-            found = search(state, seconds=self._seconds, role=role, lines=1)
+            found = analyse(state, seconds=self._seconds, role=role, lines=1)
         except GgpError:  # a state that the circuit does not know
             return self._fallback.advise(state, role)
         if found.best is None:

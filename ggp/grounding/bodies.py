@@ -5,12 +5,12 @@ from dataclasses import replace
 
 import numpy as np
 
+from ggp.gdl.program import DISTINCT, DOES, Literal
+from ggp.gdl.terms import is_variable, variables
 from ggp.grounding.extents import Extents
 from ggp.grounding.joins import Table, join, make_table
 from ggp.grounding.parts import Part
 from ggp.grounding.preparation import Prepared
-from ggp.program import DISTINCT, DOES, Literal
-from ggp.terms import is_variable, variables
 
 
 class Bodies:

@@ -7,8 +7,8 @@ is needed (the magic sets of Bancilhon, Maier, Sagiv and Ullman 1986, with one b
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
-from ggp.program import DISTINCT, Clause, Literal, Relation
-from ggp.terms import variables
+from ggp.gdl.program import DISTINCT, Clause, Literal, Relation
+from ggp.gdl.terms import variables
 
 DEMAND_PREFIX = "DEMAND"
 

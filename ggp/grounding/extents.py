@@ -5,10 +5,10 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from ggp.gdl.program import Literal, Relation
+from ggp.gdl.terms import Term, is_variable, variables
 from ggp.grounding.joins import Column, Table, make_table
 from ggp.grounding.translation import Translation
-from ggp.program import Literal, Relation
-from ggp.terms import Term, is_variable, variables
 
 _DIGITS = b"0123456789"
 _SPACES = bytes(byte if byte in _DIGITS else 32 for byte in range(256))

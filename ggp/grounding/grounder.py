@@ -4,6 +4,7 @@ from dataclasses import replace
 from time import perf_counter
 
 from ggp.errors import GroundingError
+from ggp.gdl.program import Program
 from ggp.grounding.aspif import parse_aspif
 from ggp.grounding.gringo import Budget, OverBudgetError, run_gringo
 from ggp.grounding.numbering import number_rules
@@ -13,7 +14,6 @@ from ggp.grounding.rules import GroundRules, Report
 from ggp.grounding.splitting import Rewritten, split_clauses
 from ggp.grounding.stratification import is_stratified
 from ggp.grounding.translation import Translation
-from ggp.program import Program
 
 _SHARE = 0.6  # of the time, after which no more clauses are rewritten
 

@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ggp.errors import GroundingError
+from ggp.gdl.rulesheet import Rulesheet, name_and_arity
+from ggp.gdl.terms import Term, is_ground, to_text
 from ggp.grounding.aspif import Aspif
 from ggp.grounding.pruning import needed_atoms
 from ggp.grounding.rules import NEVER, GroundRules, Ids, Report
 from ggp.grounding.translation import Translation
-from ggp.rulesheet import Rulesheet, name_and_arity
-from ggp.terms import Term, is_ground, to_text
 
 Row: TypeAlias = tuple[Term, int]  # a term and the atom of gringo that stands for it
 

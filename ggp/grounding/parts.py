@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from itertools import combinations
 from math import inf
 
+from ggp.gdl.program import Literal
+from ggp.gdl.terms import Term, substitute, variables
 from ggp.grounding.joins import Table
-from ggp.program import Literal
-from ggp.terms import Term, substitute, variables
 
 Names = frozenset[str]
 

@@ -5,13 +5,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import NoReturn
 
-from ggp.dependencies import Dependencies, Tier, find_dependencies
-from ggp.domains import Domains, find_domains
 from ggp.errors import GroundingError
+from ggp.gdl.dependencies import Dependencies, Tier, find_dependencies
+from ggp.gdl.domains import Domains, find_domains
+from ggp.gdl.program import DISTINCT, DOES, TRUE, Clause, Literal, Program, Relation
+from ggp.gdl.rulesheet import name_and_arity
+from ggp.gdl.terms import Term, is_variable, substitute, variables
 from ggp.grounding.unification import unifier
-from ggp.program import DISTINCT, DOES, TRUE, Clause, Literal, Program, Relation
-from ggp.rulesheet import name_and_arity
-from ggp.terms import Term, is_variable, substitute, variables
 
 OUTPUTS: dict[Relation, Tier] = {
     ("role", 1): Tier.STATIC,

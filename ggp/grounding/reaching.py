@@ -5,14 +5,14 @@ from dataclasses import replace
 from math import prod
 from time import perf_counter
 
+from ggp.gdl.program import DISTINCT, Clause, Literal, Relation
+from ggp.gdl.terms import Term, variables
 from ggp.grounding.aspif import parse_names
 from ggp.grounding.demand import with_demand
 from ggp.grounding.extents import Extents
 from ggp.grounding.gringo import Budget, OverBudgetError, run_gringo
 from ggp.grounding.preparation import Prepared
 from ggp.grounding.translation import KEYWORDS, Translation
-from ggp.program import DISTINCT, Clause, Literal, Relation
-from ggp.terms import Term, variables
 
 PART_PREFIX = "PART"
 _QUICK = Budget(seconds=5.0, rules=250_000)  # beyond, only what is needed is looked for

@@ -5,11 +5,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from ggp.gdl.program import Clause, Literal, Relation
+from ggp.gdl.terms import Term, substitute, variables
 from ggp.grounding.extents import Extents
 from ggp.grounding.joins import Table
 from ggp.grounding.parts import Names, Part, cost_of, sorting_text
-from ggp.program import Clause, Literal, Relation
-from ggp.terms import Term, substitute, variables
 
 PART_PREFIX = "SPLIT"  # no symbol of a rulesheet has capitals: the reader folds case
 GUARD_PREFIX = "GUARD"

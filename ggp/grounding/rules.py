@@ -6,7 +6,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from ggp.terms import Term
+from ggp.gdl.terms import Term
 
 Ids: TypeAlias = NDArray[np.int32]
 Offsets: TypeAlias = NDArray[np.int64]

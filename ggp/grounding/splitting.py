@@ -6,6 +6,8 @@ What it costs is explained in `parts`.
 from dataclasses import dataclass, replace
 from time import perf_counter
 
+from ggp.gdl.program import Clause, Literal, Relation
+from ggp.gdl.terms import Term, variables
 from ggp.grounding.bodies import Bodies
 from ggp.grounding.extents import Extents
 from ggp.grounding.joins import Table, join
@@ -24,8 +26,6 @@ from ggp.grounding.parts import (
 from ggp.grounding.preparation import Prepared
 from ggp.grounding.relations import Relations
 from ggp.grounding.unfolding import unfolded
-from ggp.program import Clause, Literal, Relation
-from ggp.terms import Term, variables
 
 _MAX_ROWS = 1_000_000  # of a join that is made to count it
 _MAX_EASY = 100_000  # up to here, the whole join is looked at first

@@ -3,7 +3,7 @@
 Relations may do so where their atoms do not, as in `(<= (goal ?r 0) (not (goal ?r 100)))`.
 """
 
-from ggp.dependencies import strong_components
+from ggp.gdl.dependencies import strong_components
 from ggp.grounding.rules import GroundRules
 
 

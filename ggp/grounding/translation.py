@@ -3,8 +3,8 @@
 import re
 from collections.abc import Iterable, Mapping
 
-from ggp.program import DISTINCT, DOES, TRUE, Clause, Literal, Relation
-from ggp.terms import Term
+from ggp.gdl.program import DISTINCT, DOES, TRUE, Clause, Literal, Relation
+from ggp.gdl.terms import Term
 
 KEYWORDS: tuple[Relation, ...] = (
     ("role", 1),

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from itertools import count
 
+from ggp.gdl.program import Clause, Literal
+from ggp.gdl.terms import Term, substitute, variables
 from ggp.grounding.unification import unifier
-from ggp.program import Clause, Literal
-from ggp.terms import Term, substitute, variables
 
 
 def unfolded(clause: Clause, condition: Literal, definition: Sequence[Clause]) -> list[Clause]:

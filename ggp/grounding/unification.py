@@ -1,6 +1,6 @@
 """Two terms → the terms for their variables that make them equal."""
 
-from ggp.terms import Term, substitute, variables
+from ggp.gdl.terms import Term, substitute, variables
 
 
 def unifier(left: Term, right: Term) -> dict[str, Term] | None:

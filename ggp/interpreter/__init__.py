@@ -1,5 +1,5 @@
 """The interpreter: rules evaluated as they stand, the oracle of every faster engine."""
 
-from ggp.interpreter.machine import Interpreter, ask
+from ggp.interpreter.interpreter import Interpreter, ask
 
 __all__ = ["Interpreter", "ask"]

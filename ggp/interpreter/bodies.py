@@ -4,9 +4,9 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from ggp.gdl.program import DISTINCT, DOES, TRUE, Literal, Relation
+from ggp.gdl.terms import Term, variables
 from ggp.interpreter.source import Source, expression, pack
-from ggp.program import DISTINCT, DOES, TRUE, Literal, Relation
-from ggp.terms import Term, variables
 
 MAX_LOOPS = 12  # in one function; Python allows 20 nested blocks
 

@@ -10,15 +10,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ggp.dependencies import Dependencies, Tier
 from ggp.errors import RulesheetError
+from ggp.gdl.dependencies import Dependencies, Tier
+from ggp.gdl.program import Clause, Literal, Program, Relation
+from ggp.gdl.terms import Term, is_ground, variables
 from ggp.interpreter.bodies import Access, BodyWriter, Names, Rest
 from ggp.interpreter.plan import Planner
 from ggp.interpreter.source import Source, expression, pack, unpack_key
 from ggp.interpreter.tabling import Tabling
 from ggp.interpreter.wellfounded import WellFounded
-from ggp.program import Clause, Literal, Program, Relation
-from ggp.terms import Term, is_ground, variables
 
 _SHOWN = ("next", "init", "legal", "sees")  # whose terms leave the rules, and come back in the next state
 MANY_LOOPS = 3  # from which on answers are counted while they are made

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from math import prod
 from typing import TypeAlias
 
-from ggp.dependencies import Dependencies
-from ggp.domains import Domains
-from ggp.program import DISTINCT, DOES, TRUE, Clause, Literal, Program, Relation
-from ggp.terms import Term, variables
+from ggp.gdl.dependencies import Dependencies
+from ggp.gdl.domains import Domains
+from ggp.gdl.program import DISTINCT, DOES, TRUE, Clause, Literal, Program, Relation
+from ggp.gdl.terms import Term, variables
 
 Groups: TypeAlias = frozenset[frozenset[int]]  # indexes of arguments; of each group at least one must be bound
 

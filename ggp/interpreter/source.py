@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from ggp.terms import Term
+from ggp.gdl.terms import Term
 
 
 class Source:

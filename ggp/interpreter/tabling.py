@@ -15,11 +15,11 @@ relations that read each other share one list of work. For each of their functio
 from collections.abc import Sequence
 from typing import Protocol
 
-from ggp.dependencies import Dependencies
+from ggp.gdl.dependencies import Dependencies
+from ggp.gdl.program import Clause, Literal, Program, Relation
+from ggp.gdl.terms import Term, is_variable, variables
 from ggp.interpreter.bodies import BodyWriter, Names, Rest
 from ggp.interpreter.source import Source, expression, pack, unpack_key
-from ggp.program import Clause, Literal, Program, Relation
-from ggp.terms import Term, is_variable, variables
 
 KEY = "? key"  # stands among the variables of a clause for the key that its answers belong to; no variable has a blank
 

@@ -8,11 +8,11 @@ says so where it is not. Each relation is evaluated as a whole; speed does not m
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
-from ggp.dependencies import Dependencies
+from ggp.gdl.dependencies import Dependencies
+from ggp.gdl.program import Clause, Literal, Program, Relation
+from ggp.gdl.terms import variables
 from ggp.interpreter.bodies import Access, BodyWriter, Names, Rest
 from ggp.interpreter.source import Source, expression, pack
-from ggp.program import Clause, Literal, Program, Relation
-from ggp.terms import variables
 
 ASSUMED_SUFFIX = "/ASSUMED"  # marks a relation that is read from the assumption instead of from what is derived
 

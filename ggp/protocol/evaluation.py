@@ -10,10 +10,10 @@ from dataclasses import asdict, dataclass, fields, replace
 from typing import Any, NoReturn
 
 from ggp.errors import MessageError, ReadError
-from ggp.machine import JointMove
+from ggp.gdl.reader import read
+from ggp.gdl.state_machine import JointMove
+from ggp.gdl.terms import to_text
 from ggp.protocol.messages import term_of
-from ggp.reader import read
-from ggp.terms import to_text
 
 HEADER = "GGP-Evaluation"
 WANTED = "1"  # what the header of a request says; other forms may have other numbers

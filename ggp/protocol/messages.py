@@ -7,8 +7,8 @@ from enum import Enum
 from typing import TypeAlias, assert_never
 
 from ggp.errors import MessageError, ReadError
-from ggp.reader import Node, read_node
-from ggp.terms import Term, to_text
+from ggp.gdl.reader import Node, read_node
+from ggp.gdl.terms import Term, to_text
 
 NIL = "nil"  # stands where there is no move yet
 _WORD = re.compile(r"[^\s();]+")
@@ -52,7 +52,7 @@ class Preview:
 class Start:
     """A match begins; clocks in seconds.
 
-    `rules` is KIF, one rule a line as `ggp.rulesheet.kif` prints them; from `unread_start` as they were spelled.
+    `rules` is KIF, one rule a line as `ggp.gdl.rulesheet.kif` prints them; from `unread_start` as they were spelled.
     """
 
     match: str  # as it was spelled; compared without regard to case

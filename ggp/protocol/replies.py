@@ -4,9 +4,9 @@ import re
 from dataclasses import dataclass
 
 from ggp.errors import MessageError, ReadError
+from ggp.gdl.reader import Node, read
+from ggp.gdl.terms import Term, to_text
 from ggp.protocol.messages import NIL, term_of
-from ggp.reader import Node, read
-from ggp.terms import Term, to_text
 
 READY = "ready"
 BUSY = "busy"

@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterator, Mapping
 from random import Random
 
-from ggp.rulesheet import KEYWORDS, Rulesheet, kif, rule_term
-from ggp.terms import Term, to_text
+from ggp.gdl.rulesheet import KEYWORDS, Rulesheet, kif, rule_term
+from ggp.gdl.terms import Term, to_text
 
 _INTEGER = re.compile(r"[+-]?[0-9]+")
 _PROTOCOL_WORDS = frozenset({"nil", "info", "preview", "start", "play", "stop", "abort", "explanation", "taunt"})

@@ -6,9 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ggp.circuit.circuit import Circuit
+from ggp.circuit.compilation import CompiledGame
 from ggp.circuit.network import Ids
 from ggp.circuit.schedule import Program, make_program
-from ggp.compilation import CompiledGame
 from ggp.kernel import LANES, Int, Words, aligned_words, lean
 from ggp.simulation.packing import SPARE, Bits, Indices, flip_moves, put_bits, single_values, take_bits
 from ggp.simulation.running import Code, join_programs, run_program

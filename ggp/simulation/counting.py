@@ -1,4 +1,4 @@
-"""Perft by batches: the counts of `ggp.perft`, with all joint moves of many states made side by side."""
+"""Perft by batches: the counts of `ggp.gdl.perft`, with all joint moves of many states made side by side."""
 
 from collections.abc import Iterator
 from itertools import islice

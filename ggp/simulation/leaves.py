@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ggp.compilation import CompiledGame
+from ggp.circuit.compilation import CompiledGame
 from ggp.kernel import (
     LANES,
     WORD,

@@ -16,11 +16,11 @@ from typing import Any
 
 from ggp.engines import make_machine
 from ggp.errors import SettingsError
+from ggp.gdl.reader import decode
+from ggp.gdl.rulesheet import Rulesheet, parse_rulesheet
+from ggp.gdl.state_machine import StateMachine
+from ggp.gdl.terms import Term, to_text
 from ggp.library import find_rulesheet, read_bytes
-from ggp.machine import StateMachine
-from ggp.reader import decode
-from ggp.rulesheet import Rulesheet, parse_rulesheet
-from ggp.terms import Term, to_text
 
 WAIT: Term = "noop"  # of the role that is not on turn, and the pass
 

@@ -1,8 +1,8 @@
 """What plays in the matches: a text such as `uct:exploration=0.5` → a contender.
 
     random                       any legal move
-    uct[:SETTING=VALUE,…]        the reference search on the interpreter; settings of ggp.searches.uct
-    mcts[:SETTING=VALUE,…]       the search on the circuit; settings of ggp.searches.mcts
+    uct[:SETTING=VALUE,…]        the reference search on the interpreter; settings of ggp.search.uct
+    mcts[:SETTING=VALUE,…]       the search on the circuit; settings of ggp.search.mcts.search
     merged[:SETTING=VALUE,…]     the same with a tree for each thread in place of one for all, merged at the root
     tuned[:SETTING=VALUE,…]      mcts, which first looks for settings that suit the game, for `tuning` seconds
     openspiel[:SETTING=VALUE,…]  OpenSpiel's C++ MCTSBot; settings as OpenSpielSettings below
@@ -19,15 +19,16 @@ from threading import enumerate as enumerate_threads
 from time import perf_counter
 from typing import Any, Protocol, TypeVar, get_type_hints
 
-from ggp.circuit_machine import CircuitMachine
 from ggp.engines import make_machine
 from ggp.errors import SettingsError
-from ggp.machine import Facts, JointMove, StateMachine
-from ggp.rulesheet import Rulesheet
-from ggp.searches import mcts, uct
-from ggp.searches.tree import ROOT
-from ggp.searches.tuning import Tuner
-from ggp.terms import Term
+from ggp.gdl.rulesheet import Rulesheet
+from ggp.gdl.state_machine import Facts, JointMove, StateMachine
+from ggp.gdl.terms import Term
+from ggp.search import uct
+from ggp.search.mcts import search as mcts
+from ggp.search.mcts.tree import ROOT
+from ggp.search.mcts.tuning import Tuner
+from ggp.simulation.state_machine import CircuitMachine
 from tests.bench.bridge import find_bridge, load_openspiel
 from tests.bench.merging import merge
 

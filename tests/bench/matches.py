@@ -6,8 +6,8 @@ from random import Random
 from time import perf_counter
 
 from ggp.errors import GgpError, SettingsError
-from ggp.machine import Facts, JointMove, StateMachine
-from ggp.terms import Term, to_text
+from ggp.gdl.state_machine import Facts, JointMove, StateMachine
+from ggp.gdl.terms import Term, to_text
 from tests.bench.contenders import Choice, Contender, Limit
 from tests.bench.scores import Sprt
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import TypeAlias
 
-from ggp.searches.settings import MoveReport
+from ggp.search.mcts.settings import MoveReport
 
 Part: TypeAlias = tuple[Sequence[MoveReport], Sequence[int]]  # of one tree; how far from the end, none where unknown
 

@@ -11,12 +11,12 @@ from math import inf
 from random import Random
 from time import perf_counter
 
-from ggp.circuit_machine import CircuitMachine
 from ggp.engines import make_machine
 from ggp.errors import GgpError
-from ggp.machine import Facts
-from ggp.searches.mcts import Search, Settings
-from ggp.searches.proofs.prover import Prover
+from ggp.gdl.state_machine import Facts
+from ggp.search.mcts.search import Search, Settings
+from ggp.search.proof.prover import Prover
+from ggp.simulation.state_machine import CircuitMachine
 from tests.bench.bridge import read_rulesheet
 
 MIDDLE = 0.5

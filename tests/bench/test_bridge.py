@@ -3,8 +3,8 @@
 import pytest
 
 from ggp.errors import SettingsError
+from ggp.gdl.terms import to_text
 from ggp.interpreter import Interpreter
-from ggp.terms import to_text
 from tests.bench.bridge import BRIDGES, Bridge, disagreements, find_bridge, read_rulesheet
 
 GAMES = ("tictactoe", "noughtsandcrosses", "connectfour", "breakthrough", "reversi", "dotsandboxes", "fiveinarow")

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from ggp.errors import GgpError, SettingsError
+from ggp.gdl.rulesheet import parse_rulesheet
+from ggp.gdl.state_machine import Facts, JointMove
+from ggp.gdl.terms import Term, to_text
 from ggp.interpreter import Interpreter
-from ggp.machine import Facts, JointMove
-from ggp.rulesheet import parse_rulesheet
-from ggp.terms import Term, to_text
 from tests.bench.bridge import read_rulesheet
 from tests.bench.contenders import Choice, Limit, RandomContender, make_contender
 from tests.bench.matches import Arena, Effort, Outcome, Settings, pair_scores, play_matches

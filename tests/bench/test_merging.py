@@ -3,11 +3,11 @@
 import pytest
 
 from ggp.engines import make_machine
-from ggp.machine import Facts
-from ggp.reader import read_term
-from ggp.searches.settings import MoveReport
-from ggp.searches.tree import FIRST, ROOT
-from ggp.terms import to_text
+from ggp.gdl.reader import read_term
+from ggp.gdl.state_machine import Facts
+from ggp.gdl.terms import to_text
+from ggp.search.mcts.settings import MoveReport
+from ggp.search.mcts.tree import FIRST, ROOT
 from tests.bench.bridge import read_rulesheet
 from tests.bench.contenders import Limit, MergedContender, make_contender
 from tests.bench.matches import Arena, Settings, play_matches

@@ -8,8 +8,8 @@ from random import Random
 from time import perf_counter
 
 from ggp.errors import GroundingError
-from ggp.reader import decode
-from ggp.rulesheet import parse_rulesheet
+from ggp.gdl.reader import decode
+from ggp.gdl.rulesheet import parse_rulesheet
 from tests.circuit.agreement import batch_differences, differences, make_pair, samples
 
 

@@ -6,10 +6,10 @@ from itertools import islice
 import numpy as np
 import pytest
 
-from ggp.compilation import compile_game
+from ggp.circuit.compilation import compile_game
+from ggp.gdl.perft import perft
+from ggp.gdl.rulesheet import Rulesheet, parse_rulesheet
 from ggp.library import find_rulesheet, game_names
-from ggp.perft import perft
-from ggp.rulesheet import Rulesheet, parse_rulesheet
 from ggp.simulation import counting
 from ggp.simulation.batches import Batches, pack, unpack
 from tests.circuit.agreement import Pair, batch_differences, differences, make_pair, pack_states, some_samples

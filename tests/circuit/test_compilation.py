@@ -6,15 +6,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ggp import compilation
 from ggp.cache import Cache, Entry
+from ggp.circuit import compilation
 from ggp.circuit.building import build_circuit
 from ggp.circuit.circuit import Circuit
-from ggp.compilation import CompiledGame, compile_game
+from ggp.circuit.compilation import CompiledGame, compile_game
 from ggp.errors import GroundingError
+from ggp.gdl.rulesheet import Rulesheet, parse_rulesheet
 from ggp.grounding import Budget, GroundRules
 from ggp.library import find_rulesheet
-from ggp.rulesheet import Rulesheet, parse_rulesheet
 
 TICTACTOE = find_rulesheet("tictactoe").read_text(encoding="utf-8")
 NO_CACHE = Cache(None)

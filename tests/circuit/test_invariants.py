@@ -9,11 +9,11 @@ from numpy.typing import NDArray
 from ggp.circuit.building import build_circuit
 from ggp.circuit.circuit import Circuit
 from ggp.circuit.invariants import LONGEST_PERIOD, find_phases, holds_at_first
+from ggp.gdl.program import make_program
+from ggp.gdl.rulesheet import parse_rulesheet
+from ggp.gdl.terms import Term, to_text
 from ggp.grounding import GroundRules, ground
 from ggp.interpreter import Interpreter
-from ggp.program import make_program
-from ggp.rulesheet import parse_rulesheet
-from ggp.terms import Term, to_text
 from tests.simulation.games import GAMES, rounds
 
 END = "(<= terminal (true over)) (goal a 0)"

@@ -5,12 +5,12 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from ggp.circuit_machine import CircuitMachine
-from ggp.compilation import compile_game
+from ggp.circuit.compilation import compile_game
 from ggp.errors import UnknownRoleError
+from ggp.gdl.rulesheet import parse_rulesheet
+from ggp.gdl.state_machine import Facts, StateMachine
 from ggp.interpreter import Interpreter
-from ggp.machine import Facts, StateMachine
-from ggp.rulesheet import parse_rulesheet
+from ggp.simulation.state_machine import CircuitMachine
 from tests.circuit.agreement import Pair, Sample, differences, make_pair, some_samples
 
 WALK = """

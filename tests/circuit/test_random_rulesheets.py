@@ -9,10 +9,10 @@ from random import Random
 from hypothesis import HealthCheck, given, reject, settings
 from hypothesis import strategies as st
 
-from ggp.compilation import CompiledGame
+from ggp.circuit.compilation import CompiledGame
 from ggp.errors import GroundingError
+from ggp.gdl.rulesheet import parse_rulesheet
 from ggp.grounding import Budget
-from ggp.rulesheet import parse_rulesheet
 from tests.circuit.agreement import Pair, Sample, batch_differences, differences, make_pair, samples
 
 NAMES = ("a", "b", "c", "(f a)")

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
+from ggp.circuit.compilation import compile_game
 from ggp.circuit.subgames import find_subgames
-from ggp.compilation import compile_game
+from ggp.gdl.rulesheet import parse_rulesheet
+from ggp.gdl.terms import to_text
 from ggp.library import find_rulesheet, game_names
-from ggp.rulesheet import parse_rulesheet
-from ggp.terms import to_text
 
 FRAME = """
 (role white) (role black) (init (control white))

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Literal, Self, TypeAlias
 
 import ggp
+from ggp.gdl.terms import to_text
 from ggp.protocol.messages import Abort, Info, Message, Play, PlayPercepts, Start, parse_message
-from ggp.terms import to_text
 
 HOST = "127.0.0.1"
 CHUNK = b"x" * 65_536

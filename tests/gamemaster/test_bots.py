@@ -10,8 +10,8 @@ import pytest
 
 from gamemaster import bots
 from gamemaster.bots import Bot, players_at, start_bot
-from gamemaster.contact import Question, ask, open_session
 from gamemaster.player import PlayerAddress, parse_player
+from gamemaster.transport import Question, ask, open_session
 from ggp.errors import SettingsError
 from tests.gamemaster.lifeline import Lifeline
 

@@ -15,10 +15,10 @@ from gamemaster.player import Player
 from gamemaster.record import EvaluationRecord, MatchRecord, read_record
 from gamemaster.replay import replay
 from gamemaster.settings import make_settings
-from gamemaster.tournaments.store.packing import packed, packed_text, unpacked
+from gamemaster.tournament.store.packing import packed, packed_text, unpacked
 from gamemaster.writer import record_json
 from ggp.errors import RecordError
-from ggp.terms import to_text
+from ggp.gdl.terms import to_text
 from tests.gamemaster import games
 from tests.gamemaster.matches import play_match
 from tests.gamemaster.scripted import Exchange, ScriptedPlayer, Trouble, When, response, says, thinks

@@ -8,8 +8,8 @@ import pytest
 import ggp
 from gamemaster.faults import FaultKind
 from gamemaster.record import MatchRecord
+from ggp.gdl.terms import to_text
 from ggp.protocol.messages import Play, Stop
-from ggp.terms import to_text
 from tests.gamemaster.matches import play, play_match
 from tests.gamemaster.scripted import (
     HOST,

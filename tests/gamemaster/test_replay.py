@@ -11,7 +11,7 @@ from gamemaster.faults import make_fault
 from gamemaster.record import MatchRecord, StartRecord
 from gamemaster.replay import replay
 from ggp.errors import RecordError
-from ggp.terms import to_text
+from ggp.gdl.terms import to_text
 from tests.gamemaster import games
 from tests.gamemaster.matches import play_match
 from tests.gamemaster.scripted import ScriptedPlayer, says

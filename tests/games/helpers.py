@@ -5,8 +5,8 @@ from itertools import count
 from random import Random
 
 from ggp import Game, State
-from ggp.legality import refusal
-from ggp.reader import read
+from ggp.gdl.reader import read
+from ggp.interpreter.legality import refusal
 
 
 def follow(state: State, *moves: str) -> State:

@@ -8,9 +8,9 @@ from pathlib import Path
 from random import Random
 
 import ggp
-from ggp.drawing import draw_state
+from ggp.boards.drawing import draw_state
 from ggp.game import Game
-from ggp.terms import to_text
+from ggp.gdl.terms import to_text
 
 FOLDER = Path(__file__).parent / "playthroughs"
 SEED = 1

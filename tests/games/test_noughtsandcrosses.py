@@ -6,7 +6,7 @@ import pytest
 
 import ggp
 from ggp.errors import IllegalMoveError
-from ggp.machine import Facts
+from ggp.gdl.state_machine import Facts
 from tests.games.helpers import follow, play_out, random_match, refused_as, state_of
 
 Cell = tuple[int, int]

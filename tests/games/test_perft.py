@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import ggp
-from ggp.perft import perft
+from ggp.gdl.perft import perft
 
 FILES = sorted(Path(__file__).with_name("perft").glob("*.txt"))
 

@@ -6,9 +6,9 @@ from itertools import pairwise
 import pytest
 
 import ggp
-from ggp.drawing import draw_state, list_facts
-from ggp.machine import Facts
-from ggp.validator import validate
+from ggp.boards.drawing import draw_state, list_facts
+from ggp.gdl.state_machine import Facts
+from ggp.gdl.validator import validate
 from tests.games.helpers import random_match
 
 LONGEST = {

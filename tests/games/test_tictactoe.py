@@ -6,7 +6,7 @@ import pytest
 
 import ggp
 from ggp.errors import IllegalMoveError
-from ggp.reader import read_term
+from ggp.gdl.reader import read_term
 from tests.games.helpers import follow, random_match, refused_as, state_of
 
 CELLS = [(row, column) for row in (1, 2, 3) for column in (1, 2, 3)]

@@ -6,11 +6,11 @@ import sys
 from pathlib import Path
 
 from ggp.errors import GgpError
+from ggp.gdl.program import make_program
+from ggp.gdl.reader import decode
+from ggp.gdl.rulesheet import Rulesheet, parse_rulesheet
 from ggp.grounding import Budget, GroundRules, ground
 from ggp.interpreter import Interpreter
-from ggp.program import make_program
-from ggp.reader import decode
-from ggp.rulesheet import Rulesheet, parse_rulesheet
 from tests.grounding.naive_ground import NaiveGround
 
 

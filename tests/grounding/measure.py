@@ -4,10 +4,10 @@ import argparse
 from pathlib import Path
 
 from ggp.errors import GgpError
+from ggp.gdl.program import make_program
+from ggp.gdl.reader import decode
+from ggp.gdl.rulesheet import parse_rulesheet
 from ggp.grounding import Budget, ground
-from ggp.program import make_program
-from ggp.reader import decode
-from ggp.rulesheet import parse_rulesheet
 
 
 def line(path: Path, budget: Budget, *, plain: bool) -> str:

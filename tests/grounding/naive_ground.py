@@ -3,10 +3,10 @@
 from collections.abc import Iterable
 from typing import TypeVar
 
-from ggp.dependencies import strong_components
+from ggp.gdl.dependencies import strong_components
+from ggp.gdl.state_machine import Facts, JointMove
+from ggp.gdl.terms import Term
 from ggp.grounding import NEVER, GroundRules
-from ggp.machine import Facts, JointMove
-from ggp.terms import Term
 
 Value = TypeVar("Value")
 

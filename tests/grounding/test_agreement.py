@@ -3,10 +3,10 @@
 import pytest
 from hypothesis import HealthCheck, given, settings
 
+from ggp.gdl.rulesheet import parse_rulesheet
+from ggp.gdl.terms import Term, to_text
 from ggp.grounding import parts, splitting
 from ggp.library import find_rulesheet, game_names
-from ggp.rulesheet import parse_rulesheet
-from ggp.terms import Term, to_text
 from tests.grounding.agreement import assert_agree
 from tests.grounding.test_by_hand import grounded
 from tests.test_differential import LEVELS, rulesheets, states

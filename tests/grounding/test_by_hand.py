@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from ggp.errors import GroundingError
+from ggp.gdl.program import make_program
+from ggp.gdl.rulesheet import parse_rulesheet
 from ggp.grounding import NEVER, Budget, GroundRules, ground
-from ggp.program import make_program
-from ggp.rulesheet import parse_rulesheet
 
 FRAME = "(role r) (init (s 0)) (<= (legal r (go ?x)) (true (s ?x))) (<= terminal (true (s 2))) (goal r 50)"
 

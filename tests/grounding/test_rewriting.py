@@ -2,9 +2,9 @@
 
 import pytest
 
+from ggp.gdl.rulesheet import parse_rulesheet
 from ggp.grounding import GroundRules, reaching
 from ggp.grounding.gringo import Budget
-from ggp.rulesheet import parse_rulesheet
 from tests.grounding.agreement import assert_agree
 from tests.grounding.test_by_hand import grounded
 

@@ -18,10 +18,10 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 
 import ggp
+from ggp.gdl.reader import read, read_term
+from ggp.gdl.terms import to_text
 from ggp.library import find_rulesheet
 from ggp.protocol.messages import Play, Start, Stop, format_message
-from ggp.reader import read, read_term
-from ggp.terms import to_text
 from players.settings import PlayerSettings
 from players.thinker import Thinker, make_interpreter
 from players.thought import Thought

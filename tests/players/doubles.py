@@ -5,13 +5,13 @@ import time
 from collections.abc import Callable, Mapping
 from threading import Event
 
-from ggp.machine import Facts, JointMove, StateMachine
+from ggp.gdl.reader import read
+from ggp.gdl.rulesheet import Rulesheet
+from ggp.gdl.state_machine import Facts, JointMove, StateMachine
+from ggp.gdl.terms import Term
 from ggp.protocol.messages import Play, Start
-from ggp.reader import read
-from ggp.rulesheet import Rulesheet
-from ggp.terms import Term
 from players.thinker import MakeMachine
-from tests.searches.machines import Nim
+from tests.search.machines import Nim
 
 RULES = "(role left)\n(role right)"  # enough for machines that are made by hand
 NIM = """

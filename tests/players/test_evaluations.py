@@ -10,17 +10,17 @@ from aiohttp.web import Application, Request
 from pytest_aiohttp.plugin import AiohttpClient
 
 import ggp
-import ggp.searches.lines
+import ggp.search.mcts.variations
 import players.engines
 import players.mcts
 import players.service
 import players.strategies
 from ggp.engines import make_machine
-from ggp.machine import Facts, JointMove, StateMachine
+from ggp.gdl.rulesheet import parse_rulesheet
+from ggp.gdl.state_machine import Facts, JointMove, StateMachine
 from ggp.protocol.evaluation import HEADER, MOST_STEPS, Evaluation, parse_evaluation
 from ggp.protocol.messages import Message, format_message
-from ggp.rulesheet import parse_rulesheet
-from ggp.searches.mcts import Search
+from ggp.search.mcts.search import Search
 from players.player import Player
 from players.server import listening
 from players.service import make_app
@@ -30,7 +30,7 @@ from players.tolerant import RequestReader
 from tests.gamemaster.games import GUESSING
 from tests.players.doubles import NIM, PATIENCE, FakeClock, StuckNim, maker, play, seen, start
 from tests.players.test_mcts import CLIMB, Counted, thinker_of
-from tests.searches.machines import Nim
+from tests.search.machines import Nim
 
 Client = TestClient[Request, Application]
 
@@ -298,13 +298,13 @@ def test_a_line_takes_no_work_that_grows_with_the_tree(monkeypatch: pytest.Monke
     """One look at the moves of each role for each of its few steps."""
     thinker, thought = thinker_of(ggp.load("connectfour").rulesheet.text, "red"), wanting(2000)
     looks: list[int] = []
-    real = ggp.searches.lines._ranking
+    real = ggp.search.mcts.variations._ranking
 
     def counted(search: Search, node: int, role: int) -> list[int]:
         looks.append(node)
         return real(search, node, role)
 
-    monkeypatch.setattr(ggp.searches.lines, "_ranking", counted)
+    monkeypatch.setattr(ggp.search.mcts.variations, "_ranking", counted)
     thinker.choose(play(), None, thought)
     thinker.forget()
     assert thought.evaluation is not None

@@ -11,13 +11,13 @@ import pytest
 import ggp
 import players.engines
 import players.mcts
-from ggp.circuit_machine import CircuitMachine
 from ggp.engines import make_machine
 from ggp.errors import GroundingError
-from ggp.machine import Facts
-from ggp.rulesheet import parse_rulesheet
-from ggp.searches.mcts import MoveReport, Result, Search
-from ggp.terms import Term, to_text
+from ggp.gdl.rulesheet import parse_rulesheet
+from ggp.gdl.state_machine import Facts
+from ggp.gdl.terms import Term, to_text
+from ggp.search.mcts.search import MoveReport, Result, Search
+from ggp.simulation.state_machine import CircuitMachine
 from players.engines import LineSearch, TreeSearch, is_settled, make_engine
 from players.mcts import Mcts
 from players.settings import PlayerSettings
@@ -26,7 +26,7 @@ from players.thinker import Thinker, make_interpreter
 from players.thought import Thought
 from tests.players.doubles import NIM, play, start
 from tests.players.test_thinker import SEES
-from tests.searches.machines import Nim
+from tests.search.machines import Nim
 
 CLIMB = """
 (role robot)

@@ -11,7 +11,9 @@ import pytest
 
 from ggp.engines import make_machine
 from ggp.errors import EvaluationError
-from ggp.machine import Facts, JointMove, StateMachine
+from ggp.gdl.rulesheet import Rulesheet
+from ggp.gdl.state_machine import Facts, JointMove, StateMachine
+from ggp.gdl.terms import Term
 from ggp.protocol.messages import (
     Abort,
     Info,
@@ -24,12 +26,10 @@ from ggp.protocol.messages import (
     StopPercepts,
 )
 from ggp.protocol.replies import parse_info
-from ggp.rulesheet import Rulesheet
-from ggp.terms import Term
 from players.player import Player
 from players.settings import PlayerSettings
 from tests.players.doubles import PATIENCE, RULES, FakeClock, StuckNim, maker, play, seen, start
-from tests.searches.machines import Nim
+from tests.search.machines import Nim
 
 
 class Stage:

@@ -8,16 +8,16 @@ from threading import Event
 
 import pytest
 
-from ggp.machine import Facts, JointMove
+from ggp.gdl.state_machine import Facts, JointMove
+from ggp.gdl.terms import Term
 from ggp.protocol.messages import Abort, Message, Stop
-from ggp.terms import Term
 from players.player import Player
 from players.settings import PlayerSettings
 from players.strategies import STRATEGIES
 from players.strategy import Task
 from players.thought import Thought
 from tests.players.doubles import PATIENCE, FakeClock, maker, play, seen, start
-from tests.searches.machines import Nim
+from tests.search.machines import Nim
 
 
 @dataclass

@@ -20,7 +20,7 @@ from players.service import make_app
 from players.settings import PlayerSettings
 from players.strategies import STRATEGIES
 from tests.players.doubles import PATIENCE, FakeClock, SpinningNim, StuckNim, maker, play, seen, start
-from tests.searches.machines import Nim
+from tests.search.machines import Nim
 
 Client = TestClient[Request, Application]
 START = format_message(start())

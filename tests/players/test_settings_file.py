@@ -10,7 +10,7 @@ import typer
 from typer.testing import CliRunner, Result
 
 from ggp.errors import SettingsError
-from ggp.searches.mcts import Settings
+from ggp.search.mcts.search import Settings
 from players.commands import add_commands
 from players.engines import search_settings
 from players.settings import PlayerSettings

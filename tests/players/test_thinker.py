@@ -6,15 +6,15 @@ import pytest
 
 from ggp.engines import make_machine
 from ggp.errors import GgpError, UnknownRoleError
-from ggp.machine import StateMachine
+from ggp.gdl.rulesheet import parse_rulesheet
+from ggp.gdl.state_machine import StateMachine
+from ggp.gdl.terms import Term, to_text
 from ggp.protocol.messages import PlayPercepts
-from ggp.rulesheet import parse_rulesheet
-from ggp.terms import Term, to_text
 from players.settings import PlayerSettings
 from players.thinker import News, Thinker, joint_move_of
 from players.thought import Thought
 from tests.players.doubles import RULES, maker, play, start, terms
-from tests.searches.machines import Nim, Table
+from tests.search.machines import Nim, Table
 
 SEES = """
 (role guesser) (role random)

@@ -12,7 +12,7 @@ from players.service import make_app
 from players.settings import PlayerSettings
 from players.tolerant import SILENCES, RequestReader, TolerantProtocol
 from tests.players.doubles import FakeClock, maker
-from tests.searches.machines import Nim
+from tests.search.machines import Nim
 
 MAX_BYTES = 50_000
 INFO = b"( ( name legal ) ( status available ) ( species alien ) )"

@@ -5,10 +5,10 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
+from ggp.gdl.reader import read
+from ggp.gdl.terms import Term
 from ggp.protocol import messages
 from ggp.protocol.messages import Dialect, Message
-from ggp.reader import read
-from ggp.terms import Term
 
 FOLDER = Path(__file__).parent / "dialogues"
 Meaning = dict[str, str]  # field → its text; rules one a line

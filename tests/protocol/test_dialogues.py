@@ -3,9 +3,9 @@
 import pytest
 
 from ggp.errors import MessageError
+from ggp.gdl.terms import to_text
 from ggp.protocol.messages import format_message, parse_message
 from ggp.protocol.replies import InfoReply, format_info, parse_info, parse_move, parse_word
-from ggp.terms import to_text
 from tests.protocol.dialogues import Exchange, exchanges, message_of, terms
 
 EXCHANGES = exchanges()

@@ -6,6 +6,7 @@ from random import Random
 import pytest
 
 from ggp.errors import MessageError
+from ggp.gdl.terms import Term
 from ggp.protocol.evaluation import (
     MOST_CHARACTERS,
     MOST_STEPS,
@@ -14,7 +15,6 @@ from ggp.protocol.evaluation import (
     parse_evaluation,
     rounded,
 )
-from ggp.terms import Term
 
 LINE = ((("mark", "1", "1"), "noop"), ("noop", ("mark", "2", "2")))
 

@@ -7,6 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ggp.errors import MessageError
+from ggp.gdl.rulesheet import kif, parse_rulesheet
+from ggp.gdl.terms import Term, to_text
 from ggp.protocol.messages import (
     Abort,
     Dialect,
@@ -26,8 +28,6 @@ from ggp.protocol.messages import (
 )
 from ggp.protocol.replies import parse_move
 from ggp.protocol.scramble import plain_rules
-from ggp.rulesheet import kif, parse_rulesheet
-from ggp.terms import Term, to_text
 
 WORDS = st.text("abcxyz0123456789_-+?.ßı€", min_size=1, max_size=6).filter(lambda word: word == word.lower())
 TERMS: st.SearchStrategy[Term] = st.recursive(

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ggp.gdl.reader import read_term
+from ggp.gdl.rulesheet import KEYWORDS, parse_rulesheet, rule_term
+from ggp.gdl.terms import Term, to_text, variables
 from ggp.protocol.scramble import Scrambler
-from ggp.reader import read_term
-from ggp.rulesheet import KEYWORDS, parse_rulesheet, rule_term
-from ggp.terms import Term, to_text, variables
 
 TEXT = """
 (role white) (role random)

@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ggp.cache import Cache
-from ggp.compilation import CompiledGame, compile_game
+from ggp.circuit.compilation import CompiledGame, compile_game
+from ggp.gdl.rulesheet import parse_rulesheet
+from ggp.gdl.state_machine import Facts
 from ggp.interpreter import Interpreter
 from ggp.kernel import LANES, Words
-from ggp.machine import Facts
-from ggp.rulesheet import parse_rulesheet
 from ggp.simulation.playouts import STEP, Lanes, play
 from ggp.simulation.simulator import DEFAULT_CAP, Simulator, Tally
 from ggp.simulation.steps import Steps, make_steps

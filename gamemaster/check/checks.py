@@ -1,0 +1,170 @@
+"""All checks in their order, and how they are gone through: a visit → findings."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from gamemaster.check import disturbances, matches, oddities
+from gamemaster.check.answering import judge_answers, still_plays
+from gamemaster.check.findings import Check, Finding, Judgement, bad, not_tried
+from gamemaster.check.visit import Visit
+from ggp.protocol.messages import Dialect
+
+Run = Callable[[Visit], Awaitable[Sequence[Judgement]]]
+Skip = Callable[[Visit], str]  # why something is not tried; empty when it is
+Listener = Callable[[Finding], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Checks that are made together."""
+
+    checks: tuple[Check, ...]
+    run: Run  # one judgement for each check
+    skip: Skip
+
+
+async def examine(visit: Visit, parts: Sequence[Part], listen: Listener) -> tuple[Finding, ...]:
+    """All findings; each is also told as soon as it is there. A match that is running is given up at the end."""
+    findings: list[Finding] = []
+    try:
+        for part in parts:
+            for finding in await _findings(visit, part):
+                listen(finding)
+                findings.append(finding)
+    finally:
+        await visit.give_up()
+    return tuple(findings)
+
+
+def all_parts() -> tuple[Part, ...]:
+    """In the order in which they are tried: what matters most first, what may do harm last."""
+    return (
+        Part(
+            (
+                Check("connection", "A game master that cannot connect gives the player other moves than its own."),
+                Check("INFO", "It tells a game master the player's name, and whether it is free."),
+            ),
+            matches.first_contact,
+            lambda visit: visit.lost,
+        ),
+        *(_whole_match(dialect) for dialect in Dialect),
+        Part(
+            (
+                Check("ABORT", "A match that is given up must not keep the player."),
+                Check("START after ABORT", "The next match of a tournament begins at once."),
+            ),
+            matches.aborted_match,
+            _without_match,
+        ),
+        *(_in_match(*each) for each in _DISTURBANCES),
+        *(_one(name, why, run, _without_match) for name, why, run in _MATCHES),
+        _one(
+            "GDL-II",
+            "Games of imperfect information tell each player its percepts only.",
+            matches.match_of_percepts,
+            lambda visit: _without_match(visit) or ("" if visit.settings.percepts else "ask for it with --gdl2"),
+        ),
+        *(_one(name, why, partial(oddities.odd_request, name=name), _speechless) for name, why in _REQUESTS.items()),
+        _one("length in characters", _WHY_LENGTH, oddities.length_in_characters, _without_match),
+        *(_one(name, why, partial(oddities.no_message, name=name), _speechless) for name, why in _MALFORMED.items()),
+        _one("silent connection", _WHY_HELD, oddities.silent_connection, _speechless),
+        _one("half a request", _WHY_HELD, oddities.half_request, _speechless),
+        _one("answers", "An answer that is not sound HTTP is lost.", judge_answers, lambda visit: visit.lost),
+        _one("after all that", "Nothing that others send may do lasting harm.", still_plays, _without_match),
+    )
+
+
+_WHY_LENGTH = "The game masters of ggp-base count characters where bytes are meant."
+_WHY_HELD = "Anybody who can connect could keep the player from its match."
+_WHY_HTTP = "Other game masters than the classical ones use other parts of HTTP."
+_WHY_REFUSED = "What is refused at once keeps nobody waiting, and what is survived loses no match."
+_WHY_OTHERS = "Late messages of another match come, and the one that is running must not suffer."
+
+_DISTURBANCES = (
+    ("INFO in a match", "Who asks must learn that the player is not free.", disturbances.info_in_match),
+    ("INFO beside PLAY", "A player that takes one connection at a time looks dead.", disturbances.info_beside_play),
+    ("second START", "A player has to decline what it cannot play.", disturbances.second_start),
+    ("START repeated", "Networks and game masters repeat what was not answered.", disturbances.start_again),
+    ("PLAY of another match", _WHY_OTHERS, disturbances.play_of_another),
+    ("STOP of another match", _WHY_OTHERS, disturbances.stop_of_another),
+    ("ABORT of another match", _WHY_OTHERS, disturbances.abort_of_another),
+)
+_MATCHES = (
+    ("PLAY repeated", "Who takes a repetition for a new step loses its way.", disturbances.play_repeated),
+    ("PLAY left out", "Messages are lost; the next one still needs an answer.", disturbances.play_left_out),
+    ("PLAY without START", "A player that was restarted hears of unknown matches.", disturbances.play_without_start),
+    ("PLAY after STOP", "Messages overtake each other.", disturbances.play_after_stop),
+    ("PREVIEW", "ggp-base knows it, though it is hardly used.", disturbances.preview),
+    ("scrambled rules", "Tournaments scramble, so that no player recognises a game.", matches.scrambled_match),
+    ("odd names", "Names in rulesheets can be any words, such as those of the protocol.", matches.match_of_odd_names),
+    ("letters beyond ASCII", "Some rulesheets have them.", matches.match_of_letters),
+    ("lower case", "The words of the protocol are the same in any case.", matches.match_in_lower_case),
+    ("many lines", "White space in messages means nothing.", matches.match_in_many_lines),
+)
+_REQUESTS = {
+    "few headers": "Some game masters send no header but the length.",
+    "no headers": "Some game masters send nothing but the message.",
+    "another content type": "Few libraries send text/acl by themselves.",
+    "HTTP/1.1": _WHY_HTTP,
+    "chunks": _WHY_HTTP,
+    "byte by byte": "Networks cut messages where they like.",
+    "length too large": "Some game masters count wrongly.",
+    "GET": "ggp-base's players are asked in this way by browsers.",
+}
+_MALFORMED = dict.fromkeys(oddities.malformed(""), _WHY_REFUSED)
+
+
+async def _findings(visit: Visit, part: Part) -> list[Finding]:
+    reason = part.skip(visit)
+    first, first_ordinary = len(visit.exchanges), len(visit.ordinary)
+    judgements = [not_tried(reason)] * len(part.checks) if reason else await part.run(visit)
+    unanswered = any(exchange.end != "answered" for exchange in visit.ordinary[first_ordinary:])
+    if unanswered and visit.has_spoken and not visit.lost:
+        await visit.trouble()
+        judgements = _with_loss(judgements, visit.lost)
+    said = tuple(visit.exchanges[first:])
+    return [Finding(check, judgement, said) for check, judgement in zip(part.checks, judgements, strict=True)]
+
+
+def _with_loss(judgements: Sequence[Judgement], loss: str) -> Sequence[Judgement]:
+    """Bad at the end, when the player was lost here and nothing else says so."""
+    *others, last = judgements
+    if not loss or any(judgement.verdict == "bad" for judgement in judgements):
+        return judgements
+    return *others, bad(f"{last.seen}; then {loss}")
+
+
+def _whole_match(dialect: Dialect) -> Part:
+    name = dialect.value
+    return Part(
+        (
+            Check(f"START, {name}", "A player that is not ready in time begins its match without its plan."),
+            Check(f"moves, {name}", "In place of a move that is not legal the game master chooses another."),
+            Check(f"time, {name}", "A move that comes too late counts as none."),
+            Check(f"STOP, {name}", "Who does not hear that the match has ended is not free for the next one."),
+        ),
+        partial(matches.whole_match, dialect=dialect),
+        lambda visit: visit.lost or ("" if dialect in visit.settings.dialects else "left out by --dialect"),
+    )
+
+
+def _in_match(name: str, why: str, disturb: disturbances.Disturbance) -> Part:
+    return _one(name, why, partial(disturbances.disturbed, disturb=disturb), _without_match)
+
+
+def _one(name: str, why: str, judge: Callable[[Visit], Awaitable[Judgement]], skip: Skip) -> Part:
+    async def run(visit: Visit) -> Sequence[Judgement]:
+        return (await judge(visit),)
+
+    return Part((Check(name, why),), run, skip)
+
+
+def _without_match(visit: Visit) -> str:
+    """Why no match can be tried."""
+    return visit.lost or visit.hindrance
+
+
+def _speechless(visit: Visit) -> str:
+    """Why no question can be tried."""
+    return visit.lost or ("" if visit.info or not visit.hindrance else f"INFO is not answered, and {visit.hindrance}")

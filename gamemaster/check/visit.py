@@ -1,0 +1,170 @@
+"""A visit to one player: how it is spoken to, and what is known of it so far."""
+
+import re
+import secrets
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from gamemaster.check.dialogue import Address, Exchange, Request, converse
+from gamemaster.check.findings import heard, word_of
+from gamemaster.check.requests import ordinary
+from gamemaster.check.rulesheets import PLAIN, PLAIN_ROLE
+from gamemaster.faults import Fault
+from gamemaster.settings import MatchSettings
+from ggp.errors import MessageError
+from ggp.game import Game
+from ggp.protocol.messages import Abort, Dialect, Info, Start, Stop, format_message
+from ggp.protocol.replies import InfoReply, parse_info
+
+GRACE = 1.0  # seconds beyond a clock that game masters usually allow
+LATE = 3.0  # seconds for which an answer is waited for beyond that, to tell a late one from none
+INFO_WAIT = 1.0  # seconds that game masters usually wait for the answer to INFO or ABORT
+INFO_LATE = 1.0  # seconds beyond that, likewise
+RESTART = 10.0  # seconds in which a player that was there may come back
+
+Wrap = Callable[[bytes], tuple[bytes, ...]]  # the body of a message → the bytes to send
+
+
+@dataclass(frozen=True, slots=True)
+class CheckSettings:
+    """What the user of the checks decides."""
+
+    startclock: int = 2  # seconds
+    playclock: int = 2
+    dialects: tuple[Dialect, ...] = tuple(Dialect)
+    percepts: bool = False  # whether a match of GDL-II is played, too
+    seed: int = field(default_factory=lambda: secrets.randbits(32))  # of the other roles' moves
+
+
+class Match(Protocol):
+    """A match that the player takes part in."""
+
+    async def abort(self) -> Exchange:
+        """Gives it up."""
+
+    async def stop(self) -> Exchange:
+        """Ends it where it is."""
+
+
+class Visit:
+    """One player under check, one message at a time; every exchange is kept."""
+
+    def __init__(self, address: Address, game: Game, settings: CheckSettings) -> None:
+        self.address = address
+        self.game = game
+        self.settings = settings
+        self.clocks = MatchSettings(startclock=settings.startclock, playclock=settings.playclock, seed=settings.seed)
+        self.exchanges: list[Exchange] = []
+        self.ordinary: list[Exchange] = []  # those that any game master could have had
+        self.info: InfoReply | None = None  # when INFO is answered
+        self.is_sound = True  # whether its moves were legal in whole matches
+        self.knows_abort = True  # until it shows that it does not
+        self.match: Match | None = None  # the one that is running
+        self.dialect = settings.dialects[0]  # the one that is spoken where it does not matter
+        self.hindrance = "no match was played yet"  # why no match can be played with it; empty when one can
+        self.lost = ""  # why it is not asked anything more
+        self._names = 0
+
+    @property
+    def has_spoken(self) -> bool:
+        """Whether anything at all has come from it."""
+        return any(exchange.received for exchange in self.exchanges)
+
+    def new_name(self) -> str:
+        """Of a match that the player has never heard of."""
+        self._names += 1
+        return f"check-{self.settings.seed:x}-{self._names}"
+
+    async def tell(
+        self, text: str, allowed: float, *, dialect: Dialect | None = None, linger: float = 0.0, is_odd: bool = False
+    ) -> Exchange:
+        """A message in an ordinary request; `is_odd` when its spelling is not ordinary."""
+        name = self.info.name if self.info else ""
+        receiver = re.sub(r"[^!-~]+", "_", name)[:100] or "player"
+        data = ordinary(self.address, text, dialect or self.dialect, receiver)
+        exchange = await self.send(_word(text), (data,), allowed, linger=linger)
+        if not is_odd:
+            self.ordinary.append(exchange)
+        return exchange
+
+    async def send(self, what: str, pieces: tuple[bytes, ...], allowed: float, *, linger: float = 0.0) -> Exchange:
+        """Any bytes; a player that was there before may have to start again first."""
+        patience = RESTART if self.exchanges else 0.0
+        exchange = await converse(self.address, Request(what, pieces, allowed, patience, linger))
+        self.exchanges.append(exchange)
+        if exchange.end == "refused":
+            self.lost = f"no connection: {exchange.detail}"
+        return exchange
+
+    async def ask_anything(self, what: str, wrap: Wrap | None = None) -> tuple[Exchange, bool]:
+        """The simplest question that this player answers, in other bytes if wished; and whether it understood.
+
+        That is INFO, or for a player that does not answer INFO a START, whose match is given up at once.
+        """
+        name = self.new_name()
+        clock = self.settings.startclock
+        start = Start(name, PLAIN_ROLE, PLAIN.strip(), clock, self.settings.playclock)
+        text = format_message(Info() if self.info else start, self.dialect)
+        allowed = (INFO_WAIT if self.info else clock + GRACE) + LATE
+        if wrap is None:
+            exchange = await self.tell(text, allowed)
+        else:
+            exchange = await self.send(what, wrap(text.encode()), allowed)
+        if self.info:
+            return exchange, info_of(exchange) is not None
+        if not self.lost:
+            await self.dismiss(name)  # also what it did not answer may have begun a match
+        return exchange, word_of(exchange) == "ready"
+
+    async def trouble(self) -> str:
+        """What is wrong with the player since it was sent something; empty when nothing is.
+
+        What remains to be checked is not tried when it does not answer at all.
+        """
+        if self.lost:
+            return self.lost
+        exchange, understood = await self.ask_anything("still there?")
+        if understood:
+            return f"no connection for {exchange.waited:.1f} s" if exchange.waited >= 1.0 else ""
+        question = "INFO" if self.info else "START"
+        if not self.lost and not exchange.received:
+            self.lost = f"{question} was not answered any more: {heard(exchange)}"
+        return self.lost or f"{question} was answered {heard(exchange)}"
+
+    async def give_up(self) -> None:
+        """Ends what is running, so that the player is free."""
+        match, self.match = self.match, None
+        if match is None or self.lost:
+            return
+        if not self.knows_abort or self._is_refused(await match.abort()):
+            await match.stop()
+
+    async def dismiss(self, name: str) -> None:
+        """Ends a match of this name, if there is one."""
+        if not self.knows_abort or self._is_refused(await self._dismiss(Abort(name))):
+            await self._dismiss(Stop(name, None))
+
+    async def _dismiss(self, message: Abort | Stop) -> Exchange:
+        return await self.tell(format_message(message, self.dialect), INFO_WAIT + INFO_LATE)
+
+    def _is_refused(self, exchange: Exchange) -> bool:
+        """Whether a player does not know ABORT; many know STOP only."""
+        self.knows_abort = word_of(exchange) is not None
+        return not self.knows_abort and not self.lost
+
+
+def info_of(exchange: Exchange) -> InfoReply | None:
+    """What a player says of itself; None when that cannot be read."""
+    words = exchange.words
+    if not isinstance(words, Fault):
+        with suppress(MessageError):
+            return parse_info(words)
+    return None
+
+
+def _word(text: str) -> str:
+    """The word of a message, for a person."""
+    found = re.search(r"[^\s()]+", text)
+    return found[0].upper() if found else "nothing"

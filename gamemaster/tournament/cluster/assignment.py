@@ -1,0 +1,125 @@
+"""What a node does: a match that the manager has sent it, with the bots that take part in it."""
+
+import asyncio
+import signal
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AbstractContextManager, asynccontextmanager, nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import ggp
+from gamemaster.events import Event
+from gamemaster.record import MatchRecord
+from gamemaster.tournament.cluster.claims import claimed
+from gamemaster.tournament.spec import TournamentSpec
+from gamemaster.tournament.workshop import Job, Place, Workshop
+from ggp.game import Game
+
+REPORT_EVERY = 1.0  # seconds at least between two reports of a match
+
+BoardHandle: TypeAlias = Any  # of a `Board` that is an actor of Ray
+
+
+@dataclass(frozen=True, slots=True)
+class Assignment:
+    """A match, with all that a node needs for it but the programs."""
+
+    job: Job
+    spec: TournamentSpec
+    rulesheet: str  # of the game: the manager's files are not there
+    processors: int
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What happened in a match, or what a person may want to know of its bots."""
+
+    match: str
+    news: Event | str
+
+
+class Board:
+    """Where nodes leave their reports and the manager finds them; an actor of Ray."""
+
+    def __init__(self) -> None:
+        self._reports: list[Report] = []
+
+    def put(self, report: Report) -> None:
+        self._reports.append(report)
+
+    def take(self) -> list[Report]:
+        """All that were not taken yet, in order."""
+        taken, self._reports = self._reports, []
+        return taken
+
+
+def play_match(assignment: Assignment, board: BoardHandle) -> MatchRecord:
+    """The record of a whole match; a task of Ray. When it is cancelled, the players are told ABORT."""
+    return asyncio.run(_play(assignment, board))
+
+
+async def _play(assignment: Assignment, board: BoardHandle) -> MatchRecord:
+    task = asyncio.current_task()
+    assert task is not None
+    asyncio.get_running_loop().add_signal_handler(signal.SIGINT, task.cancel)  # which is how Ray cancels
+    job = assignment.job
+
+    def tell(text: str) -> None:
+        board.put.remote(Report(job.match, text))
+
+    def load(rules: str) -> Game:
+        return ggp.load_text(assignment.rulesheet, Path(rules).stem)
+
+    with _claimed(assignment) as numbers:
+        limits = {"matches": None, "processors": None, "pin": numbers is not None}
+        spec = assignment.spec.model_copy(update={"limits": assignment.spec.limits.model_copy(update=limits)})
+        workshop = Workshop(spec, tell, range(assignment.processors) if numbers is None else numbers, load)
+        place = workshop.reserve(job.pairing.players)
+        assert isinstance(place, Place)
+        async with _reporting(job.match, board) as reporter:
+            try:
+                return await workshop.play(job, place, _keep_nothing, reporter.listen)
+            finally:
+                await workshop.close()
+
+
+def _claimed(assignment: Assignment) -> AbstractContextManager[Sequence[int] | None]:
+    """Processors that bots are pinned to; None where they are not."""
+    return claimed(assignment.processors) if assignment.spec.limits.pin else nullcontext()
+
+
+class _Reporter:
+    """Sends the newest event of a match as soon as it may; nobody waits for it, and what is lost is lost."""
+
+    def __init__(self, match: str, board: BoardHandle) -> None:
+        self._match = match
+        self._board = board
+        self._latest: Event | None = None
+        self._changed = asyncio.Event()
+
+    def listen(self, event: Event) -> None:
+        self._latest = event
+        self._changed.set()
+
+    async def send(self) -> None:
+        while True:
+            await self._changed.wait()
+            self._changed.clear()
+            assert self._latest is not None
+            self._board.put.remote(Report(self._match, self._latest))
+            await asyncio.sleep(REPORT_EVERY)
+
+
+@asynccontextmanager
+async def _reporting(match: str, board: BoardHandle) -> AsyncIterator[_Reporter]:
+    reporter = _Reporter(match, board)
+    sending = asyncio.create_task(reporter.send())
+    try:
+        yield reporter
+    finally:
+        sending.cancel()
+
+
+def _keep_nothing(_: MatchRecord) -> None:
+    """The manager keeps the records of the events that it gets."""

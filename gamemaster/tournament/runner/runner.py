@@ -1,0 +1,288 @@
+"""Specification and store → a tournament that is played as far as it is not played yet."""
+
+import asyncio
+import logging
+from collections import Counter
+from collections.abc import Callable, Collection, Sequence
+from functools import partial
+from typing import Protocol, TypeVar
+
+from gamemaster.events import Event, Listener
+from gamemaster.faults import shown
+from gamemaster.record import Keep, MatchRecord
+from gamemaster.settings import derived
+from gamemaster.tournament.results import Pairing, Result
+from gamemaster.tournament.runner.news import Begun, Closed, Failed, Finished, NewsListener, Opened, Watched
+from gamemaster.tournament.runner.ratings import stored_ratings
+from gamemaster.tournament.runner.testing import SequentialTest
+from gamemaster.tournament.runner.waiting import Waiting
+from gamemaster.tournament.schedule import Schedule
+from gamemaster.tournament.spec import TournamentSpec, check_spec
+from gamemaster.tournament.standings import standings
+from gamemaster.tournament.store import Manager, MatchRow, Store
+from gamemaster.tournament.workshop import Job, Place, Shortage
+from gamemaster.transport import Question, ask_all, open_session
+from ggp.errors import GgpError, StoreError
+from ggp.protocol.messages import Abort, format_message
+
+T = TypeVar("T")
+
+ATTEMPTS = 3  # of a match that fails by our own fault, until everything stops
+RETRY_WAITS = (1.0, 5.0)  # seconds before the second attempt and before the third
+
+log = logging.getLogger(__name__)
+
+
+class TournamentError(GgpError):
+    """A tournament that cannot go on; `ggp tournament resume` takes it up where it is."""
+
+
+class MatchLostError(GgpError):
+    """A match was lost with the computer that played it; it is played again, however often that happens."""
+
+
+class Venue(Protocol):
+    """Where matches are played; `Workshop` is this computer."""
+
+    def needs(self, players: Collection[str]) -> int:
+        """Processors for a match of these."""
+
+    def reserve(self, players: Collection[str]) -> Place | Shortage:
+        """What a match of these needs, to be released when it is over; or why it has to wait."""
+
+    def release(self, place: Place) -> None: ...
+
+    async def play(self, job: Job, place: Place, keep: Keep, listen: Listener) -> MatchRecord:
+        """The record of a whole match, as `run_match` gives it; whatever it raises is our own fault."""
+
+
+async def run_tournament(spec: TournamentSpec, store: Store, venue: Venue, listen: NewsListener) -> str:
+    """Plays what has no result yet; why not all had to be played, empty when it was.
+
+    The tournament must be in the store. When cancelled, it gives up the matches under way, and whoever runs it again
+    plays them anew. StoreError when somebody else runs it; `TournamentError` when a match cannot be played.
+    """
+    roles = await asyncio.to_thread(check_spec, spec)
+    left = await asyncio.to_thread(store.running, spec.name)
+    with store.manage(spec.name) as manager:
+        results = await asyncio.to_thread(store.results, spec.name)
+        schedule = await asyncio.to_thread(_schedule, spec, roles, results)
+        await _dismiss(spec, schedule, left)
+        run = _Run(spec, manager, schedule, venue, listen)
+        run.take_up(results)
+        del results  # they are not needed any more, and it may take days
+        note = await run.run()
+        await asyncio.to_thread(_complete, spec, store, manager, note)
+    listen(Closed(note))
+    return note
+
+
+def match_name(pairing: Pairing, attempt: int, *, scramble: bool) -> str:
+    """What players are told as the name of a match; it says nothing of the game where that is scrambled.
+
+    Each attempt has another, because a player may not have heard that the one before was given up.
+    """
+    name = f"match-{derived(pairing.seed, 'match'):016x}" if scramble else pairing.id
+    return name if attempt == 1 else f"{name}-{attempt}"
+
+
+class _Run:
+    """A tournament under way."""
+
+    def __init__(
+        self, spec: TournamentSpec, manager: Manager, schedule: Schedule, venue: Venue, listen: NewsListener
+    ) -> None:
+        self._spec = spec
+        self._manager = manager
+        self._schedule = schedule
+        self._venue = venue
+        self._listen = listen
+        self._waiting = Waiting()
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._changed = asyncio.Event()
+        self._failures: Counter[str] = Counter()
+        self._obstacle: GgpError | None = None  # why it cannot go on
+        self._note = ""  # why it need not go on
+        self._test = None if spec.sprt is None else SequentialTest(spec, spec.sprt)
+        self._done = 0
+
+    def take_up(self, results: Sequence[Result]) -> None:
+        """Where it was left, after these results."""
+        self._waiting.add(self._schedule.open)
+        self._done = len(results)
+        self._listen(Opened(self._spec, tuple(results), self._schedule.expected))
+        for result in results:
+            self._look(result)
+
+    async def run(self) -> str:
+        """Plays the rest; why not all had to be played."""
+        async with asyncio.TaskGroup() as group:
+            while not self._note and self._obstacle is None:
+                self._changed.clear()
+                self._begin_matches(group)
+                if not self._tasks:
+                    break
+                await self._changed.wait()
+            for task in self._tasks:
+                task.cancel()
+        if self._obstacle is not None:
+            raise self._obstacle
+        assert self._note or self._schedule.is_complete
+        return self._note
+
+    def _begin_matches(self, group: asyncio.TaskGroup) -> None:
+        """Begins as many as there are places for; what waits for processors is not overtaken by what needs fewer."""
+        is_scarce = False
+
+        def begin(pairing: Pairing) -> bool | None:
+            nonlocal is_scarce
+            if is_scarce and self._venue.needs(pairing.players):
+                return False
+            place = self._venue.reserve(pairing.players)
+            if not isinstance(place, Place):
+                is_scarce = is_scarce or place is Shortage.PROCESSORS
+                return None if place is Shortage.MATCHES else False
+            task = group.create_task(self._play(pairing, place))
+            self._tasks.add(task)
+            task.add_done_callback(self._ended)
+            return True
+
+        self._waiting.take(begin)
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        self._changed.set()
+
+    async def _play(self, pairing: Pairing, place: Place) -> None:
+        """One attempt at a match."""
+        try:
+            job = await self._job(pairing)
+            self._listen(Begun(job))
+            outcome = await self._outcome(job, place)
+        except StoreError as error:
+            self._obstacle = error
+            return
+        finally:
+            self._venue.release(place)
+        if isinstance(outcome, Exception):
+            await self._fail(job, outcome)
+            return
+        self._waiting.add(self._schedule.add(outcome))
+        self._done += 1
+        self._listen(Finished(job, outcome, self._done, self._schedule.expected))
+        self._look(outcome)
+
+    async def _job(self, pairing: Pairing) -> Job:
+        attempt = await _whole(partial(self._manager.begin, pairing))
+        settings = self._spec.settings_of(pairing.game, pairing.seed)
+        return Job(pairing, attempt, match_name(pairing, attempt, scramble=settings.scramble), settings)
+
+    async def _outcome(self, job: Job, place: Place) -> Result | Exception:
+        """A result, or what went wrong: that is our own fault, since what players do wrong is in the record."""
+        try:
+            record = await self._venue.play(job, place, self._keep(job.pairing), self._listener(job))
+            return await self._finish(job.pairing, record)
+        except Exception as error:
+            log.debug("match %s failed", job.pairing.id, exc_info=True)
+            return error
+
+    def _keep(self, pairing: Pairing) -> Keep:
+        def keep(record: MatchRecord) -> None:
+            try:
+                self._manager.keep(pairing, record)
+            except StoreError:
+                if self._manager.is_lost:
+                    raise  # otherwise the result will do, once the match is over
+
+        return keep
+
+    def _listener(self, job: Job) -> Listener:
+        def listen(event: Event) -> None:
+            self._listen(Watched(job, event))
+
+        return listen
+
+    async def _finish(self, pairing: Pairing, record: MatchRecord) -> Result:
+        for wait in RETRY_WAITS:
+            try:
+                return await _whole(partial(self._manager.finish, pairing, record))
+            except StoreError:
+                if self._manager.is_lost:
+                    raise
+            await asyncio.sleep(wait)
+        return await _whole(partial(self._manager.finish, pairing, record))
+
+    async def _fail(self, job: Job, error: Exception) -> None:
+        """Lets the match be played again a little later, or everything stop; a lost match is played again at once."""
+        pairing, reason = job.pairing, _reason(error)
+        is_lost = isinstance(error, MatchLostError)
+        try:
+            await _whole(partial(self._manager.give_up if is_lost else self._manager.fail, pairing, reason))
+        except StoreError as refused:
+            self._obstacle = refused
+            return
+        self._failures[pairing.id] += not is_lost
+        failures = self._failures[pairing.id]
+        self._listen(Failed(job, reason, failures))
+        if failures >= ATTEMPTS:
+            self._obstacle = TournamentError(f"match {pairing.id} could not be played in {failures} attempts: {reason}")
+            return
+        self._changed.set()
+        if not is_lost:
+            await asyncio.sleep(RETRY_WAITS[failures - 1])
+        self._waiting.put_back(pairing)
+
+    def _look(self, result: Result) -> None:
+        """Whether the sequential test, where there is one, has come to its end."""
+        tested = None if self._test is None else self._test.add(result)
+        if self._test is None or tested is None:
+            return
+        self._listen(tested)
+        self._note = self._note or self._test.verdict(tested)
+
+
+def _schedule(spec: TournamentSpec, roles: dict[str, int], results: Sequence[Result]) -> Schedule:
+    schedule = Schedule(spec, roles)
+    for result in results:
+        schedule.add(result)
+    return schedule
+
+
+def _complete(spec: TournamentSpec, store: Store, manager: Manager, note: str) -> None:
+    values = standings([player.name for player in spec.players], store.results(spec.name))
+    manager.save_ratings(stored_ratings(values))
+    manager.complete(note)
+
+
+async def _dismiss(spec: TournamentSpec, schedule: Schedule, left: Sequence[MatchRow]) -> None:
+    """Tells external players that the matches are over which a manager left under way when it died."""
+    players = {player.name: player for player in spec.players if player.url is not None}
+    pairings = {pairing.id: pairing for pairing in schedule.pairings} if left else {}
+    questions: dict[str, Question] = {}
+    for row in left:
+        if row.pairing not in pairings:
+            continue
+        settings = spec.settings_of(row.game, 0)
+        match = match_name(pairings[row.pairing], row.attempt, scramble=settings.scramble)
+        for player in (players[name] for name in row.players if name in players):
+            text = format_message(Abort(match), player.dialect)
+            question = Question(player.address.place, player.name, text, settings.abort_wait, settings.max_answer_bytes)
+            questions[f"{row.pairing} {player.name}"] = question
+    if questions:
+        async with open_session() as session:
+            await ask_all(session, questions)
+
+
+async def _whole(call: Callable[[], T]) -> T:
+    """The result of a call in a thread; when this is cancelled, only after the call has ended."""
+    task = asyncio.create_task(asyncio.to_thread(call))
+    try:
+        return await asyncio.shield(task)
+    except asyncio.CancelledError:
+        await asyncio.wait([task])
+        task.exception()  # it has been looked at
+        raise
+
+
+def _reason(error: Exception) -> str:
+    return shown(str(error) if isinstance(error, GgpError) else f"{type(error).__name__}: {error}")

@@ -1,0 +1,94 @@
+"""Players who meet in a round → their matches: every assignment of roles, in an order drawn from the seed."""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import permutations
+from math import factorial
+from typing import TypeVar
+
+from gamemaster.settings import derived
+from gamemaster.tournament.results import Pairing
+from gamemaster.tournament.spec import TournamentSpec
+
+T = TypeVar("T")
+
+FEW_ROLES = 3  # up to so many, every assignment is played; from there on the rotations of one
+_SEEDS = 2**63  # of matches lie below
+
+
+@dataclass(frozen=True, slots=True)
+class Numbered:
+    """A pairing and its place in its round; round and number together are the order of the schedule."""
+
+    number: int  # from 1, unique in the round
+    pairing: Pairing
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """Makes the pairings of a tournament, with ids that are words and can be names of files."""
+
+    spec: TournamentSpec
+    _words: dict[str, str] = field(default_factory=dict)
+
+    def group(self, round_: int, game: str, number: int) -> str:
+        return f"r{round_ + 1:03}-{self._game(game)}-g{number:04}"
+
+    def pairing(self, round_: int, number: int, game: str, players: tuple[str, ...], group: str) -> Numbered:
+        words = "-vs-".join([self._words.get(name) or self._word(name) for name in players])[:64]
+        # The name of the game has no - here, so round and number can be told from it, and ids are unique.
+        name = f"r{round_ + 1:03}-{self._game(game)}-{number:04}-{words}"
+        seed = derived(self.spec.seed, name) % _SEEDS
+        return Numbered(number, Pairing(name, round_, game, players, seed, group))
+
+    def _game(self, name: str) -> str:
+        return name.replace("-", "_")
+
+    def _word(self, name: str) -> str:
+        word = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:20].rstrip("-") or "player"
+        self._words[name] = word
+        return word
+
+
+def assignments(players: Sequence[str], chance: int) -> list[tuple[str, ...]]:
+    """Who takes which role in the matches of one meeting, in an order that follows from `chance`.
+
+    Up to three roles: every assignment once. More: the rotations of one order of the players, so that everybody takes
+    every role once, and next to whom changes with `chance`.
+    """
+    if len(players) > FEW_ROLES:
+        order = _permutation(players, chance)
+        return [(*order[first:], *order[:first]) for first in range(len(order))]
+    return list(_permutation([*permutations(players)], chance))
+
+
+def assignment_count(roles: int) -> int:
+    return factorial(roles) if roles <= FEW_ROLES else roles
+
+
+def round_of_meetings(
+    names: Names, round_: int, meetings: Iterable[tuple[str, Sequence[Sequence[str]]]]
+) -> Iterator[Numbered]:
+    """The matches of a round from (game, those who meet side by side in it); the roles change from turn to turn."""
+    number = group_number = 0
+    for game, side_by_side in meetings:
+        turns = []
+        for players in side_by_side:
+            group_number += 1
+            group = names.group(round_, game, group_number)
+            turns.append([(group, each) for each in assignments(players, derived(names.spec.seed, "order", group))])
+        for turn in zip(*turns, strict=True):
+            for group, players in turn:
+                number += 1
+                yield names.pairing(round_, number, game, players, group)
+
+
+def _permutation(things: Sequence[T], number: int) -> tuple[T, ...]:
+    """One of all orders of some things, each as likely when `number` is drawn from a wide range."""
+    left = list(things)
+    order: list[T] = []
+    while left:
+        number, index = divmod(number, len(left))
+        order.append(left.pop(index))
+    return tuple(order)

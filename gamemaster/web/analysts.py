@@ -1,0 +1,93 @@
+"""Searches on request: a few at a time, each for so many seconds, in processes of their own."""
+
+import asyncio
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from gamemaster.web.evaluators import Pool
+from gamemaster.web.models import Analysis, Engine
+from gamemaster.web.problems import refused
+from gamemaster.web.settings import Limits
+from gamemaster.web.sources import Source
+from gamemaster.web.views import analysis_of
+from ggp.errors import GgpError, GroundingError
+
+_MEASURED_SECONDS = 1.0
+_MOST_MEASURED = 400  # games whose figures are kept
+_MOST_BYTES = 2**34  # of addresses, not of memory: machine code and the arrays of a search take many that stay empty
+_MOST_WAITING = 6
+
+
+class Analysts:
+    """Used in the event loop."""
+
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+        self._pool = Pool(limits.analyses, _MOST_BYTES, _MOST_WAITING, niceness=10)
+        self._engines: dict[str, asyncio.Future[Engine]] = {}
+
+    async def analyse(
+        self, source: Source, request: Mapping[str, Any], tell: Callable[[Analysis], None] | None = None
+    ) -> Analysis:
+        """What a search finds; `request` has the state, the role, the seconds and the number of lines.
+
+        A Problem where the game cannot be searched, or too many searches wait already.
+        """
+        given = {**request, "do": "analyse", "memory": self._limits.search_bytes}
+        given["seconds"] = min(request["seconds"], self._limits.analysis_seconds)
+        circuit = Source(source.name, source.text, source.drawing, "circuit")
+
+        def report(found: Any) -> None:  # noqa: ANN401 - any JSON
+            if tell is not None:
+                tell(analysis_of(found, is_final=False))
+
+        most = given["seconds"] + self._limits.compile_seconds
+        try:
+            return analysis_of(await self._pool.ask(circuit, given, most, report), is_final=True)
+        except GroundingError as error:
+            raise refused(f"this game cannot be searched: {error}") from None
+        except GgpError as error:
+            raise refused(f"this state cannot be searched: {error}") from None
+
+    def measured(self, source: Source) -> Engine | None:
+        """What is known already."""
+        found = self._engines.get(source.key)
+        return found.result() if found is not None and found.done() and found.exception() is None else None
+
+    async def measure(self, source: Source) -> Engine:
+        """What the engine makes of a game; worked out once."""
+        if source.key not in self._engines:
+            while len(self._engines) >= _MOST_MEASURED:
+                self._engines.pop(next(iter(self._engines)))
+            self._engines[source.key] = asyncio.ensure_future(self._measure(source))
+        task = self._engines[source.key]
+        try:
+            return await asyncio.shield(task)
+        except Exception:
+            self._engines.pop(source.key, None)
+            raise
+
+    async def close(self) -> None:
+        for task in self._engines.values():
+            task.cancel()
+        await self._pool.close()
+
+    async def _measure(self, source: Source) -> Engine:
+        request = {"do": "measure", "text": source.text, "seconds": _MEASURED_SECONDS}
+        try:
+            found = await self._pool.ask(None, request, self._limits.compile_seconds)
+        except GgpError as error:
+            raise refused(f"this game cannot be measured: {error}") from None
+        sizes = found["sizes"] or {}
+        return Engine(
+            engine=found["engine"],
+            fallback=found["fallback"],
+            facts=sizes.get("facts"),
+            moves=sizes.get("moves"),
+            gates=sizes.get("gates"),
+            phases=sizes.get("phases"),
+            playouts_per_second=found["playouts_per_second"],
+            mean_length=found["outcomes"]["mean_length"],
+            mean_goals=found["outcomes"]["mean_goals"],
+            seconds=found["start"]["first_playout_seconds"] or 0.0,
+        )

@@ -1,0 +1,136 @@
+"""All operations, and the OpenAPI 3.1 document that describes them, written from the values that they take and give."""
+
+import json
+import re
+from functools import cache
+from importlib.metadata import version
+from typing import Any
+
+from aiohttp import web
+from pydantic import BaseModel
+from pydantic.json_schema import models_json_schema
+
+from gamemaster.web import models
+from gamemaster.web.api import games, guests, matches, seats, service, tournaments
+from gamemaster.web.api.operations import JSON, ROOT, Operation
+from gamemaster.web.problems import MEDIA_TYPE, Problem
+
+_REF = "#/components/schemas/{model}"
+_ALWAYS = (400, 403, 421, 422, 429, 500, 503)  # problems that every operation can have
+_SCHEME = "token"
+
+
+async def get_document(_: web.Request) -> web.Response:
+    return web.Response(text=document_text(), content_type=JSON)
+
+
+OPERATIONS: tuple[Operation, ...] = (
+    *service.OPERATIONS,
+    Operation("GET", "/openapi.json", "getDocument", "service", "This document.", get_document, JSON),
+    *games.OPERATIONS,
+    *matches.OPERATIONS,
+    *seats.OPERATIONS,
+    *guests.OPERATIONS,
+    *tournaments.OPERATIONS,
+)
+
+
+@cache
+def document_text() -> str:
+    """As JSON; making it takes a moment."""
+    return json.dumps(document(), indent=1)
+
+
+def document() -> dict[str, Any]:
+    """The whole document."""
+    named = [(model, "serialization") for model in _answers()] + [(model, "validation") for model in _bodies()]
+    _, schemas = models_json_schema(named, ref_template=_REF)  # type: ignore[arg-type]
+    paths: dict[str, dict[str, Any]] = {}
+    for operation in OPERATIONS:
+        paths.setdefault(ROOT + operation.path, {})[operation.method.lower()] = _described(operation)
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "ggp",
+            "version": version("ggp"),
+            "description": "Games, matches, seats and tournaments of a General Game Playing service. Errors are "
+            "problem+json (RFC 9457). Where the service needs a token, requests that change something carry it as "
+            "`Authorization: Bearer TOKEN`; seats are protected by their links instead.",
+            "license": {"name": "MIT", "identifier": "MIT"},
+        },
+        "servers": [{"url": "/"}],
+        "paths": paths,
+        "components": {
+            "schemas": schemas.get("$defs", {}),
+            "securitySchemes": {_SCHEME: {"type": "http", "scheme": "bearer"}},
+        },
+    }
+
+
+def _answers() -> list[type[BaseModel]]:
+    found = [operation.answer for operation in OPERATIONS if not isinstance(operation.answer, str)]
+    return list(dict.fromkeys([*found, models.ProblemDetail]))
+
+
+def _bodies() -> list[type[BaseModel]]:
+    return list(dict.fromkeys(operation.body for operation in OPERATIONS if operation.body is not None))
+
+
+def _described(operation: Operation) -> dict[str, Any]:
+    described: dict[str, Any] = {
+        "operationId": operation.name,
+        "tags": [operation.tag],
+        "summary": operation.summary,
+        "parameters": [*_path_parameters(operation), *_query_parameters(operation)],
+        "responses": _responses(operation),
+    }
+    if operation.body is not None:
+        described["requestBody"] = {"required": True, "content": {JSON: {"schema": _ref(operation.body)}}}
+    if operation.method != "GET" and not operation.is_open:
+        described["security"] = [{_SCHEME: []}, {}]
+    return described
+
+
+def _path_parameters(operation: Operation) -> list[dict[str, Any]]:
+    return [
+        {
+            "name": name,
+            "in": "path",
+            "required": True,
+            "schema": {"type": "integer", "minimum": 0, "maximum": 10_000_000}
+            if name == "step"
+            else {"type": "string", "minLength": 1, "maxLength": 200},
+        }
+        for name in re.findall(r"{(\w+)}", operation.path)
+    ]
+
+
+def _query_parameters(operation: Operation) -> list[dict[str, Any]]:
+    if operation.query is None:
+        return []
+    schema = operation.query.model_json_schema()
+    return [
+        {"name": name, "in": "query", "required": False, "schema": field}
+        for name, field in schema["properties"].items()
+    ]
+
+
+def _responses(operation: Operation) -> dict[str, Any]:
+    if isinstance(operation.answer, str):
+        content: dict[str, Any] = {operation.answer: {"schema": {} if operation.answer == JSON else {"type": "string"}}}
+    else:
+        content = {JSON: {"schema": _ref(operation.answer)}}
+    if operation.body is models.Wanted:
+        content["application/x-ndjson"] = {"schema": {"type": "string"}}
+    responses = {str(operation.status): {"description": operation.summary, "content": content}}
+    if operation.answer == "text/event-stream":
+        responses["204"] = {"description": "Nothing will happen any more."}
+    wrong = {MEDIA_TYPE: {"schema": _ref(models.ProblemDetail)}}
+    writing = () if operation.method == "GET" else (401, 413, 415)
+    for status in sorted({*_ALWAYS, *operation.problems, *writing}):
+        responses[str(status)] = {"description": Problem(status, "").title, "content": wrong}
+    return responses
+
+
+def _ref(model: type[BaseModel]) -> dict[str, str]:
+    return {"$ref": _REF.format(model=model.__name__)}

@@ -1,0 +1,176 @@
+"""The API of games: lists, single games, rulesheets of one's own."""
+
+import asyncio
+from urllib.parse import quote
+
+from aiohttp import web
+
+from gamemaster.web import models
+from gamemaster.web.api.operations import Operation, answer, read_body, read_query
+from gamemaster.web.catalogue import Entry
+from gamemaster.web.problems import Problem, not_found, refused
+from gamemaster.web.services import Services, services_of
+from gamemaster.web.sources import Source
+from gamemaster.web.views import check_of, state_of
+from ggp.errors import GgpError
+
+
+def find_game(services: Services, game: str) -> Entry:
+    """A Problem where there is no such game."""
+    entry = services.catalogue.get(game)
+    if entry is None:
+        raise not_found(f"there is no game {game}")
+    return entry
+
+
+def game_head(entry: Entry) -> models.GameHead:
+    name = quote(entry.id)
+    return models.GameHead(
+        id=entry.id,
+        title=entry.title,
+        description=entry.metadata.description.strip(),
+        roles=entry.roles,
+        is_shipped=entry.is_shipped,
+        url=f"/games/{name}",
+        picture=f"/api/v1/games/{name}/picture",
+    )
+
+
+async def whole_game(services: Services, entry: Entry) -> models.Game:
+    """Everything that is kept of a game."""
+    statistics = await asyncio.to_thread(services.depot.statistics, entry.id)
+    return models.Game(
+        **dict(game_head(entry)),
+        role_descriptions=entry.metadata.roles,
+        source=entry.metadata.source,
+        readings=entry.metadata.readings,
+        has_percepts=entry.has_percepts,
+        rulesheet=entry.source.text,
+        statistics=statistics,
+    )
+
+
+async def start_state(services: Services, entry: Entry) -> models.State:
+    """The first state of a game, drawn once."""
+    known = services.starts.get(entry.source.key)
+    if known is None:
+        request = {"do": "look", "state": None}
+        try:
+            look = await services.pool.ask(entry.source, request, services.settings.limits.look_seconds)
+        except GgpError as error:
+            raise refused(f"the rules of {entry.id} cannot be evaluated: {error}") from None
+        known = services.starts[entry.source.key] = state_of(look, 0)
+    return known
+
+
+async def check_text(services: Services, text: str, *, evidence: bool) -> models.Check:
+    """What there is to say about a rulesheet."""
+    limits = services.settings.limits
+    if len(text.encode(errors="replace")) > limits.rulesheet_bytes:
+        raise Problem(413, f"a rulesheet has at most {limits.rulesheet_bytes:,} bytes")
+    request = {"do": "check", "text": text, "evidence": evidence}
+    try:
+        return check_of(await services.pool.ask(None, request, limits.check_seconds))
+    except GgpError as error:
+        empty: models.Json = {"findings": (), "roles": (), "start": None, "evidence": None}
+        return models.Check(**empty, is_playable=False, problem=str(error))
+
+
+async def add_game(services: Services, paste: models.Paste) -> Entry:
+    """Keeps a rulesheet; a Problem where it cannot be played."""
+    check = await check_text(services, paste.rulesheet, evidence=False)
+    if not check.is_playable or not check.roles or check.start is None or check.start.problem:
+        reason = check.problem or (check.start.problem if check.start else None) or "it names no role"
+        raise refused(
+            f"this rulesheet cannot be played: {reason}", **check.model_dump(mode="json", include={"findings"})
+        )
+    return await asyncio.to_thread(services.catalogue.add, paste.name, paste.rulesheet)
+
+
+async def list_games(request: web.Request) -> web.Response:
+    wanted = read_query(request, models.GamesWanted)
+    found = services_of(request).catalogue.find(wanted.search)
+    return answer(models.Games(total=len(found), games=tuple(map(game_head, found))))
+
+
+async def get_game(request: web.Request) -> web.Response:
+    services = services_of(request)
+    return answer(await whole_game(services, find_game(services, request.match_info["game"])))
+
+
+async def post_game(request: web.Request) -> web.Response:
+    services = services_of(request)
+    entry = await add_game(services, await read_body(request, models.Paste))
+    response = answer(await whole_game(services, entry), 201)
+    response.headers["Location"] = f"/api/v1/games/{quote(entry.id)}"
+    return response
+
+
+async def post_check(request: web.Request) -> web.Response:
+    paste = await read_body(request, models.Paste)
+    return answer(await check_text(services_of(request), paste.rulesheet, evidence=True))
+
+
+async def get_rulesheet(request: web.Request) -> web.Response:
+    entry = find_game(services_of(request), request.match_info["game"])
+    return web.Response(text=entry.source.text, content_type="text/plain", charset="utf-8")
+
+
+async def get_start(request: web.Request) -> web.Response:
+    services = services_of(request)
+    return answer(await start_state(services, find_game(services, request.match_info["game"])))
+
+
+async def get_picture(request: web.Request) -> web.Response:
+    services = services_of(request)
+    response = svg(await start_image(services, find_game(services, request.match_info["game"])))
+    response.headers["Cache-Control"] = "max-age=3600"
+    return response
+
+
+async def start_image(services: Services, entry: Entry) -> str:
+    """The picture of the first state, drawn once."""
+    source = entry.source
+    if source.key not in services.images:
+        start = await start_state(services, entry)
+        services.images[source.key] = await image(services, source, start.facts)
+    return services.images[source.key]
+
+
+async def image(services: Services, source: Source, facts: tuple[str, ...]) -> str:
+    """The picture of a state as a file of its own."""
+    request = {"do": "image", "state": facts}
+    try:
+        return str(await services.pool.ask(source, request, services.settings.limits.look_seconds))
+    except GgpError as error:
+        raise refused(f"this state cannot be drawn: {error}") from None
+
+
+def svg(text: str) -> web.Response:
+    """It may have its own colours, and nothing else."""
+    headers = {"Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; sandbox"}
+    return web.Response(text=text, content_type="image/svg+xml", charset="utf-8", headers=headers)
+
+
+async def get_engine(request: web.Request) -> web.Response:
+    services = services_of(request)
+    return answer(await services.analysts.measure(find_game(services, request.match_info["game"]).source))
+
+
+OPERATIONS = (
+    Operation("GET", "/games", "listGames", "games", "Games, by words to search for.", list_games, models.Games,
+              query=models.GamesWanted),
+    Operation("POST", "/games", "addGame", "games", "Keep a rulesheet of one's own, so that it can be played.",
+              post_game, models.Game, body=models.Paste, status=201, problems=(413, 415, 507)),
+    Operation("POST", "/rulesheets/check", "checkRulesheet", "games", "What is wrong with a rulesheet, and where.",
+              post_check, models.Check, body=models.Paste, problems=(413, 415)),
+    Operation("GET", "/games/{game}", "getGame", "games", "A game.", get_game, models.Game, problems=(404,)),
+    Operation("GET", "/games/{game}/rulesheet", "getRulesheet", "games", "The rulesheet as text.", get_rulesheet,
+              "text/plain", problems=(404,)),
+    Operation("GET", "/games/{game}/start", "getStart", "games", "The first state.", get_start, models.State,
+              problems=(404,)),
+    Operation("GET", "/games/{game}/picture", "getPicture", "games", "The first state as SVG.", get_picture,
+              "image/svg+xml", problems=(404,)),
+    Operation("GET", "/games/{game}/engine", "getEngine", "games", "What the engine makes of a game, measured once.",
+              get_engine, models.Engine, problems=(404,)),
+)  # fmt: skip

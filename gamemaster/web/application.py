@@ -1,0 +1,178 @@
+"""Settings → the application: everything that the service consists of, started and stopped in order."""
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+
+from aiohttp import web
+
+from gamemaster.tournament.store import Store, open_store
+from gamemaster.web.analysts import Analysts
+from gamemaster.web.api.documents import OPERATIONS, document_text
+from gamemaster.web.api.games import start_image
+from gamemaster.web.api.operations import ROOT
+from gamemaster.web.catalogue import Catalogue
+from gamemaster.web.depot import Depot
+from gamemaster.web.evaluators import Pool
+from gamemaster.web.feed import Feed
+from gamemaster.web.guests import Guests
+from gamemaster.web.hall import Hall
+from gamemaster.web.html.pages import add_pages, problem_page
+from gamemaster.web.problems import MEDIA_TYPE, Problem
+from gamemaster.web.safety import Guard, add_headers
+from gamemaster.web.seats import Switchboard
+from gamemaster.web.services import SERVICES, Services
+from gamemaster.web.settings import ServeSettings
+from gamemaster.web.shelf import Shelf
+from gamemaster.web.streams import Streams
+from gamemaster.web.tournaments import Tournaments
+from gamemaster.web.watchers import Watchers
+from ggp.errors import GgpError, SettingsError, StoreError
+
+RULESHEETS = "rulesheets"  # the folder in that of the records where pasted rulesheets are kept
+
+_STATIC = Path(__file__).parent / "static"
+
+log = logging.getLogger(__name__)
+
+
+def make_app(settings: ServeSettings, store: Store | None = None) -> web.Application:
+    """The service; needs no running event loop yet. `store` stands for the one that the settings name."""
+    app = web.Application(client_max_size=settings.limits.body_bytes, middlewares=[_explained])
+    app.on_response_prepare.append(add_headers)
+    for operation in OPERATIONS:
+        app.router.add_route(operation.method, ROOT + operation.path, operation.handler)
+    app.router.add_static("/static/", _STATIC)
+    add_pages(app)
+    app.cleanup_ctx.append(partial(_services, settings, store))
+    app.on_shutdown.append(_say_goodbye)
+    return app
+
+
+async def _services(settings: ServeSettings, given: Store | None, app: web.Application) -> AsyncIterator[None]:
+    store = given
+    if store is None and settings.store:
+        store = await asyncio.to_thread(open_store, settings.store)
+    services = _make_services(settings, store)
+    await asyncio.to_thread(services.catalogue.load)
+    await services.pool.prepare()
+    switchboard = web.AppRunner(services.switchboard.application(), access_log=None, handler_cancellation=True)
+    await switchboard.setup()
+    await _listen(switchboard, settings.seats_port)
+    services.switchboard.port = switchboard.addresses[0][1]
+    app[SERVICES] = services
+    warming = asyncio.get_running_loop().create_task(_warm(services) if settings.warm else asyncio.sleep(0))
+    try:
+        yield
+    finally:
+        warming.cancel()
+        await services.watchers.close()
+        await switchboard.cleanup()
+        await services.analysts.close()
+        await services.pool.close()
+        if store is not None and given is None:
+            await asyncio.to_thread(store.close)
+
+
+def _make_services(settings: ServeSettings, store: Store | None) -> Services:
+    limits = settings.limits
+    pool = Pool(limits.workers, limits.memory_bytes, limits.waiting)
+    catalogue = Catalogue(settings.records / RULESHEETS, limits)
+    depot = Depot(settings.records, store)
+    switchboard = Switchboard()
+    hall = Hall(settings, pool, switchboard, depot.make_keep)
+    lobby = Feed()
+    hall.on_change = partial(lobby.publish, "changed", {})
+    shelf = Shelf(hall, depot, pool, catalogue, limits)
+
+    def roles(game: str) -> tuple[str, ...]:
+        entry = catalogue.get(game)
+        return () if entry is None else entry.players
+
+    return Services(
+        settings=settings,
+        guard=Guard(settings),
+        pool=pool,
+        analysts=Analysts(limits),
+        catalogue=catalogue,
+        switchboard=switchboard,
+        hall=hall,
+        guests=Guests(switchboard, pool, catalogue, limits, hall.receive),
+        depot=depot,
+        shelf=shelf,
+        streams=Streams(limits.listeners),
+        tournaments=Tournaments(store, roles),
+        watchers=Watchers(shelf, depot, lobby),
+        lobby=lobby,
+        starts={},
+        images={},
+    )
+
+
+async def _listen(runner: web.AppRunner, port: int) -> None:
+    """For game masters of this computer."""
+    try:
+        await web.TCPSite(runner, "127.0.0.1", port).start()
+    except OSError as error:
+        await runner.cleanup()
+        raise SettingsError(f"--seats-port {port}: {error.strerror or error}") from None
+
+
+async def _warm(services: Services) -> None:
+    """What the first visitors would wait for."""
+    await asyncio.to_thread(document_text)
+    for entry in services.catalogue.find():
+        with suppress(Problem, GgpError):
+            await start_image(services, entry)
+    with suppress(GgpError):
+        await asyncio.to_thread(services.tournaments.warm)
+        await asyncio.to_thread(services.depot.work_out_paces)
+
+
+async def _say_goodbye(app: web.Application) -> None:
+    """Before open requests are waited for: those who watch a match see that it was given up."""
+    await app[SERVICES].guests.close()
+    await app[SERVICES].hall.close()
+    app[SERVICES].streams.close()
+
+
+@web.middleware
+async def _explained(
+    request: web.Request, handler: Callable[[web.Request], Awaitable[web.StreamResponse]]
+) -> web.StreamResponse:
+    """Whatever goes wrong is said in the language of whoever asks."""
+    try:
+        request.app[SERVICES].guard.check(request)
+        return await handler(request)
+    except Problem as error:
+        problem = error
+    except web.HTTPException as error:
+        if error.status < 400:
+            raise
+        problem = Problem(error.status, error.reason)
+        problem.headers = {name: value for name, value in error.headers.items() if name == "Allow"}
+    except StoreError as error:
+        problem = Problem(503, str(error))
+    except GgpError as error:
+        problem = Problem(422, str(error))
+    except Exception:
+        log.exception("%s %s", request.method, request.path)
+        problem = Problem(500, "the service made a mistake; its log says more")
+    return _response(request, problem)
+
+
+def _response(request: web.Request, problem: Problem) -> web.Response:
+    if request.path == ROOT or request.path.startswith(f"{ROOT}/"):
+        body = problem.as_json(request.path)
+        response = web.Response(body=body, status=problem.status, content_type=MEDIA_TYPE)
+    else:
+        response = problem_page(request, problem)
+    response.headers.update(problem.headers)
+    if problem.retry_after is not None:
+        response.headers["Retry-After"] = str(max(1, round(problem.retry_after)))
+    if problem.status == 401:
+        response.headers["WWW-Authenticate"] = "Bearer"
+    return response

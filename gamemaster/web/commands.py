@@ -1,0 +1,67 @@
+"""The command `ggp serve`: what it takes and how it explains itself.
+
+What it does is in `gamemaster.web.server`, which is loaded when it runs, so that `ggp` itself starts quickly.
+"""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def add_commands(app: typer.Typer) -> None:
+    """Adds the sub-command to the application."""
+    app.command("serve")(serve)
+
+
+def serve(  # noqa: PLR0913 - an option of a command is a parameter
+    *,
+    host: Annotated[str, typer.Option(help="Address to listen on; 0.0.0.0 for all, with a token.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="To listen on; 0 for any free one.")] = 8080,
+    store: Annotated[
+        str, typer.Option(metavar="FILE|URL", help="Tournaments and matches; none of it where left out.")
+    ] = "",
+    records: Annotated[
+        Path, typer.Option(metavar="FOLDER", help="Match records; where there is no store, matches are kept here.")
+    ] = Path("records"),
+    seats_port: Annotated[
+        int,
+        typer.Option(min=0, max=65535, help="Where tournaments of this computer find people; 0 for any free one."),
+    ] = 0,
+    token: Annotated[
+        str, typer.Option(envvar="GGP_TOKEN", help="What visitors need to change anything.", show_default=False)
+    ] = "",
+    allow_players: Annotated[
+        list[str] | None,
+        typer.Option(metavar="HOST", help="Where visitors may name players by URL; can be given several times."),
+    ] = None,
+    name: Annotated[
+        list[str] | None,
+        typer.Option(metavar="HOST", help="A name under which the service may be called, beside its addresses."),
+    ] = None,
+) -> None:
+    """Serve pages and an API: watch, play, replay and compare in a browser.
+
+    Open http://127.0.0.1:8080/ when it runs. Ctrl-C or SIGTERM stops it.
+
+    With tournaments:    ggp serve --store event.sqlite
+
+    For others to reach: ggp serve --host 0.0.0.0 --token "$(openssl rand -hex 16)"
+    """
+    from gamemaster.web.server import run  # noqa: PLC0415 - aiohttp is loaded only when something is served
+    from gamemaster.web.settings import ServeSettings, check_settings  # noqa: PLC0415
+
+    run(
+        check_settings(
+            ServeSettings(
+                host=host,
+                port=port,
+                store=store,
+                records=records,
+                seats_port=seats_port,
+                token=token,
+                allowed_players=frozenset(map(str.lower, allow_players or ())),
+                hosts=frozenset(map(str.lower, name or ())),
+            )
+        )
+    )

@@ -1,0 +1,74 @@
+"""The pages of games: the list, each game, and a rulesheet of one's own."""
+
+from aiohttp import web
+
+from gamemaster.web import models
+from gamemaster.web.api.games import add_game, check_text, find_game, game_head, start_state, whole_game
+from gamemaster.web.api.operations import read_query
+from gamemaster.web.highlighting import highlighted
+from gamemaster.web.html.rendering import page
+from gamemaster.web.problems import Problem
+from gamemaster.web.services import services_of
+from ggp.library import game_names
+
+SECTION = "/games"
+_MOST_LINES = 6000  # that are coloured
+
+
+async def show_games(request: web.Request) -> web.Response:
+    wanted = read_query(request, models.GamesWanted)
+    found = [game_head(entry) for entry in services_of(request).catalogue.find(wanted.search)]
+    return page(request, "games.html", SECTION, {"wanted": wanted, "found": found})
+
+
+async def show_game(request: web.Request) -> web.Response:
+    services = services_of(request)
+    entry = find_game(services, request.match_info["game"])
+    start, problem = None, ""
+    try:
+        start = await start_state(services, entry)
+    except Problem as error:
+        problem = error.detail
+    values = {
+        "game": await whole_game(services, entry),
+        "start": start,
+        "problem": problem,
+        "engine": services.analysts.measured(entry.source),
+        "lines": _lines(entry.source.text),
+    }
+    return page(request, "game.html", SECTION, values)
+
+
+async def show_paste(request: web.Request) -> web.Response:
+    """An empty form, or one with a rulesheet to begin with."""
+    services = services_of(request)
+    text = ""
+    if "example" in request.query:
+        text = min((find_game(services, name).source.text for name in game_names()), key=len, default="")
+    values: dict[str, object] = {"name": "A game", "text": text, "check": None, "lines": None, "marks": {}}
+    return page(request, "paste.html", SECTION, values)
+
+
+async def take_paste(request: web.Request) -> web.StreamResponse:
+    """For those without JavaScript."""
+    services = services_of(request)
+    form = await request.post()
+    name, text = str(form.get("name", ""))[:60], str(form.get("rulesheet", "")).replace("\r\n", "\n")
+    if form.get("do") == "keep":
+        try:
+            entry = await add_game(services, models.Paste(name=name, rulesheet=text))
+        except Problem as problem:
+            if problem.status != 422:
+                raise
+        else:
+            raise web.HTTPSeeOther(game_head(entry).url)
+    check = await check_text(services, text, evidence=True)
+    marks = {finding.line: finding.severity for finding in reversed(check.findings)}
+    values = {"name": name, "text": text, "check": check, "lines": _lines(text), "marks": marks}
+    return page(request, "paste.html", SECTION, values)
+
+
+def _lines(text: str) -> object:
+    """Coloured lines, unless there are too many."""
+    lines = highlighted(text)
+    return lines if len(lines) <= _MOST_LINES else None

@@ -1,0 +1,144 @@
+"""Where the pages are; the pages of the service itself."""
+
+import asyncio
+import hmac
+from contextlib import suppress
+from itertools import groupby
+
+from aiohttp import web
+
+from gamemaster.web import models
+from gamemaster.web.api.documents import OPERATIONS
+from gamemaster.web.api.games import game_head
+from gamemaster.web.api.guests import find_guest, guest_view
+from gamemaster.web.api.operations import ROOT
+from gamemaster.web.api.seats import find_seat
+from gamemaster.web.html import games, matches, tournaments
+from gamemaster.web.html.rendering import page
+from gamemaster.web.problems import Problem
+from gamemaster.web.safety import COOKIE, cookie_of
+from gamemaster.web.services import Services, services_of
+from gamemaster.web.views import seat_cookie
+from ggp.boards.pictures import board_style
+from ggp.errors import GgpError
+
+_SOME_GAMES = 8
+_SOME_MATCHES = 8
+_SOME_TOURNAMENTS = 5
+_COOKIE_SECONDS = 30 * 24 * 3600
+_SEAT_SECONDS = 24 * 3600
+
+
+def add_pages(app: web.Application) -> None:
+    """All pages."""
+    get, post = app.router.add_get, app.router.add_post
+    get("/", show_home)
+    get("/boards.css", show_style)
+    get("/games", games.show_games)
+    get("/games/new", games.show_paste)
+    post("/games/new", games.take_paste)
+    get("/games/{game}", games.show_game)
+    get("/matches", matches.show_matches)
+    get("/matches/{match}", matches.show_match)
+    get("/play", matches.show_play)
+    get("/seats/{link}", show_seat)
+    get("/guests/{link}", show_guest)
+    get("/tournaments", tournaments.show_tournaments)
+    get("/tournaments/{tournament}", tournaments.show_tournament)
+    get("/token", show_token)
+    post("/token", take_token)
+    get("/api", show_api)
+
+
+def problem_page(request: web.Request, problem: Problem) -> web.Response:
+    """What went wrong, for people."""
+    return page(request, "problem.html", values={"problem": problem}, status=problem.status)
+
+
+async def show_home(request: web.Request) -> web.Response:
+    services = services_of(request)
+    entries = services.catalogue.find()
+    shipped = [game_head(entry) for entry in entries if entry.is_shipped] or list(map(game_head, entries))
+    live = [one.head for one in services.hall.all() if not one.is_over]
+    listing = await services.shelf.listing(models.MatchesWanted(limit=_SOME_MATCHES + len(live)))
+    last = [head for head in listing.matches if head.id not in {one.id for one in live}][:_SOME_MATCHES]
+    values = {
+        "count": len(entries),
+        "hero": _hero(services, shipped),
+        "some": shipped[:_SOME_GAMES],
+        "live": live,
+        "matches": last,
+        "games": matches.titles(services),
+        "tournaments": (await asyncio.to_thread(services.tournaments.heads))[:_SOME_TOURNAMENTS],
+    }
+    return page(request, "home.html", "/", values)
+
+
+def _hero(services: Services, games: list[models.GameHead]) -> models.GameHead | None:
+    """The game whose first state has the most to look at, of those that were drawn already."""
+    keys = {entry.id: entry.source.key for entry in services.catalogue.find()}
+    return max(games, key=lambda game: services.images.get(keys[game.id], "").count("<polygon"), default=None)
+
+
+async def show_style(_: web.Request) -> web.Response:
+    """The colours of boards."""
+    return web.Response(text=board_style(), content_type="text/css", charset="utf-8")
+
+
+async def show_seat(request: web.Request) -> web.Response:
+    """A person's place in a match."""
+    live, seat = find_seat(request)
+    services = services_of(request)
+    state = None
+    if live.record is not None and not live.is_hidden:
+        with suppress(Problem, GgpError):  # then the page asks again
+            state = await live.state(live.step)
+    entry = services.catalogue.get(live.order.source.name)
+    values = {
+        "head": live.head,
+        "role": seat.role,
+        "link": seat.link,
+        "title": entry.title if entry else live.order.source.name,
+        "description": entry.metadata.roles.get(seat.role, "") if entry else "",
+        "state": state,
+        "is_hidden": live.is_hidden,
+        "told": list(zip(seat.own_moves, seat.percepts, strict=True)),
+    }
+    response = page(request, "seat.html", "/play", values)
+    if not live.is_over:  # this browser is not told what other players think
+        name = seat_cookie(live.id)
+        response.set_cookie(name, "1", max_age=_SEAT_SECONDS, httponly=True, samesite="Strict", path="/")
+    return response
+
+
+async def show_guest(request: web.Request) -> web.Response:
+    """Where a person waits for another game master to begin a match."""
+    guest = guest_view(services_of(request), find_guest(request))
+    return page(request, "guest.html", "/play", {"guest": guest, "link": request.match_info["link"]})
+
+
+async def show_token(request: web.Request) -> web.Response:
+    return page(request, "token.html", values={"wrong": False})
+
+
+async def take_token(request: web.Request) -> web.StreamResponse:
+    """Gives the browser a cookie in place of the token."""
+    settings = services_of(request).settings
+    form = await request.post()
+    given = str(form.get("token", ""))
+    if not settings.token or not hmac.compare_digest(given.encode(), settings.token.encode()):
+        return page(request, "token.html", values={"wrong": True}, status=403)
+    response = web.HTTPSeeOther("/")
+    response.set_cookie(
+        COOKIE, cookie_of(settings.token), max_age=_COOKIE_SECONDS, httponly=True, samesite="Strict", path="/"
+    )
+    raise response
+
+
+async def show_api(request: web.Request) -> web.Response:
+    """The API for people."""
+    groups = [(tag, list(found)) for tag, found in groupby(OPERATIONS, key=lambda operation: operation.tag)]
+    merged: dict[str, list[object]] = {}
+    for tag, found in groups:
+        merged.setdefault(tag, []).extend(found)
+    return page(request, "api.html", values={"groups": list(merged.items()), "root": ROOT})

@@ -1,0 +1,338 @@
+"""A match that is played here, as those who watch it see it: what happens → states, pictures and events."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from gamemaster.events import Began, Ended, Event, Started, Stepped
+from gamemaster.record import MatchRecord, now
+from gamemaster.web.derivation import Origin
+from gamemaster.web.evaluators import Pool
+from gamemaster.web.feed import Feed
+from gamemaster.web.models import Bot, Match, MatchHead, Move, Person, Player, State, Status, Taker, Ticking
+from gamemaster.web.models import Origin as OriginModel
+from gamemaster.web.problems import Problem, not_found
+from gamemaster.web.seats import Asked, Seat
+from gamemaster.web.sources import Source
+from gamemaster.web.views import (
+    OVER,
+    head_of,
+    links_of,
+    match_of,
+    match_url,
+    state_of,
+    step_of,
+    without_evaluations,
+)
+from ggp.errors import GgpError
+from ggp.gdl.rulesheet import NATURE
+from ggp.gdl.state_machine import Facts
+from ggp.gdl.terms import to_text
+
+_KEPT_LOOKS = 40  # states whose pictures are at hand
+
+Texts: TypeAlias = tuple[str, ...]  # facts, sorted
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """A match that somebody wants to be played."""
+
+    source: Source = field(repr=False)
+    players: Mapping[str, Taker]
+    startclock: int
+    playclock: int
+    think: int | None  # the clock that bots are told in a match with people; None: the same
+    seed: int
+    has_percepts: bool
+    origin: Origin | None = None
+    is_guest: bool = False  # whether another game master runs the match
+
+    @property
+    def has_people(self) -> bool:
+        return any(isinstance(taker, Person) for taker in self.players.values())
+
+
+class LiveMatch:
+    """What is known of one match, from the moment when it was ordered; used in the event loop."""
+
+    def __init__(self, name: str, order: Order, pool: Pool, look_seconds: float) -> None:
+        self.id = name
+        self.order = order
+        self.feed = Feed()  # for spectators
+        self.seats: dict[str, Seat] = {
+            role: Seat(role, taker.name or "you", self._on_asked, self._on_change)
+            for role, taker in order.players.items()
+            if isinstance(taker, Person)
+        }
+        self.quiet = Feed() if self.seats else self.feed  # the same without what players think, for those who take part
+        self.record: MatchRecord | None = None
+        self.ending = ""  # why somebody ended it, if so
+        self.failure = ""  # why it could not be played
+        self.is_over = False
+        self.leave: Callable[[str], Awaitable[None]] | None = None  # ends it, where another game master runs it
+        self._pool = pool
+        self._look_seconds = look_seconds
+        self._ordered = now()
+        self._states: list[Texts | None] = []
+        self._looks: dict[int, State] = {}
+        self._undrawn: asyncio.Queue[int | None] = asyncio.Queue()
+        self._clock: tuple[float, float] | None = None  # when it runs out on the loop's clock, and its length
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    @property
+    def step(self) -> int:
+        """How many steps have been executed."""
+        return 0 if self.record is None else len(self.record.steps)
+
+    @property
+    def has_states(self) -> bool:
+        """False where the rules ended the match before it began."""
+        return bool(self._states)
+
+    @property
+    def is_hidden(self) -> bool:
+        """Whether spectators could tell the people who play what these are not to know yet, or nobody here knows it."""
+        is_kept = not self.is_over or self.order.is_guest
+        return self.order.has_percepts and bool(self.seats) and is_kept
+
+    @property
+    def has_secret_chance(self) -> bool:
+        """Whether people could tell from the seed what chance will do."""
+        has_chance = self.record is not None and NATURE in self.record.roles
+        return has_chance and bool(self.seats) and not self.is_over
+
+    @property
+    def status(self) -> Status:
+        if self.failure:
+            return "failed"
+        return "preparing" if self.record is None else self.record.status
+
+    @property
+    def head(self) -> MatchHead:
+        if self.record is not None:
+            head = head_of(self.record, self.id, is_live=True)
+            return head.model_copy(update={"status": self.status, "reason": self.failure or head.reason})
+        return MatchHead(
+            id=self.id,
+            game=self.order.source.name,
+            tournament="",
+            status=self.status,
+            reason=self.failure or None,
+            players={role: _player(taker) for role, taker in self.order.players.items()},
+            goals=None,
+            steps=0,
+            faults=0,
+            started=self._ordered,
+            finished=None,
+            url=match_url(self.id),
+        )
+
+    @property
+    def clock(self) -> Ticking:
+        if self.is_over or (self.record is not None and self.record.status != "running"):
+            return OVER
+        phase = "preparing" if self._clock is None else "step" if self.record and self.record.start else "start"
+        remaining = total = None
+        if self._clock is not None:
+            remaining = max(0.0, self._clock[0] - asyncio.get_running_loop().time())
+            total = self._clock[1]
+        waiting = tuple(role for role in self.order.players if not self._has_answered(role) and self._can_choose(role))
+        return Ticking(phase=phase, step=self.step, remaining=remaining, total=total, waiting=waiting)
+
+    def match(self, *, takes_part: bool = False) -> Match:
+        """As spectators see it, or those who take part: while it goes on they are not told what other players think."""
+        goes_on = not self.is_over
+        can_end = goes_on and not self.order.is_guest
+        if self.record is not None:
+            record = without_evaluations(self.record) if takes_part and goes_on else self.record
+            return match_of(
+                record, self.head, clock=self.clock, is_live=goes_on, is_hidden=self.is_hidden, can_end=can_end
+            )
+        order = self.order
+        return Match(
+            **dict(self.head),
+            roles=tuple(order.players),
+            startclock=order.startclock,
+            playclock=order.playclock,
+            seed=None if goes_on or self.is_hidden else order.seed,
+            scramble=False,
+            engine="",
+            origin=None if order.origin is None else OriginModel(match=order.origin.match, step=order.origin.step),
+            start={},
+            joint_moves=(),
+            is_live=goes_on,
+            is_hidden=self.is_hidden,
+            clock=self.clock,
+            links=links_of(self.id, self.order.source.name, can_end=can_end),
+        )
+
+    async def state(self, step: int) -> State:
+        """A state with its picture; a Problem where there is none."""
+        if not 0 <= step < len(self._states):
+            raise not_found(f"match {self.id} has no state {step}")
+        if step not in self._looks:
+            facts = self._states[step]
+            if facts is None:
+                raise not_found(f"the rules give no state {step}")
+            request = {"do": "look", "state": facts, **self._way(step)}
+            look = await self._pool.ask(self.order.source, request, self._look_seconds)
+            self._looks[step] = state_of(look, step)
+            while len(self._looks) > _KEPT_LOOKS:
+                self._looks.pop(next(iter(self._looks)))
+        return self._looks[step]
+
+    def _way(self, step: int) -> dict[str, object]:
+        """The state before, and the joint move that led from there."""
+        if step == 0 or self.record is None:
+            return {}
+        return {"before": self._states[step - 1], "moves": self.record.steps[step - 1].moves}
+
+    def facts(self, step: int) -> Texts:
+        """Of a state that there is."""
+        facts = self._states[step] if 0 <= step < len(self._states) else None
+        if facts is None:
+            raise not_found(f"match {self.id} has no state {step}")
+        return facts
+
+    def watch(self, event: Event) -> None:
+        """Told by the game master, which must not be kept waiting."""
+        settings = event.record.settings
+        self.record = event.record
+        match event:
+            case Began(_, state):
+                self._states.append(_texts(state))
+                self._start_clock(settings.startclock)
+                self._undrawn.put_nowait(0)
+            case Started():
+                self._start_clock(settings.playclock)
+                self.publish("start", {"match": self._told(), "clock": self.clock.model_dump(mode="json")})
+            case Stepped(_, state):
+                self._states.append(None if state is None else _texts(state))
+                self._start_clock(settings.playclock)
+                self._undrawn.put_nowait(self.step)
+            case Ended(record):
+                if self.ending:
+                    self.record = record.model_copy(update={"reason": self.ending})
+
+    async def draw(self) -> None:
+        """Draws each state once and tells everybody, until the match is over and everything has been told."""
+        while (step := await self._undrawn.get()) is not None:
+            try:
+                state = None if self.is_hidden else await self.state(step)
+            except (GgpError, Problem):
+                state = None  # those who watch can ask for it again; the match goes on
+            self._tell(step, state)
+
+    def finish(self, failure: str = "") -> None:
+        """Nothing more will happen."""
+        self.failure = failure
+        self.is_over = True
+        self._clock = None
+        self._undrawn.put_nowait(None)
+
+    def close(self) -> None:
+        """Says good-bye to all who listen."""
+        for task in self._tasks:
+            task.cancel()
+        self.publish("end", {"match": self.head.model_dump(mode="json"), "clock": self.clock.model_dump(mode="json")})
+        self.feed.end()
+        self.quiet.end()
+        for seat in self.seats.values():
+            seat.feed.publish("changed", {})
+            seat.feed.end()
+
+    def publish(self, kind: str, data: object, quiet: object = None) -> None:
+        """Tells all; `quiet` is for those who take part, where they are told something else."""
+        self.feed.publish(kind, data)
+        if self.quiet is not self.feed:
+            self.quiet.publish(kind, data if quiet is None else quiet)
+        if kind != "clock":
+            for seat in self.seats.values():
+                seat.feed.publish("changed", {})
+
+    async def choices(self, seat: Seat, step: int) -> tuple[Move, ...]:
+        """The legal moves of a seat, none where they are not known; without clicks where no board is shown."""
+        if seat.choices is not None:
+            return tuple(Move(move=move, clicks=()) for move in seat.choices.moves)
+        try:
+            moves = self.legal(await self.state(step), seat.role)
+        except (GgpError, Problem):
+            return ()
+        return tuple(Move(move=one.move, clicks=()) for one in moves) if self.is_hidden else moves
+
+    def legal(self, state: State, role: str) -> tuple[Move, ...]:
+        return state.legal.get(role, ())
+
+    def _tell(self, step: int, state: State | None) -> None:
+        assert self.record is not None
+        hidden = self.is_hidden
+        executed = step_of(self.record, step - 1) if step and not hidden else None
+        clock = self.clock if step == self.step or self.is_over else None
+        told = {
+            "match": self._told(),
+            "number": step,
+            "step": None if executed is None else executed.model_dump(mode="json"),
+            "state": None if state is None else state.model_dump(mode="json"),
+            "clock": None if clock is None else clock.model_dump(mode="json"),
+        }
+        quiet = told
+        if executed is not None and executed.evaluations and self.quiet is not self.feed:
+            quiet = told | {"step": executed.model_copy(update={"evaluations": {}}).model_dump(mode="json")}
+        self.publish("step", told, quiet)
+
+    def _told(self) -> object:
+        return self.head.model_dump(mode="json")
+
+    def _start_clock(self, seconds: float) -> None:
+        self._clock = asyncio.get_running_loop().time() + seconds, seconds
+
+    def _has_answered(self, role: str) -> bool:
+        """Known of people only."""
+        seat = self.seats.get(role)
+        if seat is None or self._clock is None:
+            return False
+        if self.record is None or not self.record.start:
+            return seat.arrived.is_set()
+        return seat.asked is None or seat.asked.move.done()
+
+    def _can_choose(self, role: str) -> bool:
+        """Whether the role has to decide anything in this step, as far as that is known."""
+        look = None if self.is_hidden else self._looks.get(self.step)
+        return look is None or self.record is None or not self.record.start or len(look.legal.get(role, ())) != 1
+
+    def _on_change(self, seat: Seat) -> None:
+        """A move is wanted, or is no longer."""
+        if not self.is_over:
+            self.publish("clock", self.clock.model_dump(mode="json"))
+        seat.feed.publish("changed", {})
+
+    def _on_asked(self, seat: Seat, asked: Asked) -> None:
+        task = asyncio.get_running_loop().create_task(self._pass_on(seat, asked))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _pass_on(self, seat: Seat, asked: Asked) -> None:
+        """Asks the person, unless there is nothing to choose: the only move is a bare name, and others move."""
+        moves = await self.choices(seat, asked.step)
+        is_sure = seat.choices is None or seat.choices.is_complete
+        if is_sure and len(moves) == 1 and not moves[0].move.startswith("(") and len(self.order.players) > 1:
+            seat.choose(asked.step, moves[0].move)
+        else:
+            asked.is_open = True
+            self._on_change(seat)
+
+
+def _player(taker: Taker) -> Player:
+    match taker:
+        case Person(name=name):
+            return Player(name=name or "you", kind="person")
+        case Bot(name=name, bot=bot):
+            return Player(name=name or bot, kind="bot", bot=bot)
+        case _:
+            return Player(name=taker.name or taker.url, kind="player")
+
+
+def _texts(state: Facts) -> Texts:
+    return tuple(sorted(map(to_text, state)))

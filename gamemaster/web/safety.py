@@ -1,0 +1,140 @@
+"""What keeps the service safe from those who use it: headers, the names it goes by, origins, tokens and rates."""
+
+import hmac
+import time
+from collections import OrderedDict
+from hashlib import sha256
+from ipaddress import ip_address
+from urllib.parse import urlsplit
+
+from aiohttp import web
+
+from gamemaster.web.problems import Problem
+from gamemaster.web.settings import LOOPBACK_NAMES, ServeSettings, is_loopback
+
+COOKIE = "ggp-token"
+READING = frozenset({"GET", "HEAD", "OPTIONS"})
+OPEN_PATHS = ("/api/v1/seats/", "/token")  # what is protected by a secret of its own, and where the token is given
+
+HEADERS = {
+    "Content-Security-Policy": (
+        "default-src 'self'; script-src 'self'; style-src 'self'; img-src 'self' data:; object-src 'none'; "
+        "base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+    ),
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "same-origin",  # links to seats are secret; with no-referrer the Origin of forms would be null
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
+}
+
+_MOST_ADDRESSES = 10_000  # whose rates are remembered
+
+
+async def add_headers(request: web.Request, response: web.StreamResponse) -> None:
+    """Sent with everything."""
+    for name, value in HEADERS.items():
+        response.headers.setdefault(name, value)
+    is_fixed = request.path.startswith("/static/") or request.path == "/boards.css"
+    response.headers.setdefault("Cache-Control", "no-cache" if is_fixed else "no-store")
+
+
+class Guard:
+    """Decides whether a request is let in; a Problem says why not."""
+
+    def __init__(self, settings: ServeSettings) -> None:
+        self._settings = settings
+        self._cookie = cookie_of(settings.token)
+        limits = settings.limits
+        self._reads = Rates(limits.reads, limits.reads_at_once)
+        self._writes = Rates(limits.writes, limits.writes_at_once)
+
+    def check(self, request: web.Request) -> None:
+        """Of every request, before anything else is done with it."""
+        self._check_host(request)
+        address = request.remote or ""
+        is_reading = request.method in READING
+        wait = (self._reads if is_reading else self._writes).take(address)
+        if wait > 0:
+            raise Problem(429, "too many requests; slow down", retry_after=wait)
+        if not is_reading:
+            self._check_origin(request)
+            if not request.path.startswith(OPEN_PATHS) and not self.may_write(request):
+                raise Problem(401, "changing something here needs the token of the operator")
+
+    def may_write(self, request: web.Request) -> bool:
+        """Whether a request has the token, where one is needed."""
+        if not self._settings.needs_token:
+            return True
+        kind, _, given = request.headers.get("Authorization", "").partition(" ")
+        if kind.lower() == "bearer" and self.is_token(given.strip()):
+            return True
+        return hmac.compare_digest(request.cookies.get(COOKIE, "").encode(), self._cookie.encode())
+
+    def is_token(self, given: str) -> bool:
+        return hmac.compare_digest(given.encode(), self._settings.token.encode())
+
+    def _check_host(self, request: web.Request) -> None:
+        """A page of elsewhere whose name is made to lead here is not let in (DNS rebinding)."""
+        try:
+            name = urlsplit(f"//{request.headers.get('Host', '')}").hostname or ""
+        except ValueError:
+            name = ""
+        if not self._is_ours(name):
+            raise Problem(421, "this service does not go by that name; the operator can give it one with --name")
+
+    def _is_ours(self, name: str) -> bool:
+        if name in self._settings.hosts or name == self._settings.host.lower():
+            return True
+        if is_loopback(self._settings.host):
+            return is_loopback(name)
+        return name in LOOPBACK_NAMES or _is_address(name)
+
+    def _check_origin(self, request: web.Request) -> None:
+        """A page of elsewhere may not write in the name of a visitor of ours."""
+        site = request.headers.get("Sec-Fetch-Site", "same-origin")
+        origin = request.headers.get("Origin")
+        is_own = origin is None or _netloc(origin) == request.headers.get("Host", "").lower()
+        if site not in ("same-origin", "none") or not is_own:
+            raise Problem(403, "this request comes from a page of another site")
+
+
+class Rates:
+    """How many requests an address may make: so many a second, and so many at once."""
+
+    def __init__(self, per_second: float, at_once: int) -> None:
+        self._per_second = per_second
+        self._at_once = at_once
+        self._levels: OrderedDict[str, tuple[float, float]] = OrderedDict()  # address → level, when
+
+    def take(self, address: str) -> float:
+        """0 when the request may go on, else the seconds to wait."""
+        now = time.monotonic()
+        level, before = self._levels.pop(address, (float(self._at_once), now))
+        level = min(self._at_once, level + (now - before) * self._per_second)
+        allowed = level >= 1
+        self._levels[address] = (level - 1 if allowed else level, now)
+        while len(self._levels) > _MOST_ADDRESSES:
+            self._levels.popitem(last=False)
+        return 0.0 if allowed else (1 - level) / self._per_second
+
+
+def cookie_of(token: str) -> str:
+    """What the browser of a visitor keeps in place of the token."""
+    return sha256(f"ggp serve {token}".encode()).hexdigest()
+
+
+def _is_address(name: str) -> bool:
+    try:
+        ip_address(name)
+    except ValueError:
+        return False
+    return True
+
+
+def _netloc(origin: str) -> str:
+    try:
+        return urlsplit(origin).netloc.lower()
+    except ValueError:
+        return ""

@@ -1,0 +1,170 @@
+"""Matches as visitors ask for them, whether they are being played or kept: records, states, pictures, lists."""
+
+import asyncio
+from collections import OrderedDict
+from dataclasses import dataclass
+
+from gamemaster.record import MatchRecord
+from gamemaster.web.archive import is_wanted
+from gamemaster.web.catalogue import Catalogue
+from gamemaster.web.depot import Depot
+from gamemaster.web.evaluators import Pool
+from gamemaster.web.hall import Hall
+from gamemaster.web.live import LiveMatch, Texts
+from gamemaster.web.models import Match, Matches, MatchesWanted, MatchHead, State, Verdict
+from gamemaster.web.problems import Problem, conflict, not_found
+from gamemaster.web.settings import Limits
+from gamemaster.web.sources import Source
+from gamemaster.web.views import OVER, head_of, match_of, player_of, state_of, ticking, without_evaluations
+from ggp.errors import GgpError
+
+_KEPT_REPLAYS = 8
+_KEPT_LOOKS = 300
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A match that was asked for."""
+
+    id: str
+    record: MatchRecord | None  # None while it is being prepared
+    head: MatchHead
+    live: LiveMatch | None
+    takes_part: bool = False  # whether it was somebody asking who takes part, while it goes on
+    is_secret: bool = False  # whether it is played elsewhere, and people who take part may not know everything
+
+    @property
+    def is_hidden(self) -> bool:
+        return self.is_secret if self.live is None else self.live.is_hidden
+
+
+class Shelf:
+    """All matches."""
+
+    def __init__(self, hall: Hall, depot: Depot, pool: Pool, catalogue: Catalogue, limits: Limits) -> None:
+        self._hall = hall
+        self._depot = depot
+        self._pool = pool
+        self._catalogue = catalogue
+        self._limits = limits
+        self._replays: OrderedDict[tuple[str, str, int], tuple[Texts, ...]] = OrderedDict()
+        self._looks: OrderedDict[tuple[str, str, int], State] = OrderedDict()
+
+    async def find(self, match: str) -> Found:
+        """A Problem where there is no such match."""
+        live = self._hall.get(match)
+        if live is not None:
+            return Found(match, live.record, live.head, live)
+        record = await asyncio.to_thread(self._depot.record, match)
+        if record is None:
+            raise not_found(f"there is no match {match}")
+        head = await asyncio.to_thread(self._depot.head, match, record)
+        own = head_of(record, match, tournament=head.tournament if head else "")
+        if head is not None:
+            own = own.model_copy(update={"status": head.status, "reason": own.reason or head.reason})
+        is_secret = own.status == "running" and await self._has_secrets(record)
+        if own.status == "running" and _has_people(record):  # nobody knows here who takes part
+            record = without_evaluations(record)
+        return Found(match, record, own, None, is_secret=is_secret)
+
+    async def _has_secrets(self, record: MatchRecord) -> bool:
+        """Whether people play who are told less than everything."""
+        if not _has_people(record):
+            return False
+        return await asyncio.to_thread(self._catalogue.has_percepts, record)
+
+    def match(self, found: Found) -> Match:
+        """The match with its steps."""
+        if found.live is not None:
+            return found.live.match(takes_part=found.takes_part)
+        assert found.record is not None
+        is_live = found.head.status == "running"
+        clock = ticking(found.record) if is_live else OVER
+        return match_of(found.record, found.head, clock=clock, is_live=is_live, is_hidden=found.is_hidden)
+
+    def source(self, found: Found) -> Source:
+        if found.live is not None:
+            return found.live.order.source
+        assert found.record is not None
+        return self._catalogue.source_of(found.record)
+
+    async def facts(self, found: Found, step: int) -> Texts:
+        """Of a state; a Problem where there is none, or it is not for everybody yet."""
+        if found.is_hidden:
+            raise Problem(403, "the states of this match are hidden until it is over")
+        if found.live is not None and (found.live.has_states or not found.live.is_over):
+            return found.live.facts(step)
+        states = await self._states(found)
+        if not 0 <= step < len(states):
+            raise not_found(f"match {found.id} has no state {step}")
+        return states[step]
+
+    async def state(self, found: Found, step: int) -> State:
+        """As `facts`, with the picture."""
+        facts = await self.facts(found, step)
+        if found.live is not None and (found.live.has_states or not found.live.is_over):
+            return await found.live.state(step)
+        assert found.record is not None
+        key = (found.id, found.record.token, step)
+        if key not in self._looks:
+            request: dict[str, object] = {"do": "look", "state": facts}
+            if step:
+                request |= {"before": await self.facts(found, step - 1), "moves": found.record.steps[step - 1].moves}
+            look = await self._pool.ask(self.source(found), request, self._limits.look_seconds)
+            self._looks[key] = state_of(look, step)
+            while len(self._looks) > _KEPT_LOOKS:
+                self._looks.popitem(last=False)
+        self._looks.move_to_end(key)
+        return self._looks[key]
+
+    async def listing(self, wanted: MatchesWanted) -> Matches:
+        """The matches that are being prepared come first, since they are nowhere else."""
+        lives = {live.id: live for live in self._hall.all()}
+        roles = {entry.id: entry.roles for entry in self._catalogue.find()}
+        total, heads = await asyncio.to_thread(self._depot.listing, wanted, roles)
+        unkept = [live.head for live in lives.values() if live.record is None and is_wanted(live.head, wanted)]
+        known = [lives[head.id].head if head.id in lives else head for head in heads]
+        shown = (*(unkept if wanted.offset == 0 else ()), *known)
+        return Matches(total=total + len(unkept), offset=wanted.offset, matches=shown)
+
+    async def tiltyard(self, found: Found) -> object:
+        """The record as other tools read it."""
+        record = _record(found)
+        states = await self._states(found) if found.live is None else None
+        if states is None:
+            states = tuple([await self.facts(found, step) for step in range(len(record.steps) + 1)])
+        request = {"do": "export", "record": record.model_dump_json(), "states": states}
+        return await self._pool.ask(None, request, self._limits.replay_seconds)
+
+    async def verify(self, found: Found) -> Verdict:
+        """Replays the record against its rules."""
+        if found.is_hidden:
+            raise Problem(403, "the moves of this match are hidden until it is over")
+        request = {"do": "verify", "record": _record(found).model_dump_json()}
+        problem = await self._pool.ask(None, request, self._limits.replay_seconds)
+        return Verdict(holds=problem is None, problem=problem)
+
+    async def _states(self, found: Found) -> tuple[Texts, ...]:
+        record = _record(found)
+        key = (found.id, record.token, len(record.steps))
+        if key not in self._replays:
+            request = {"do": "states", "steps": [step.moves for step in record.steps]}
+            try:
+                answer = await self._pool.ask(self.source(found), request, self._limits.replay_seconds)
+            except GgpError as error:
+                raise conflict(f"the record cannot be replayed: {error}") from None
+            self._replays[key] = tuple(map(tuple, answer["states"]))
+            while len(self._replays) > _KEPT_REPLAYS:
+                self._replays.popitem(last=False)
+        self._replays.move_to_end(key)
+        return self._replays[key]
+
+
+def _has_people(record: MatchRecord) -> bool:
+    return any(player_of(player).kind == "person" for player in record.players.values())
+
+
+def _record(found: Found) -> MatchRecord:
+    if found.record is None:
+        raise conflict("the match has not begun yet")
+    return found.record

@@ -1,0 +1,212 @@
+"""Rulesheet → compiled game: its circuit, the names of its inputs and outputs, and a report on how it came about.
+
+Kept in the cache, as is the reason why a rulesheet could not be compiled within its budget.
+"""
+
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, replace
+from hashlib import sha256
+from time import perf_counter
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ggp.cache import Cache, Entry, default_cache
+from ggp.circuit.assembly import specialise
+from ggp.circuit.building import build_circuit
+from ggp.circuit.circuit import Circuit, Loops
+from ggp.circuit.invariants import find_phases
+from ggp.circuit.schedule import mark_needed
+from ggp.errors import GroundingError
+from ggp.gdl.program import make_program
+from ggp.gdl.rulesheet import Rulesheet
+from ggp.gdl.terms import Term
+from ggp.grounding import Budget, GroundRules, ground
+
+Names: TypeAlias = tuple[tuple[Term, ...], ...]
+
+_KIND = "game"
+_REFUSED = "refused"
+_ARRAYS = ("left", "right", "initial", "next", "legal", "goals", "percepts")  # of a circuit
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """How a game was compiled."""
+
+    grounding_seconds: float
+    building_seconds: float  # from ground rules to the circuit
+    rules: int  # without variables
+    literals: int  # in their bodies
+    rewritings: tuple[tuple[str, int], ...]  # before grounding: the name of each and how often it was applied
+    built: int  # gates before simplification
+    gates: int
+    constants: int  # facts that never change
+    phases: int  # the period with which facts come round, 1 when none does
+    loops: int  # feedbacks of recursion within a state
+    components: int  # that settle one after the other
+    cached: bool = False  # whether it was made in an earlier run
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CompiledGame:
+    """A game as a circuit; names are in the order of its inputs and outputs."""
+
+    roles: tuple[str, ...]
+    facts: tuple[Term, ...]
+    moves: Names  # per role, sorted by text
+    goals: tuple[tuple[int, ...], ...]  # values per role, ascending
+    percepts: Names  # per role, sorted by text
+    has_percepts: bool  # whether a rule has `sees`
+    circuit: Circuit
+    phases: NDArray[np.int8]  # (P, F) the value of each fact at all steps t with t mod P = phase; -1: it varies
+    report: Report
+
+    @property
+    def constants(self) -> NDArray[np.int8]:
+        """(F,) the value that a fact has in every state of a match, -1 when it varies; it is folded into the gates."""
+        return _constants(self.phases)
+
+
+def compile_game(
+    rulesheet: Rulesheet,
+    budget: Budget = Budget(),  # noqa: B008 - frozen
+    cache: Cache | None = None,
+) -> CompiledGame:
+    """The game as a circuit, from the cache (that of this user, unless another is given) if it is there.
+
+    GroundingError when the rules have a meaning that circuits do not, or when they cannot be written out in the budget.
+    """
+    cache = default_cache() if cache is None else cache
+    entry = cache.get(_KIND, rulesheet.sha256)
+    found = None if entry is None else _unpacked(entry)
+    if found is not None:
+        return found
+    _raise_refusal(cache, rulesheet, budget)
+    try:
+        compiled = _compile(rulesheet, budget)
+    except GroundingError as error:
+        notes = {"message": str(error), "source": rulesheet.source, "budget": asdict(budget)}
+        cache.put(_REFUSED, _text_key(rulesheet), Entry(notes=notes))
+        raise
+    cache.put(_KIND, rulesheet.sha256, _packed(compiled))
+    return compiled
+
+
+def _compile(rulesheet: Rulesheet, budget: Budget) -> CompiledGame:
+    program = make_program(rulesheet)
+    rules = ground(program, budget)
+    began = perf_counter()
+    built = build_circuit(rules)
+    _check_cones(built, rulesheet)
+    phases = find_phases(built)
+    circuit = specialise(built, _constants(phases))
+    return CompiledGame(
+        roles=rules.roles,
+        facts=rules.facts,
+        moves=rules.moves,
+        goals=rules.goals,
+        percepts=rules.percepts,
+        has_percepts=("sees", 2) in program.clauses or ("sees", 2) in program.tables,
+        circuit=circuit,
+        phases=phases,
+        report=_report(rules, built, circuit, phases, perf_counter() - began),
+    )
+
+
+def _report(
+    rules: GroundRules, built: Circuit, circuit: Circuit, phases: NDArray[np.int8], building_seconds: float
+) -> Report:
+    return Report(
+        grounding_seconds=rules.report.seconds,
+        building_seconds=building_seconds,
+        rules=len(rules.heads),
+        literals=len(rules.literals),
+        rewritings=rules.report.rewritings,
+        built=built.gates,
+        gates=circuit.gates,
+        constants=int(np.count_nonzero(_constants(phases) >= 0)),
+        phases=len(phases),
+        loops=len(circuit.loops.results),
+        components=len(np.unique(circuit.loops.components)),
+    )
+
+
+def _constants(phases: NDArray[np.int8]) -> NDArray[np.int8]:
+    return np.where((phases == phases[0]).all(axis=0), phases[0], -1).astype(np.int8)
+
+
+def _check_cones(circuit: Circuit, rulesheet: Rulesheet) -> None:
+    """GroundingError when what a state says depends on moves."""
+    outputs = np.concatenate([circuit.legal, np.array([circuit.terminal], np.int32), circuit.goals])
+    needed = mark_needed(circuit.left, circuit.right, circuit.loops.results, outputs.astype(np.int32))
+    if needed[1 + circuit.facts : 1 + circuit.inputs].any():
+        raise GroundingError(f"{rulesheet.source}: what is legal, the end or a goal depends on the moves")
+
+
+def _raise_refusal(cache: Cache, rulesheet: Rulesheet, budget: Budget) -> None:
+    """Raises what an earlier run with no smaller a budget ended with."""
+    entry = cache.get(_REFUSED, _text_key(rulesheet))
+    if entry is None:
+        return
+    earlier = entry.notes["budget"]
+    if all(value <= earlier.get(name, 0) for name, value in asdict(budget).items()):
+        message: str = entry.notes["message"].replace(entry.notes["source"], rulesheet.source, 1)
+        raise GroundingError(f"{message} (as in an earlier run; `ggp cache clear` forgets it)")
+
+
+def _text_key(rulesheet: Rulesheet) -> str:
+    """Of the text as it stands, since a message names lines."""
+    return sha256(rulesheet.text.encode(errors="surrogateescape")).hexdigest()
+
+
+def _packed(compiled: CompiledGame) -> Entry:
+    circuit = compiled.circuit
+    arrays: dict[str, NDArray[Any]] = {name: getattr(circuit, name) for name in _ARRAYS}
+    arrays |= {"results": circuit.loops.results, "components": circuit.loops.components, "phases": compiled.phases}
+    notes = {
+        "roles": compiled.roles,
+        "facts": compiled.facts,
+        "moves": compiled.moves,
+        "goals": compiled.goals,
+        "percepts": compiled.percepts,
+        "has_percepts": compiled.has_percepts,
+        "terminal": circuit.terminal,
+        "report": asdict(compiled.report),
+    }
+    return Entry(arrays, notes)
+
+
+def _unpacked(entry: Entry) -> CompiledGame | None:
+    """The game of an entry; None for one that has something else."""
+    arrays = {name: array.copy() for name, array in entry.arrays.items()}  # kernels are made for writable arrays
+    notes = entry.notes
+    try:
+        report = Report(**{**notes["report"], "rewritings": _terms(notes["report"]["rewritings"])})
+        moves = tuple(map(_terms, notes["moves"]))
+        circuit = Circuit(
+            facts=len(notes["facts"]),
+            moves=tuple(map(len, moves)),
+            loops=Loops(arrays.pop("results"), arrays.pop("components")),
+            terminal=int(notes["terminal"]),
+            **{name: arrays[name] for name in _ARRAYS},
+        )
+        return CompiledGame(
+            roles=tuple(notes["roles"]),
+            facts=_terms(notes["facts"]),
+            moves=moves,
+            goals=tuple(map(tuple, notes["goals"])),
+            percepts=tuple(map(_terms, notes["percepts"])),
+            has_percepts=bool(notes["has_percepts"]),
+            circuit=circuit,
+            phases=arrays["phases"],
+            report=replace(report, cached=True),
+        )
+    except (LookupError, TypeError, ValueError):
+        return None
+
+
+def _terms(found: Iterable[Any]) -> tuple[Any, ...]:
+    """Lists as JSON has them → tuples, at any depth."""
+    return tuple(_terms(part) if isinstance(part, list) else part for part in found)

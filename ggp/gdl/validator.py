@@ -1,0 +1,332 @@
+"""Rulesheet → what is wrong with it, and what is dubious, each with its place and the name of the check.
+
+Errors break a rule of GDL; warnings are habits of published rulesheets that have a meaning all the same. Whether an
+error keeps a rulesheet from being played is another matter: `ggp.load` refuses only what has no meaning.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Literal as OneOf
+
+from ggp.errors import Place, ReadError
+from ggp.gdl.dependencies import Dependencies, Tier, find_dependencies
+from ggp.gdl.program import DOES, TRUE, Program, Relation, make_program
+from ggp.gdl.reader import place_in, read
+from ggp.gdl.rulesheet import (
+    ARITIES,
+    CONNECTIVES,
+    KEYWORDS,
+    NATURE,
+    RULE,
+    And,
+    Atom,
+    Distinct,
+    Not,
+    Or,
+    Rule,
+    Rulesheet,
+    Sentence,
+    atoms,
+    build_rulesheet,
+    name_and_arity,
+    sentence_term,
+)
+from ggp.gdl.terms import Term, is_ground, subterms, variables
+
+Severity = OneOf["error", "warning"]
+
+_USUAL_NAME = re.compile(r"\??[a-z0-9_+*/=<>!&%$@^~.:-]+")
+_REQUIRED = ("role", "terminal", "goal", "legal")
+_CONSTANT = ("init", "base", "input")
+_HEADS_ONLY = ("init", "next", "base", "input")
+_NO_COMPONENT = -1  # of a relation that holds for nothing
+_READ_BY_GDL = frozenset(("role", "init", "next", "legal", "goal", "terminal", "base", "input", "sees"))
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that a check found."""
+
+    severity: Severity
+    check: str
+    message: str
+    place: Place
+
+    def __str__(self) -> str:
+        return f"{self.place}: {self.severity}: {self.message} [{self.check}]"
+
+
+@dataclass(frozen=True, slots=True)
+class _Raw:
+    """A finding before its place is known."""
+
+    severity: Severity
+    check: str
+    message: str
+    offset: int
+
+
+def validate(text: str, source: str = "<rulesheet>") -> tuple[Finding, ...]:
+    """All findings in the order of the text; when the text has no meaning at all, only the errors that say so."""
+    try:
+        nodes = read(text, source)
+    except ReadError as error:
+        return (Finding("error", "syntax", error.message, error.place),)
+    rulesheet, errors = build_rulesheet(nodes, text, source)
+    if errors:
+        return tuple(
+            Finding("error", error.check, error.message.removesuffix(f" [{error.check}]"), error.place)
+            for error in errors
+        )
+    raw = [*_check_text(rulesheet), *_check_program(rulesheet)]
+    unique = sorted(dict.fromkeys(raw), key=lambda finding: finding.offset)
+    place = place_in(text, source)
+    return tuple(Finding(f.severity, f.check, f.message, place(f.offset)) for f in unique)
+
+
+# What the text alone shows.
+
+
+def _check_text(rulesheet: Rulesheet) -> Iterator[_Raw]:
+    present = {name_and_arity(rule.head)[0] for rule in rulesheet.rules}
+    for name in _REQUIRED:
+        if name not in present:
+            yield _Raw("error", f"has-{name}", f"no rule or fact for '{name}'", 0)
+    for rule in rulesheet.rules:
+        yield from _check_rule(rule)
+    yield from _check_names(rulesheet)
+    yield from _check_use(rulesheet)
+
+
+def _check_rule(rule: Rule) -> Iterator[_Raw]:
+    name, _ = name_and_arity(rule.head)
+    if name in ("true", "does") or (name == "role" and not rule.is_fact):
+        yield _Raw("error", "keyword-head", f"'{name}' may head no rule", rule.offset)
+    if rule.is_fact and not is_ground(rule.head):
+        message = f"a fact holds the variable {variables(rule.head)[0]}"
+        yield _Raw("error", "variable-in-fact", message, rule.offset)
+    if not rule.is_fact and not rule.body:
+        yield _Raw("warning", "empty-body", "a rule without a body; write it as a fact", rule.offset)
+    yield from _check_terms(rule.head, rule.offset)
+    for sentence in rule.body:
+        yield from _check_sentence(sentence)
+
+
+def _check_sentence(sentence: Sentence) -> Iterator[_Raw]:
+    match sentence:
+        case Atom(term, offset):
+            name, _ = name_and_arity(term)
+            if name in _HEADS_ONLY:
+                yield _Raw("error", "head-only", f"'{name}' may not be read in a body", offset)
+            yield from _check_terms(term, offset)
+        case Distinct(left, right, offset):
+            for side in (left, right):
+                yield from _check_objects(side, offset)
+        case Not(part, offset):
+            if not isinstance(part, Atom):
+                yield _Raw("warning", "not-over-sentence", f"'not' over '{_label(part)}'", offset)
+            yield from _check_sentence(part)
+        case And(parts, offset) | Or(parts, offset):
+            if isinstance(sentence, Or) and len(parts) < 2:
+                yield _Raw("warning", "short-or", f"'or' with {len(parts)} alternatives", offset)
+            for part in parts:
+                if isinstance(part, Or):
+                    yield _Raw("warning", "nested-or", "'or' inside of another sentence", part.offset)
+                yield from _check_sentence(part)
+
+
+def _label(sentence: Sentence) -> str:
+    term = sentence_term(sentence)
+    return str(term[0] if isinstance(term, tuple) else term)
+
+
+def _check_terms(atom: Term, offset: int) -> Iterator[_Raw]:
+    if isinstance(atom, tuple):
+        for argument in atom[1:]:
+            yield from _check_objects(argument, offset)
+
+
+def _check_objects(argument: Term, offset: int) -> Iterator[_Raw]:
+    """Keywords where an object is expected."""
+    for term in subterms(argument):
+        name, arity = name_and_arity(term)
+        if arity and name in KEYWORDS - {NATURE}:
+            yield _Raw("error", "keyword-function", f"the keyword '{name}' names a function", offset)
+        elif not arity and name in CONNECTIVES | {RULE}:
+            yield _Raw("error", "keyword-constant", f"'{name}' stands as a constant", offset)
+        elif not arity and name in ARITIES:
+            yield _Raw("warning", "keyword-object", f"the keyword '{name}' stands as an object", offset)
+
+
+def _occurrences(rulesheet: Rulesheet) -> Iterator[tuple[Term, int]]:
+    """All atoms, heads and `distinct` included, with their offsets."""
+    for rule in rulesheet.rules:
+        yield rule.head, rule.offset
+        for leaf in _Bindings(rule, variables).leaves():
+            yield leaf.term, leaf.sentence.offset
+
+
+def _check_names(rulesheet: Rulesheet) -> Iterator[_Raw]:
+    heard = {name_and_arity(term)[0] for term, _ in _occurrences(rulesheet)} - KEYWORDS
+    relations: dict[str, set[int]] = {}
+    functions: dict[str, set[int]] = {}
+    for term, offset in _occurrences(rulesheet):
+        name, arity = name_and_arity(term)
+        known = relations.setdefault(name, set())
+        if known and arity not in known:
+            message = f"the relation '{name}' has {arity} arguments here and {min(known)} elsewhere"
+            yield _Raw("warning", "varying-arity", message, offset)
+        known.add(arity)
+        for inner in subterms(term):
+            inner_name, inner_arity = name_and_arity(inner)
+            if not _USUAL_NAME.fullmatch(inner_name):
+                yield _Raw("warning", "unusual-characters", f"unusual characters in '{inner_name}'", offset)
+            if inner_arity and inner is not term:
+                seen = functions.setdefault(inner_name, set())
+                if seen and inner_arity not in seen:
+                    message = f"the function '{inner_name}' has {inner_arity} arguments here and {min(seen)} elsewhere"
+                    yield _Raw("warning", "varying-arity", message, offset)
+                if inner_name in heard and not seen:
+                    yield _Raw("warning", "shared-name", f"'{inner_name}' is a relation and a function", offset)
+                seen.add(inner_arity)
+
+
+def _check_use(rulesheet: Rulesheet) -> Iterator[_Raw]:
+    produced = {name_and_arity(rule.head) for rule in rulesheet.rules}
+    used: set[Relation] = set()
+    for rule in rulesheet.rules:
+        for sentence in rule.body:
+            for atom, _ in atoms(sentence):
+                relation = name_and_arity(atom.term)
+                if relation not in produced and relation not in used and relation[0] not in ("true", "does"):
+                    yield _Raw("warning", "never-produced", f"nothing ever produces '{relation[0]}'", atom.offset)
+                used.add(relation)
+    for rule in rulesheet.rules:
+        relation = name_and_arity(rule.head)
+        if relation not in used and relation[0] not in _READ_BY_GDL:
+            used.add(relation)
+            yield _Raw("warning", "never-used", f"nothing ever reads '{relation[0]}'", rule.offset)
+
+
+# What the relations between the rules show.
+
+
+def _check_program(rulesheet: Rulesheet) -> Iterator[_Raw]:
+    program = make_program(rulesheet)
+    dependencies = find_dependencies(program)
+    yield from _check_tiers(program, dependencies)
+    for rule in rulesheet.rules:
+        yield from _check_cycles(rule, dependencies)
+        yield from _check_safety(rule)
+
+
+def _check_tiers(program: Program, dependencies: Dependencies) -> Iterator[_Raw]:
+    for name in (*_CONSTANT, "terminal", "legal", "goal"):
+        relation = (name, ARITIES[name])
+        highest = Tier.STATIC if name in _CONSTANT else Tier.STATE
+        for clause in program.clauses.get(relation, ()):
+            if any(_tier(literal.relation, dependencies) > highest for literal in clause.body):
+                if name in _CONSTANT:
+                    yield _Raw("error", "constant", f"'{name}' depends on 'true' or 'does'", clause.offset)
+                else:
+                    yield _Raw("error", "does-before-move", f"'{name}' depends on 'does'", clause.offset)
+
+
+def _tier(relation: Relation, dependencies: Dependencies) -> Tier:
+    return {TRUE: Tier.STATE, DOES: Tier.STEP}.get(relation) or dependencies.tiers.get(relation, Tier.STATIC)
+
+
+def _check_cycles(rule: Rule, dependencies: Dependencies) -> Iterator[_Raw]:
+    name, _ = name_and_arity(rule.head)
+    component = dependencies.component.get(name_and_arity(rule.head), _NO_COMPONENT)
+
+    def is_inside(atom: Term) -> bool:
+        return dependencies.component.get(name_and_arity(atom)) == component
+
+    def bind(atom: Term) -> Iterable[Term]:
+        return () if is_inside(atom) else subterms(atom)
+
+    for leaf in _Bindings(rule, bind).leaves():
+        if not is_inside(leaf.term):
+            continue
+        if not leaf.positive:
+            yield _Raw("error", "stratification", f"'{name}' depends on its own negation", rule.offset)
+        elif any(
+            not is_ground(argument) and argument not in _arguments(rule.head) and argument not in leaf.bound
+            for argument in _arguments(leaf.term)
+        ):
+            message = f"'{name}' reads itself with an argument that neither its head nor another condition holds"
+            yield _Raw("error", "recursion-restriction", message, rule.offset)
+
+
+def _arguments(atom: Term) -> tuple[Term, ...]:
+    return () if isinstance(atom, str) else atom[1:]
+
+
+def _check_safety(rule: Rule) -> Iterator[_Raw]:
+    if rule.is_fact:
+        return
+    bindings = _Bindings(rule, variables)
+    loose = [name for name in variables(rule.head) if name not in bindings.of(bindings.body)]
+    for leaf in bindings.leaves():
+        if not leaf.positive or isinstance(leaf.sentence, Distinct):
+            loose += [name for name in variables(leaf.term) if name not in leaf.bound]
+    if loose:
+        names = ", ".join(dict.fromkeys(loose))
+        message = f"{names} in a rule for '{name_and_arity(rule.head)[0]}' stands in no positive condition"
+        yield _Raw("error", "safety", message, rule.offset)
+
+
+@dataclass(frozen=True, slots=True)
+class _Leaf:
+    """An atom or `distinct` of a body, and what is bound wherever it counts."""
+
+    sentence: Atom | Distinct
+    positive: bool
+    bound: frozenset[Term]
+
+    @property
+    def term(self) -> Term:
+        return sentence_term(self.sentence)
+
+
+class _Bindings:
+    """Which terms of a rule its positive conditions bind; of alternatives, only what each of them binds.
+
+    `bind` says which terms an atom binds.
+    """
+
+    def __init__(self, rule: Rule, bind: Callable[[Term], Iterable[Term]]) -> None:
+        self.body = And(rule.body, rule.offset)
+        self._bind = bind
+        self._all = frozenset((*subterms(rule.head), *subterms(sentence_term(self.body))))
+
+    def of(self, sentence: Sentence, *, positive: bool = True) -> frozenset[Term]:
+        """What the sentence, or its negation, binds."""
+        match sentence:
+            case Atom(term):
+                return frozenset(self._bind(term)) if positive else frozenset()
+            case Distinct():
+                return frozenset()
+            case Not(part):
+                return self.of(part, positive=not positive)
+            case And(parts) | Or(parts):
+                found = [self.of(part, positive=positive) for part in parts]
+                if isinstance(sentence, And) == positive:
+                    return frozenset().union(*found)
+                return self._all.intersection(*found)
+
+    def leaves(self) -> Iterator[_Leaf]:
+        return self._leaves(self.body, frozenset(), positive=True)
+
+    def _leaves(self, sentence: Sentence, around: frozenset[Term], *, positive: bool) -> Iterator[_Leaf]:
+        bound = around | self.of(sentence, positive=positive)
+        match sentence:
+            case Atom() | Distinct():
+                yield _Leaf(sentence, positive, bound)
+            case Not(part):
+                yield from self._leaves(part, bound, positive=not positive)
+            case And(parts) | Or(parts):
+                for part in parts:
+                    yield from self._leaves(part, bound, positive=positive)

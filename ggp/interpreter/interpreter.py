@@ -1,0 +1,231 @@
+"""The interpreter: a rulesheet → a state machine that follows GDL to the letter, by compiled Python."""
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from threading import RLock
+from typing import Any, NoReturn, TypeAlias
+
+from ggp.errors import EvaluationError, RulesheetError, UnknownRoleError
+from ggp.gdl.dependencies import Dependencies, find_dependencies
+from ggp.gdl.domains import Domains, find_domains
+from ggp.gdl.program import Program, Relation, make_program
+from ggp.gdl.rulesheet import Rulesheet, name_and_arity
+from ggp.gdl.state_machine import Facts, JointMove
+from ggp.gdl.terms import Term, is_ground, to_text
+from ggp.interpreter.compiler import Compiled, Compiler, Query
+from ggp.interpreter.plan import make_planner
+
+Analysis: TypeAlias = tuple[Dependencies, Domains]
+
+MAX_DEPTH = 150  # levels of function terms in a fact, or in a relation that reads itself
+MAX_NODES = 10_000  # names in one term, those inside of it included
+MAX_ROWS = 2_000_000  # answers to one question
+MAX_WORK = 20_000_000  # answers passed on by one recursion in one state, before it is called endless
+
+_START = (Query(("role", 1), ()), Query(("init", 1), ()))
+_LEGAL, _TERMINAL, _GOAL, _NEXT, _SEES = range(5)
+_PLAY = (
+    Query(("legal", 2), (0,)),
+    Query(("terminal", 0), ()),
+    Query(("goal", 2), (0,)),
+    Query(("next", 1), ()),
+    Query(("sees", 2), (0,)),
+)
+_NO_KEY = ()
+_GOAL_VALUE = re.compile(r"[0-9]{1,2}|100")
+
+
+class Interpreter:
+    """A state machine that evaluates the rules for each state anew, and keeps the latest state's answers."""
+
+    engine = "interpreter"
+
+    def __init__(self, rulesheet: Rulesheet) -> None:
+        self._program = program = make_program(rulesheet)
+        self._lock = RLock()
+        self._texts = _Texts()
+        analysis = _analysed(program)
+        start = _load(_compile(program, analysis, _START, {}))
+        self.roles: tuple[str, ...] = _roles(rulesheet, _queried(start, 0))
+        self.initial_state: Facts = frozenset(_queried(start, 1))
+        counts: dict[Relation, int] = {}
+        for fact in self.initial_state:
+            counts[name_and_arity(fact)] = counts.get(name_and_arity(fact), 0) + 1
+        self._at = _load(_compile(program, analysis, _PLAY, counts))
+        self._state: Facts | None = None
+        self._answers: Any = None
+
+    def legal_moves(self, state: Facts, role: str) -> tuple[Term, ...]:
+        with self._lock:
+            found = self._ask(state, _LEGAL, self._known(role))
+            return tuple(sorted(found, key=self._texts.__getitem__))
+
+    def next_state(self, state: Facts, joint_move: JointMove) -> Facts:
+        with self._lock:
+            return frozenset(self._ask(state, _NEXT, _NO_KEY, joint_move))
+
+    def is_terminal(self, state: Facts) -> bool:
+        with self._lock:
+            return bool(self._ask(state, _TERMINAL, _NO_KEY))
+
+    def goal_values(self, state: Facts, role: str) -> tuple[int, ...]:
+        with self._lock:
+            found = self._ask(state, _GOAL, self._known(role))
+            return tuple(
+                sorted(int(value) for value in found if isinstance(value, str) and _GOAL_VALUE.fullmatch(value))
+            )
+
+    def goal(self, state: Facts, role: str) -> int | None:
+        values = self.goal_values(state, role)
+        return values[0] if len(values) == 1 else None
+
+    def percepts(self, state: Facts, joint_move: JointMove, role: str) -> tuple[Term, ...]:
+        if ("sees", 2) not in self._program.clauses and ("sees", 2) not in self._program.tables:
+            return joint_move
+        with self._lock:
+            found = self._ask(state, _SEES, self._known(role), joint_move)
+            return tuple(sorted(found, key=self._texts.__getitem__))
+
+    def _known(self, role: str) -> str:
+        if role not in self.roles:
+            raise UnknownRoleError(f"no role is called {role!r}; the roles are {', '.join(self.roles)}")
+        return role
+
+    def _ask(self, state: Facts, query: int, key: Any, joint_move: JointMove | None = None) -> Any:  # noqa: ANN401
+        """The answer of a compiled query: a list of terms, or a truth value."""
+        if state is not self._state:
+            self._answers = self._at(state)
+            self._state = state
+        step, queries = self._answers
+        if queries[query] is None:  # it depends on the moves; when GDL forbids it to, it is asked before there are any
+            queries = step({} if joint_move is None else dict(zip(self.roles, joint_move, strict=True)))
+        return queries[query](key)
+
+
+def ask(program: Program, relations: Sequence[Relation], state: Facts = frozenset()) -> tuple[frozenset[Term], ...]:
+    """All that some relations hold for in a state, each as terms: the arguments behind the relation's name.
+
+    Compiles anew at each call: for checks and explanations, not for play.
+    """
+    at = _load(_compile(program, _analysed(program), tuple(Query(relation, ()) for relation in relations), {}))
+    answers = (_queried(at, query, state) for query in range(len(relations)))
+    return tuple(map(_terms, relations, answers))
+
+
+def _terms(relation: Relation, answers: Any) -> frozenset[Term]:  # noqa: ANN401
+    """What a query without bound arguments gave, as terms."""
+    name, arity = relation
+    if arity == 0:
+        return frozenset((name,)) if answers else frozenset()
+    return frozenset((name, answer) if arity == 1 else (name, *answer) for answer in answers)
+
+
+def _queried(at: Callable[[Facts], Any], query: int, state: Facts = frozenset()) -> Any:  # noqa: ANN401
+    """The answers of a query without bound arguments, before any move."""
+    step, queries = at(state)
+    return (queries[query] or step({})[query])(_NO_KEY)
+
+
+def _roles(rulesheet: Rulesheet, found: Iterable[Term]) -> tuple[str, ...]:
+    """Those that the text names in its order, then those that only rules give, sorted."""
+    named: dict[Term, int] = {}
+    for rule in rulesheet.rules:
+        if name_and_arity(rule.head) == ("role", 1) and is_ground(rule.head) and not rule.body:
+            named.setdefault(rule.head[1], rule.offset)
+    roles = [*named, *sorted(set(found) - named.keys(), key=to_text)]
+    if not roles:
+        raise RulesheetError("no role is named", rulesheet.place(0), "role")
+    for role in roles:
+        if not isinstance(role, str):
+            place = rulesheet.place(named.get(role, 0))
+            raise RulesheetError(f"a role is a constant, not {to_text(role)}", place, "role")
+    return tuple(role for role in roles if isinstance(role, str))
+
+
+def _analysed(program: Program) -> Analysis:
+    return find_dependencies(program), find_domains(program)
+
+
+def _compile(program: Program, analysis: Analysis, queries: tuple[Query, ...], counts: dict[Relation, int]) -> Compiled:
+    dependencies, domains = analysis
+    planner = make_planner(program, dependencies, domains, counts)
+    return Compiler(program, dependencies, planner).compile(queries)
+
+
+class _Texts(dict[Term, str]):
+    """Terms → their texts, kept because the same moves are sorted again and again."""
+
+    def __missing__(self, term: Term) -> str:
+        if len(self) > 100_000:
+            self.clear()
+        text = self[term] = to_text(term)
+        return text
+
+
+def _load(compiled: Compiled) -> Callable[[Facts], Any]:
+    """Runs the compiled source; its names are ours, and symbols of the rulesheet occur in it as literals only."""
+    scope: dict[str, Any] = {
+        **compiled.tables,
+        "group": _group,
+        "bounded": _bounded,
+        "pick": _pick,
+        "too_many": _too_many,
+        "too_much": _too_much,
+        "undefined": _undefined,
+        "MAX_ROWS": MAX_ROWS,
+        "MAX_WORK": MAX_WORK,
+    }
+    exec(compile(compiled.source, "<rules>", "exec"), scope)  # noqa: S102
+    at: Callable[[Facts], Any] = scope["at"]
+    return at
+
+
+def _group(state: Iterable[Term]) -> dict[tuple[Term, int], list[Term]]:
+    """The facts with arguments by name and length."""
+    groups: dict[tuple[Term, int], list[Term]] = {}
+    for fact in state:
+        if type(fact) is tuple:
+            key = (fact[0], len(fact))
+            if key in groups:
+                groups[key].append(fact)
+            else:
+                groups[key] = [fact]
+    return groups
+
+
+def _bounded(value: Any) -> Any:  # noqa: ANN401 - a term, or a tuple of terms
+    """The value itself, when neither too deep nor too large."""
+    stack = [(value, 0)]
+    count = 0
+    while stack:
+        part, level = stack.pop()
+        count += 1
+        if count > MAX_NODES or level > MAX_DEPTH:
+            bound = f"{MAX_DEPTH} levels" if level > MAX_DEPTH else f"{MAX_NODES:,} names"
+            raise EvaluationError(f"a term grows beyond {bound}")
+        if isinstance(part, tuple):
+            stack.extend([(inner, level + 1) for inner in part])
+    return value
+
+
+def _too_many(name: str) -> NoReturn:
+    raise EvaluationError(f"'{name}' holds for more than {MAX_ROWS:,} different arguments")
+
+
+def _too_much() -> NoReturn:
+    raise EvaluationError(f"a recursion does not end within {MAX_WORK:,} steps")
+
+
+def _undefined(name: str) -> NoReturn:
+    raise EvaluationError(f"'{name}' depends on its own negation, so the rules have no meaning in this state")
+
+
+def _pick(rows: Iterable[Any], arity: int, bound: tuple[int, ...], key: Any) -> list[Any]:  # noqa: ANN401
+    """The free arguments of the rows whose bound ones equal the key; the slow way."""
+    places = [place for place in range(arity) if place not in bound]
+
+    def packed(row: Any, wanted: Sequence[int]) -> Any:  # noqa: ANN401
+        parts = row if arity > 1 else (row,)
+        return parts[wanted[0]] if len(wanted) == 1 else tuple(parts[place] for place in wanted)
+
+    return [packed(row, places) for row in rows if packed(row, bound) == key]

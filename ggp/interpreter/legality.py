@@ -1,0 +1,175 @@
+"""Why is this move not legal? A move as text and a state → a reason in the words of the rulesheet."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal as OneOf
+
+from ggp.errors import GgpError, ReadError
+from ggp.gdl.domains import find_domains
+from ggp.gdl.program import DISTINCT, DOES, FACTS_SUFFIX, Clause, Literal, Program, Relation, make_program
+from ggp.gdl.reader import read_term
+from ggp.gdl.rulesheet import Rulesheet
+from ggp.gdl.state_machine import Facts, StateMachine
+from ggp.gdl.terms import Term, is_ground, match, substitute, to_text, variables
+from ggp.interpreter import ask
+
+Kind = OneOf["unreadable", "unknown", "over", "turn", "condition"]
+
+_LEGAL: Relation = ("legal", 2)
+_INPUT: Relation = ("input", 2)
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Why a move was refused."""
+
+    kind: Kind
+    reason: str
+
+
+def refusal(rulesheet: Rulesheet, machine: StateMachine, state: Facts, role: str, text: str) -> Refusal | None:
+    """None for a legal move; else the reason: unreadable, no move of this game, match over, not its turn, or the first
+    condition that fails of the `legal` rule that comes closest."""
+    try:
+        move = read_term(text, "move")
+    except ReadError as error:
+        return Refusal("unreadable", error.message)
+    if not is_ground(move):
+        return Refusal("unreadable", "a move holds no variables")
+    if not machine.is_terminal(state) and move in machine.legal_moves(state, role):
+        return None
+    return _why(make_program(rulesheet), machine, state, role, move)
+
+
+def _why(program: Program, machine: StateMachine, state: Facts, role: str, move: Term) -> Refusal:
+    listed = _listed_moves(program, machine, state)
+    if not _exists(program, listed, move):
+        return Refusal("unknown", f"{to_text(move)} is no move of this game")
+    if machine.is_terminal(state):
+        return Refusal("over", "the match is over")
+    legal = machine.legal_moves(state, role)
+    if _waits(machine, legal) and _has_elsewhere(program, listed, role, move):
+        return Refusal("turn", f"it is not the turn of {role}, whose only move now is {to_text(legal[0])}")
+    try:
+        return Refusal("condition", _failing_condition(program, state, role, move))
+    except GgpError as error:
+        return Refusal("condition", f"no rule gives {role} the move {to_text(move)} now ({error})")
+
+
+def _waits(machine: StateMachine, legal: tuple[Term, ...]) -> bool:
+    """Whether a role has nothing to choose because others move: its only move says nothing, as a bare name.
+
+    Whoever is on turn and has one move left, such as the last cell of a board, has a move with arguments.
+    """
+    return len(machine.roles) > 1 and len(legal) == 1 and isinstance(legal[0], str)
+
+
+def _has_elsewhere(program: Program, listed: frozenset[Term], role: str, move: Term) -> bool:
+    """Whether the role has the move in other states, as far as the rules tell."""
+    if listed:
+        return ("input", role, move) in listed
+    heads = [clause.head for clause in program.clauses.get(_LEGAL, ()) if not _only_facts(clause)]
+    return any(match(head, ("legal", role, move), {}) is not None for head in heads)
+
+
+def _only_facts(clause: Clause) -> bool:
+    """Whether the clause only stands for the facts of its relation."""
+    return any(literal.relation[0].endswith(FACTS_SUFFIX) for literal in clause.body)
+
+
+def _listed_moves(program: Program, machine: StateMachine, state: Facts) -> frozenset[Term]:
+    """What `input` lists; nothing when a move that is legal now shows that the list is wrong."""
+    if _INPUT not in program.tables and _INPUT not in program.clauses:
+        return frozenset()
+    try:
+        (listed,) = ask(program, [_INPUT])
+    except GgpError:  # it is a hint only: the game is played without it
+        return frozenset()
+    legal = {("input", role, move) for role in machine.roles for move in machine.legal_moves(state, role)}
+    return listed if legal <= listed else frozenset()
+
+
+def _exists(program: Program, listed: frozenset[Term], move: Term) -> bool:
+    """Whether some role may have the move in some state."""
+    if listed:
+        return any(entry[2] == move for entry in listed if isinstance(entry, tuple))
+    return find_domains(program).admits(DOES, 1, move)
+
+
+def _failing_condition(program: Program, state: Facts, role: str, move: Term) -> str:
+    """The first condition that fails, of the rule with the most conditions that hold."""
+    candidates = [
+        conditions
+        for clause in program.clauses.get(_LEGAL, ())
+        if not _only_facts(clause) and (conditions := _conditions(clause, role, move))
+    ]
+    if not candidates:
+        return f"no rule ever gives {role} the move {to_text(move)}"
+    clauses = [clause for number, conditions in enumerate(candidates) for clause in _prefixes(number, conditions)]
+    relations = [clause.relation for clause in clauses]
+    extended = Program(
+        {**program.clauses, **{clause.relation: (clause,) for clause in clauses}},
+        program.tables,
+        program.helpers,
+        program.rulesheet,
+    )
+    rows = dict(zip(relations, ask(extended, relations, state), strict=True))
+    best = ""
+    furthest = -1
+    for number, conditions in enumerate(candidates):
+        held, literal = _first_failure([rows[clause.relation] for clause in _prefixes(number, conditions)], conditions)
+        if held > furthest:
+            best, furthest = _as_text(literal, program), held
+    return best
+
+
+def _conditions(clause: Clause, role: str, move: Term) -> tuple[Literal, ...]:
+    """The body of a `legal` clause for this role and move, each literal once its variables can have values."""
+    bindings = match(clause.head, ("legal", role, move), {})
+    if bindings is None:
+        return ()
+    rest = [Literal(substitute(literal.atom, bindings), literal.positive) for literal in clause.body]
+    bound: set[str] = set()
+    ordered: list[Literal] = []
+    while rest:
+        literal = next((lit for lit in rest if _binds(lit) or bound.issuperset(variables(lit.atom))), rest[0])
+        rest.remove(literal)
+        ordered.append(literal)
+        bound.update(variables(literal.atom))
+    return tuple(ordered)
+
+
+def _binds(literal: Literal) -> bool:
+    return literal.positive and literal.relation != DISTINCT
+
+
+def _prefixes(number: int, conditions: tuple[Literal, ...]) -> Iterator[Clause]:
+    """A relation for each condition: it holds, for the variables so far, where all up to there hold."""
+    for index in range(len(conditions)):
+        body = conditions[: index + 1]
+        names = dict.fromkeys(name for literal in body if _binds(literal) for name in variables(literal.atom))
+        label = f"WHY{number}.{index}"  # no symbol of a rulesheet can name these: the reader folds case
+        yield Clause((label, *names) if names else label, body, 0)
+
+
+def _first_failure(rows: list[frozenset[Term]], conditions: tuple[Literal, ...]) -> tuple[int, Literal]:
+    """How many conditions hold, and the next one, with the values that its variables must have."""
+    held = next((index for index, found in enumerate(rows) if not found), len(conditions) - 1)
+    literal = conditions[held]
+    bindings: dict[str, Term] = {}
+    if held and len(rows[held - 1]) == 1:
+        (row,) = rows[held - 1]
+        names = dict.fromkeys(v for lit in conditions[:held] if _binds(lit) for v in variables(lit.atom))
+        bindings = dict(zip(names, row[1:] if isinstance(row, tuple) else (), strict=True))
+    return held, Literal(substitute(literal.atom, bindings), literal.positive)
+
+
+def _as_text(literal: Literal, program: Program) -> str:
+    """A condition that fails, as it was written."""
+    atom = literal.atom
+    helper = program.helpers.get(literal.relation[0])
+    if helper is not None:
+        bindings = match(helper.head, atom, {}) if is_ground(atom) else None
+        atom = substitute(helper.meaning, bindings or {})
+    own = {name: name.partition(" ")[0] for name in variables(atom)}  # as before they were told apart
+    return f"{to_text(substitute(atom, dict(own)))} {'does not hold' if literal.positive else 'holds'}"

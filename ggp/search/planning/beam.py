@@ -1,0 +1,156 @@
+"""Beam search on packed states: layer by layer, of each only the states that look best are expanded.
+
+A run ends where its layer is empty or its store is full; the next is twice as wide and has another notion of what looks
+best. One notion is a fuzzy value of the goal (Schiffel, Thielscher: Fluxplayer, 2007): a fact of the formula counts as
+0.8 if it holds and as 0.2 if not, and gates are what they are to probabilities.
+"""
+
+from enum import Enum
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ggp.circuit.circuit import Circuit
+from ggp.circuit.network import INPUT, LOOP, Ids
+from ggp.circuit.schedule import mark_needed
+from ggp.kernel import Int, kernel
+from ggp.search.planning.lines import Path, values
+from ggp.search.planning.store import (
+    AT,
+    BEST_STATE,
+    BEST_VALUE,
+    FULL,
+    SIZE,
+    Scratch,
+    expand,
+    make_store,
+    path_to,
+)
+from ggp.simulation.batches import Batches
+from ggp.simulation.packing import Bits
+
+_FIRST_WIDTH = 64
+_TRUE = 0.8  # what a fact counts for that holds
+_CHUNK = 2048  # states that are valued at once
+
+
+class Notion(Enum):
+    """What looks best; ties are broken at random."""
+
+    FUZZY = "the fuzzy value of the highest goal"
+    CHANCE = "nothing: all are alike"
+    GOAL = "the goal value of the state itself, then the fuzzy value"
+
+
+class Cone(NamedTuple):
+    """The gates below an output, in order, as kernels read them."""
+
+    left: Ids
+    right: Ids
+    nodes: Ids
+    output: int  # a literal
+    facts: int
+
+
+class Beam:
+    """Runs from one state, one after the other."""
+
+    def __init__(self, batches: Batches, scratch: Scratch, state: Bits, budget_bytes: int, seed: int) -> None:
+        self._batches = batches
+        self._scratch = scratch
+        self._state = state
+        self._budget_bytes = budget_bytes
+        self._rng = np.random.default_rng(seed)
+        self._cone = make_cone(batches.game.circuit)
+        self._run = 0
+        self._store = make_store(state.shape[1], budget_bytes, state)
+        self._layer_start, self._layer_end, self._scored = 0, 1, 1  # states of the layer; those valued
+        self._scores = np.zeros(0)
+        self.best: Path | None = None
+
+    def advance(self, states: int) -> None:
+        """Expand up to so many states, or choose among some that are new."""
+        store, counters = self._store, self._store.counters
+        if self._scored < self._layer_end:
+            self._score()
+            return
+        if counters[AT] < self._layer_end and not counters[FULL]:
+            expand(self._batches.rows, self._scratch, store, min(states, int(self._layer_end - counters[AT])))
+            self._note_best()
+            return
+        if counters[FULL] or counters[SIZE] == self._layer_end:
+            self._begin()
+            return
+        self._layer_start, self._layer_end = self._layer_end, int(counters[SIZE])
+        self._scored = self._layer_start
+        self._scores = np.empty(self._layer_end - self._layer_start)
+
+    @property
+    def _notion(self) -> Notion:
+        return list(Notion)[self._run % len(Notion)]
+
+    @property
+    def _width(self) -> int:
+        return _FIRST_WIDTH << (self._run // len(Notion))
+
+    def _begin(self) -> None:
+        """The next run."""
+        self._run += 1
+        self._store = make_store(self._state.shape[1], self._budget_bytes, self._state)
+        self._layer_start, self._layer_end, self._scored = 0, 1, 1
+
+    def _note_best(self) -> None:
+        value, state = self._store.counters[[BEST_VALUE, BEST_STATE]].tolist()
+        if value >= 0 and (self.best is None or value > self.best.value):
+            self.best = Path(tuple(path_to(self._store, state)), value)
+
+    def _score(self) -> None:
+        """Value some more states of the layer; after the last, strike out all but the best."""
+        end = min(self._layer_end, self._scored + _CHUNK)
+        states = self._store.states[self._scored : end]
+        found = self._rng.random(len(states)) * 1e-9
+        if self._layer_end - self._layer_start > self._width:
+            if self._notion is not Notion.CHANCE:
+                fuzzy_values(self._cone, states, found)
+            if self._notion is Notion.GOAL:
+                found += values(self._batches, states)
+        self._scores[self._scored - self._layer_start : end - self._layer_start] = found
+        self._scored = end
+        count = self._layer_end - self._layer_start
+        if end == self._layer_end and count > self._width:
+            ended = self._store.ended[self._layer_start : self._layer_end]
+            self._scores[ended] = -1.0
+            ended[np.argpartition(self._scores, count - self._width)[: count - self._width]] = True
+
+
+def make_cone(circuit: Circuit) -> Cone:
+    """Of the highest goal."""
+    output = int(circuit.goals[-1]) if len(circuit.goals) else 0
+    needed = mark_needed(circuit.left, circuit.right, circuit.loops.results, np.array([output], np.int32))
+    nodes = np.flatnonzero(needed & (np.arange(len(needed)) > 0)).astype(np.int32)
+    return Cone(circuit.left, circuit.right, nodes, output, circuit.facts)
+
+
+@kernel
+def fuzzy_values(cone: Cone, states: Bits, found: NDArray[np.float64]) -> None:
+    """Add the fuzzy value of the cone's output in each state."""
+    value = np.zeros(cone.left.shape[0])
+    for row in range(states.shape[0]):
+        for node in cone.nodes:
+            left, right = np.int64(cone.left[node]), np.int64(cone.right[node])
+            if left == INPUT:
+                holds = (states[row, right >> 6] >> np.uint64(right & 63)) & np.uint64(1) != 0
+                value[node] = _TRUE if holds else 1 - _TRUE
+            elif left == LOOP:
+                value[node] = 0.5
+            else:
+                a, b = fuzzy_literal(value, left), fuzzy_literal(value, right)
+                value[node] = a * b if left < right else a * (1 - b) + b * (1 - a)
+        found[row] += fuzzy_literal(value, cone.output)
+
+
+@kernel
+def fuzzy_literal(value: NDArray[np.float64], literal: Int) -> float:
+    plain = value[literal >> 1]
+    return float(1 - plain if literal & 1 else plain)

@@ -1,0 +1,210 @@
+"""The circuit of a game as a state machine on terms.
+
+A circuit knows the facts and moves that can come up in a match, and that each role does one legal move. Whatever else
+is asked is answered by an interpreter, which is made when it is first needed.
+"""
+
+from bisect import bisect_left
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from operator import contains, getitem
+from threading import Lock
+from typing import TypeAlias
+
+import numpy as np
+
+from ggp.cache import default_cache
+from ggp.circuit.compilation import CompiledGame
+from ggp.errors import UnknownRoleError
+from ggp.gdl.rulesheet import Rulesheet
+from ggp.gdl.state_machine import Facts, JointMove
+from ggp.gdl.terms import Term
+from ggp.interpreter import Interpreter
+from ggp.simulation.batches import Batches, pack, unpack
+from ggp.simulation.native import compile_beside, is_worthwhile
+from ggp.simulation.packing import Bits, Indices
+from ggp.simulation.simulator import Simulator
+from ggp.simulation.single import Single
+from ggp.simulation.steps import make_steps
+
+Legal: TypeAlias = tuple[tuple[Term, ...], ...]  # of each role
+
+
+@dataclass(slots=True, eq=False)
+class _View:
+    """What is known of a state; each part is filled in when it is first asked for."""
+
+    state: Facts
+    facts: Indices | None  # their numbers; None where only the interpreter knows the state
+    terminal: bool | None = None
+    legal: Legal = ()
+    goals: list[int] | None = None  # the numbers of those that hold
+
+
+class CircuitMachine:
+    """A state machine that evaluates the circuit for one state at a time, and keeps the latest state's answers."""
+
+    engine = "circuit"
+
+    def __init__(self, rulesheet: Rulesheet, compiled: CompiledGame) -> None:
+        self.compiled = compiled
+        self.roles: tuple[str, ...] = compiled.roles
+        self.batches = batches = Batches(compiled)
+        self._single = Single(batches)
+        self.rulesheet = rulesheet
+        self._number = {fact: number for number, fact in enumerate(compiled.facts)}
+        self._number_of_move = tuple({move: number for number, move in enumerate(moves)} for moves in compiled.moves)
+        self._moves = tuple(move for moves in compiled.moves for move in moves)
+        self._goals = tuple(value for values in compiled.goals for value in values)
+        self._percepts = tuple(percept for percepts in compiled.percepts for percept in percepts)
+        self._first_move, self._first_goal = batches.first_move.tolist(), batches.first_goal.tolist()
+        self._first_percept = batches.first_percept.tolist()
+        self._constants = compiled.constants
+        self._always = int(np.count_nonzero(self._constants == 1))
+        self._has_constants = bool((self._constants >= 0).any())
+        start = np.flatnonzero(compiled.circuit.initial).astype(np.int32)
+        self.initial_state: Facts = self._facts(start)
+        self._last = _View(self.initial_state, start)
+        self._lock = Lock()
+        self._compiling: set[bool] = set()
+
+    def legal_moves(self, state: Facts, role: str) -> tuple[Term, ...]:
+        number = self._known(role)
+        view = self._look(state)
+        return view.legal[number] if view.facts is not None else self._interpreter.legal_moves(state, role)
+
+    def next_state(self, state: Facts, joint_move: JointMove) -> Facts:
+        view = self._look(state)
+        moves = self._indices(view, joint_move)
+        if view.facts is None or moves is None:
+            return self._interpreter.next_state(state, joint_move)
+        numbers = self._single.next_state(view.facts, moves)
+        following = self._facts(numbers)
+        self._last = _View(following, numbers)
+        return following
+
+    def is_terminal(self, state: Facts) -> bool:
+        view = self._look(state)
+        return view.terminal if view.terminal is not None else self._interpreter.is_terminal(state)
+
+    def goal_values(self, state: Facts, role: str) -> tuple[int, ...]:
+        number = self._known(role)
+        view = self._view(state)
+        if view.facts is None:
+            return self._interpreter.goal_values(state, role)
+        if view.goals is None:
+            view.goals = self._single.goals(view.facts)
+        return tuple(self._goals[at] for at in _part(view.goals, self._first_goal, number))
+
+    def goal(self, state: Facts, role: str) -> int | None:
+        values = self.goal_values(state, role)
+        return values[0] if len(values) == 1 else None
+
+    def percepts(self, state: Facts, joint_move: JointMove, role: str) -> tuple[Term, ...]:
+        if not self.compiled.has_percepts:
+            return joint_move
+        number = self._known(role)
+        view = self._look(state)
+        moves = self._indices(view, joint_move)
+        if view.facts is None or moves is None:
+            return self._interpreter.percepts(state, joint_move, role)
+        told = self._single.percepts(view.facts, moves)
+        return tuple(self._percepts[at] for at in _part(told, self._first_percept, number))
+
+    def packed(self, state: Facts) -> Bits | None:
+        """(1, words) the state as `Batches` has it; None where the circuit does not know it."""
+        numbers = self._numbers(state)
+        if numbers is None:
+            return None
+        flags = np.zeros((1, len(self.compiled.facts)), np.bool_)
+        flags[0, numbers] = True
+        return pack(flags)
+
+    def unpacked(self, bits: Bits) -> Facts:
+        """The reverse of `packed`."""
+        return self._facts(np.flatnonzero(unpack(bits, len(self.compiled.facts))[0]).astype(np.int32))
+
+    def simulator(self) -> Simulator:
+        """Random playouts from the initial state."""
+        return self._simulator
+
+    def guided_simulator(self) -> Simulator:
+        """Playouts in which roles may prefer moves that they like (`Layout.liked`)."""
+        return self._guided_simulator
+
+    def compile_beside(self, *, guided: bool = False) -> None:
+        """Let playouts run by machine code as soon as it is made, where the game is small enough; once is enough."""
+        with self._lock:
+            begun = guided in self._compiling
+            self._compiling.add(guided)
+        if begun:
+            return
+        simulator = self.guided_simulator() if guided else self.simulator()
+        if is_worthwhile(simulator.steps):
+            compile_beside(simulator.steps, default_cache(), simulator.use)
+
+    @cached_property
+    def _simulator(self) -> Simulator:
+        steps = make_steps(self.compiled.circuit, self.compiled.phases)
+        return Simulator(steps, self.compiled.circuit.initial)
+
+    @cached_property
+    def _guided_simulator(self) -> Simulator:
+        steps = make_steps(self.compiled.circuit, self.compiled.phases, guided=True)
+        return Simulator(steps, self.compiled.circuit.initial)
+
+    @cached_property
+    def _interpreter(self) -> Interpreter:
+        return Interpreter(self.rulesheet)
+
+    def _known(self, role: str) -> int:
+        if role not in self.roles:
+            raise UnknownRoleError(f"no role is called {role!r}; the roles are {', '.join(self.roles)}")
+        return self.roles.index(role)
+
+    def _view(self, state: Facts) -> _View:
+        view = self._last
+        if view.state is not state:
+            view = self._last = _View(state, self._numbers(state))
+        return view
+
+    def _look(self, state: Facts) -> _View:
+        """A view with what is legal, and whether the state is terminal."""
+        view = self._view(state)
+        if view.terminal is None and view.facts is not None:
+            found = self._single.look(view.facts)
+            terminal = bool(found) and found[-1] == len(self._moves)
+            moves = self._moves
+            cuts = [bisect_left(found, first) for first in self._first_move]
+            view.legal = tuple(tuple([moves[at] for at in found[start:end]]) for start, end in pairwise(cuts))
+            view.terminal = terminal  # last, since other threads take it to mean that all is there
+        return view
+
+    def _numbers(self, state: Facts) -> Indices | None:
+        """The numbers of the facts; None where the circuit does not know the state."""
+        try:
+            numbers = np.fromiter(map(self._number.__getitem__, state), np.int32, len(state))
+        except KeyError:
+            return None
+        if self._has_constants:
+            constants = self._constants[numbers]
+            if (constants == 0).any() or np.count_nonzero(constants == 1) != self._always:
+                return None
+        return numbers
+
+    def _indices(self, view: _View, joint_move: JointMove) -> Indices | None:
+        """(roles,) the numbers of the moves; None unless all are legal."""
+        if view.facts is None or len(joint_move) != len(self.roles):
+            return None
+        if not all(map(contains, view.legal, joint_move)):
+            return None
+        return np.array(list(map(getitem, self._number_of_move, joint_move)), np.int32)
+
+    def _facts(self, numbers: Indices) -> Facts:
+        return frozenset(map(self.compiled.facts.__getitem__, numbers.tolist()))
+
+
+def _part(found: list[int], first: list[int], role: int) -> list[int]:
+    """Those of the ascending numbers that belong to a role."""
+    return found[bisect_left(found, first[role]) : bisect_left(found, first[role + 1])]

@@ -1,0 +1,133 @@
+"""Export: everything in files, only what is missing the next time, and never half a file."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+import ggp
+from gamemaster.record import MatchRecord, read_record
+from gamemaster.settings import derived
+from gamemaster.tournament.exporting import export_all, export_tables
+from gamemaster.tournament.results import Pairing
+from gamemaster.tournament.spec import GameSpec, PlayerSpec, TournamentSpec
+from gamemaster.tournament.store import Store, open_store
+from ggp.errors import RecordError, StoreError
+from tests.gamemaster.matches import play_match
+from tests.gamemaster.scripted import ScriptedPlayer
+
+SPEC = TournamentSpec(
+    name="cup",
+    seed=7,
+    games=(GameSpec(rules="tictactoe"),),
+    players=(PlayerSpec(name="ann", bot="random"), PlayerSpec(name="bob", bot="random")),
+)
+
+
+@dataclass(frozen=True)
+class Event:
+    store: Store
+    pairings: tuple[Pairing, ...]
+
+
+@pytest.fixture(scope="module")
+def record(tmp_path_factory: pytest.TempPathFactory) -> MatchRecord:
+    game = ggp.load("tictactoe")
+    return play_match(game, {role: ScriptedPlayer() for role in game.roles}, tmp_path_factory.mktemp("record"))
+
+
+@pytest.fixture
+def event(record: MatchRecord, tmp_path: Path) -> Iterator[Event]:
+    """Two matches of a tournament; their records differ in their names only."""
+    pairings = tuple(
+        Pairing(f"r001-tictactoe-000{number}-x", 0, "tictactoe", players, derived(7, "x") % 2**63, "g")
+        for number, players in enumerate((("ann", "bob"), ("bob", "ann")), 1)
+    )
+    with open_store(str(tmp_path / "store.sqlite")) as store:
+        store.create(SPEC)
+        with store.manage("cup") as manager:
+            for pairing in pairings:
+                manager.begin(pairing)
+                manager.finish(pairing, record.model_copy(update={"match": pairing.id, "token": pairing.id.ljust(32)}))
+        yield Event(store, pairings)
+
+
+def files(folder: Path) -> dict[str, tuple[bytes, int]]:
+    """Path → what is in it, and when it was written."""
+    return {
+        str(path.relative_to(folder)): (path.read_bytes(), path.stat().st_mtime_ns)
+        for path in folder.rglob("*")
+        if path.is_file()
+    }
+
+
+def test_everything_is_exported(event: Event, tmp_path: Path) -> None:
+    folder, seen = tmp_path / "new" / "out", []
+    done = export_all(event.store, "cup", folder, lambda *progress: seen.append(progress))
+    assert (done.written, done.kept, done.problems) == (2, 0, ())
+    assert seen == [(0, 2), (1, 2), (2, 2)]
+    ids = [pairing.id for pairing in event.pairings]
+    expected = {"standings.txt", "standings.json", "standings.csv", "report.html"}
+    assert set(files(folder)) == expected | {f"{part}/{name}.json" for part in ("matches", "tiltyard") for name in ids}
+    assert read_record(folder / "matches" / f"{ids[0]}.json") == event.store.record("cup", ids[0])
+    theirs = json.loads((folder / "tiltyard" / f"{ids[1]}.json").read_text())
+    assert (theirs["matchId"], theirs["tournamentNameFromHost"]) == (ids[1], "cup")
+    assert len(theirs["states"]) == len(theirs["moves"]) + 1
+    assert f'href="matches/{ids[0]}.json"' in (folder / "report.html").read_text()
+    assert json.loads((folder / "standings.json").read_text())["matches"] == 2
+
+
+def test_what_is_there_and_the_same_is_left_alone(event: Event, tmp_path: Path) -> None:
+    export_all(event.store, "cup", tmp_path / "out")
+    before = files(tmp_path / "out")
+    again = export_all(event.store, "cup", tmp_path / "out")
+    assert (again.written, again.kept) == (0, 2)
+    assert files(tmp_path / "out") == before
+
+
+@pytest.mark.parametrize("part", ["matches", "tiltyard"])
+@pytest.mark.parametrize("damage", ["gone", "changed"])
+def test_an_export_that_broke_off_is_finished(event: Event, tmp_path: Path, part: str, damage: str) -> None:
+    export_all(event.store, "cup", tmp_path / "out")
+    before = {name: text for name, (text, _) in files(tmp_path / "out").items()}
+    path = tmp_path / "out" / part / f"{event.pairings[0].id}.json"
+    if damage == "gone":
+        path.unlink()
+    else:
+        (tmp_path / "out" / "matches" / path.name).write_text("{")  # the one that says that both are there
+    assert export_all(event.store, "cup", tmp_path / "out").written == 1
+    assert {name: text for name, (text, _) in files(tmp_path / "out").items()} == before
+
+
+def test_a_record_that_does_not_replay_is_a_problem_and_no_end(event: Event, tmp_path: Path) -> None:
+    third = Pairing("r001-tictactoe-0003-x", 0, "tictactoe", ("ann", "bob"), 1, "h")
+    good = event.store.record("cup", event.pairings[0].id)
+    step = good.steps[0].model_copy(update={"moves": ("(mark 9 9)", "noop")})
+    bad = good.model_copy(update={"match": third.id, "token": "b" * 32, "steps": (step, *good.steps[1:])})
+    with event.store.manage("cup") as manager:
+        manager.begin(third)
+        manager.finish(third, bad)
+    for _ in range(2):
+        done = export_all(event.store, "cup", tmp_path / "out")
+        assert done.written + done.kept == 2
+        (problem,) = done.problems
+        assert problem.startswith(f"{third.id}: the record does not replay: step 0: ")
+    assert read_record(tmp_path / "out" / "matches" / f"{third.id}.json") == bad
+    assert not (tmp_path / "out" / "tiltyard" / f"{third.id}.json").exists()
+
+
+def test_tables_alone_can_be_exported(event: Event, tmp_path: Path) -> None:
+    export_tables(event.store, "cup", tmp_path / "out")
+    assert set(files(tmp_path / "out")) == {"standings.txt", "standings.json", "standings.csv", "report.html"}
+    assert ", interrupted" in (tmp_path / "out" / "report.html").read_text()
+
+
+def test_mistakes_are_one_line(event: Event, tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match="no tournament is called 'plate'"):
+        export_all(event.store, "plate", tmp_path / "out")
+    (tmp_path / "file").touch()
+    with pytest.raises(RecordError, match=r"file/standings\.txt: it cannot be written: "):
+        export_all(event.store, "cup", tmp_path / "file")
+    assert (tmp_path / "file").read_bytes() == b""

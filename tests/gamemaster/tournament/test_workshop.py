@@ -1,0 +1,257 @@
+"""Workshop: which matches may be played at a time, and bots that are kept, watched and never left behind."""
+
+import asyncio
+import os
+import signal
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from gamemaster.events import Began, Event, Stepped
+from gamemaster.record import MatchRecord
+from gamemaster.replay import replay
+from gamemaster.tournament.results import Pairing
+from gamemaster.tournament.spec import TournamentSpec
+from gamemaster.tournament.workshop import Job, Place, Processors, Shortage, Workshop, pool, usable_processors
+from ggp.errors import SettingsError
+from tests.gamemaster.scripted import Exchange, ScriptedPlayer, honest
+from tests.gamemaster.test_bots import processes
+from tests.gamemaster.tournament.events import Given, spec
+
+TWO_BOTS = ["a=legal", "b=random"]
+
+
+def nothing(_: object) -> None:
+    """Of no interest to a test."""
+
+
+@asynccontextmanager
+async def workshop(event: TournamentSpec, told: list[str] | None = None) -> AsyncIterator[Workshop]:
+    before = processes()
+    made = Workshop(event, nothing if told is None else told.append)
+    try:
+        yield made
+    finally:
+        await made.close()
+    assert processes() == before
+
+
+async def play(
+    where: Workshop, event: TournamentSpec, players: tuple[str, ...], listen: object = nothing
+) -> MatchRecord:
+    """A match of the first game."""
+    pairing = Pairing("r001-1", 0, event.games[0].name, players, 5)
+    place = where.reserve(players)
+    assert isinstance(place, Place)
+    try:
+        job = Job(pairing, 1, "r001-1", event.settings_of(pairing.game, pairing.seed))
+        return await where.play(job, place, nothing, listen)  # type: ignore[arg-type]
+    finally:
+        where.release(place)
+
+
+# What may be played at a time
+
+
+def test_processors_are_taken_and_given_back() -> None:
+    processors = Processors((4, 1, 3))
+    assert processors.take(4) is None
+    first = processors.take(2)
+    assert first == (1, 3)
+    assert processors.take(2) is None
+    assert processors.take(1) == (4,)
+    assert processors.take(0) == ()
+    processors.give_back(first)
+    assert (processors.free, processors.total) == (2, 3)
+
+
+@pytest.mark.parametrize(("said", "count"), [("max 100000", 2), ("150000 100000", 1), ("1 100000", 1), ("", 2)])
+def test_a_container_may_be_allowed_fewer_processors(
+    said: str, count: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {5, 2}, raising=False)
+    (tmp_path / "cpu.max").write_text(said, encoding="ascii")
+    assert usable_processors(tmp_path / "cpu.max") == (2, 5)[:count]
+    assert usable_processors(tmp_path / "nosuch") == (2, 5)
+
+
+def external(name: str, host: str, **fields: object) -> Mapping[str, object]:
+    return {"name": name, "url": f"http://{host}:9147/", **fields}
+
+
+def test_matches_take_the_processors_of_their_bots(tmp_path: Path) -> None:
+    players: list[Given] = [
+        "a=legal",
+        "b=legal",
+        {"name": "big", "bot": "legal", "threads": 3},
+        external("x", "192.0.2.1"),
+    ]
+    event = spec(tmp_path, ["guessing"], players)
+    room = Workshop(event, nothing, range(4))
+    assert [room.needs(names) for names in (("a", "b"), ("a", "x"), ("big", "a"), ("big", "big"))] == [2, 1, 4, 4]
+    first, second = room.reserve(("a", "b")), room.reserve(("a", "b"))
+    assert isinstance(first, Place)
+    assert isinstance(second, Place)
+    assert sorted(first.processors + second.processors) == [0, 1, 2, 3]
+    assert room.reserve(("a", "x")) is Shortage.PROCESSORS
+    room.release(first)
+    assert room.reserve(("big", "a")) is Shortage.PROCESSORS
+    assert isinstance(room.reserve(("a", "x")), Place)
+
+
+def test_external_players_play_as_much_as_they_may(tmp_path: Path) -> None:
+    players: list[Given] = [
+        external("x", "192.0.2.1"),
+        {"name": "y", "url": "http://192.0.2.1:9148/"},
+        external("z", "192.0.2.2"),
+        {"name": "p", "url": "http://192.0.2.3:80/p", "person": True},
+        {"name": "q", "url": "http://192.0.2.3:80/q", "person": True},
+        external("w", "192.0.2.4"),
+    ]
+    room = Workshop(spec(tmp_path, ["guessing"], players), nothing, range(1))
+    first = room.reserve(("x", "y"))
+    assert isinstance(first, Place)
+    assert first.processors == ()
+    assert room.reserve(("y", "z")) is Shortage.PLAYERS
+    assert isinstance(room.reserve(("z", "p")), Place)
+    assert isinstance(room.reserve(("w", "q")), Place)  # seats of people may be on one host
+    assert room.reserve(("q", "x")) is Shortage.PLAYERS
+    room.release(first)
+    assert room.reserve(("z", "x")) is Shortage.PLAYERS
+    assert isinstance(room.reserve(("y", "x")), Place)
+
+
+def test_limits_are_those_of_the_specification(tmp_path: Path) -> None:
+    players: list[Given] = [external("x", "192.0.2.1"), external("y", "192.0.2.2"), "a=legal", "b=legal"]
+    limits = {"matches": 2, "processors": 6, "per_host": 2, "per_player": 2}
+    room = Workshop(spec(tmp_path, ["guessing"], players, limits=limits), nothing, range(1))
+    assert isinstance(room.reserve(("x", "y")), Place)
+    assert isinstance(room.reserve(("x", "y")), Place)
+    assert room.reserve(("a", "b")) is Shortage.MATCHES
+
+
+# Bots
+
+
+async def test_bots_are_kept_for_the_next_match_and_play_by_its_seed(tmp_path: Path) -> None:
+    event = spec(tmp_path, ["tictactoe"], TWO_BOTS)
+    async with workshop(event) as where:
+        first = await play(where, event, ("a", "b"))
+        pids = {bot.pid for bot in where.bots}
+        again = await play(where, event, ("a", "b"))
+        assert {bot.pid for bot in where.bots} == pids
+        assert len(pids) == 2
+        assert first.faults == again.faults == ()
+        assert [step.moves for step in first.steps] == [step.moves for step in again.steps]
+        assert {role: (player.name, player.bot) for role, player in first.players.items()} == {
+            "xplayer": ("a", "legal"),
+            "oplayer": ("b", "random"),
+        }
+        assert len(list(replay(again))) == len(again.steps) + 1
+        turned = await play(where, event, ("b", "a"))
+        assert {player.url for player in turned.players.values()} == {player.url for player in again.players.values()}
+
+
+async def test_a_bot_is_kept_to_its_processors_while_it_plays(tmp_path: Path) -> None:
+    event = spec(tmp_path, ["guessing"], TWO_BOTS)
+    if len(usable_processors()) < 2:
+        pytest.skip("needs two processors")
+    seen: list[list[set[int]]] = []
+
+    async with workshop(event) as where:
+
+        def listen(event: Event) -> None:
+            if isinstance(event, Began):
+                seen.append([os.sched_getaffinity(bot.pid) for bot in where.bots])
+
+        await play(where, event, ("a", "b"), listen)
+        await play(where, event, ("b", "a"), listen)
+    assert len(seen) == 2
+    for one, other in seen:
+        assert len(one) == len(other) == 1
+        assert one != other
+
+
+async def test_bots_that_no_match_needs_are_kept_in_a_limited_number(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pool, "MOST_IDLE", 2)
+    event = spec(tmp_path, ["guessing"], [*TWO_BOTS, "c=legal"])
+    async with workshop(event) as where:
+        first = await play(where, event, ("a", "b"))
+        await play(where, event, ("a", "c"))
+        assert len(where.bots) == 2
+        again = await play(where, event, ("a", "b"))
+        assert again.players["left"].url == first.players["left"].url
+        assert again.players["right"].url != first.players["right"].url
+
+
+async def test_a_bot_that_ends_between_matches_is_started_again(tmp_path: Path) -> None:
+    event = spec(tmp_path, ["guessing"], TWO_BOTS)
+    told: list[str] = []
+    async with workshop(event, told) as where:
+        await play(where, event, ("a", "b"))
+        pids = {bot.pid for bot in where.bots}
+        os.kill(next(iter(pids)), signal.SIGKILL)
+        record = await play(where, event, ("a", "b"))
+        assert record.faults == ()
+        assert len(pids & {bot.pid for bot in where.bots}) == 1
+    assert len(told) == 1
+    assert told[0].endswith("; it is started again when it is needed")
+
+
+async def test_a_bot_that_ends_in_a_match_has_faults_and_is_started_again_for_the_next(tmp_path: Path) -> None:
+    told: list[str] = []
+    victims: list[int] = []
+    killed: list[int] = []
+
+    async def kill(exchange: Exchange) -> None:
+        for pid in victims:
+            os.kill(pid, signal.SIGKILL)
+        killed.extend(victims)
+        victims.clear()
+        await honest(exchange)
+
+    async with ScriptedPlayer({2: kill}) as scripted:
+        event = spec(tmp_path, ["tictactoe"], ["a=legal", {"name": "x", "url": scripted.url}])
+        async with workshop(event, told) as where:
+
+            def listen(event: Event) -> None:
+                if isinstance(event, Stepped) and len(event.record.steps) == 1 and not killed:
+                    victims.extend(bot.pid for bot in where.bots)
+
+            record = await play(where, event, ("a", "x"), listen)
+            assert record.status == "terminal"
+            assert {(role, fault.kind) for _, role, fault in record.faults} == {("xplayer", "unreachable")}
+            assert all(step is not None and step >= 2 for step, _, _ in record.faults)
+            record = await play(where, event, ("a", "x"))
+            assert record.faults == ()
+    assert len(told) == 1
+    assert told[0].startswith("the bot of a ended by signal 9")
+
+
+async def test_a_bot_that_cannot_be_started_is_no_fault_of_it(tmp_path: Path) -> None:
+    event = spec(tmp_path, ["guessing"], ["a=legal", {"name": "b", "bot": "legal", "settings": {"nosuch": 1}}])
+    async with workshop(event) as where:
+        with pytest.raises(SettingsError, match=r"^b: player 'legal' did not start: setting nosuch: there is no such"):
+            await play(where, event, ("a", "b"))
+        assert len(where.bots) == 1  # the other is ready for other matches
+
+
+async def test_bots_of_a_match_that_was_given_up_are_not_used_again(tmp_path: Path) -> None:
+    event = spec(tmp_path, ["guessing"], TWO_BOTS)
+    began = asyncio.Event()
+    async with workshop(event) as where:
+
+        def listen(event: Event) -> None:
+            began.set()
+
+        task = asyncio.create_task(play(where, event, ("a", "b"), listen))
+        await began.wait()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        assert where.bots == ()
+        assert isinstance(where.reserve(("a", "b")), Place)

@@ -1,0 +1,253 @@
+"""The pages in a real browser: playing by clicking, watching, replaying, pasting, and a restart under an open page."""
+
+import re
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+import pytest_asyncio
+
+from tests.gamemaster.scripted import ScriptedPlayer, late
+from tests.gamemaster.web.browsing import LOW_CONTRAST, Server, a_browser, a_page, listening, what_is_missing
+
+if TYPE_CHECKING:
+    from playwright.async_api import Browser, Page
+
+pytestmark = [
+    pytest.mark.skipif(bool(what_is_missing()), reason=what_is_missing()),
+    pytest.mark.asyncio(loop_scope="module"),
+    pytest.mark.xdist_group("browser"),
+]
+
+GONE = ("ERR_CONNECTION_REFUSED", "ERR_INCOMPLETE_CHUNKED_ENCODING", "ERR_CONNECTION_RESET")  # when nobody serves
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def browser() -> "AsyncIterator[Browser]":
+    async with a_browser() as opened:
+        yield opened
+
+
+@pytest_asyncio.fixture(loop_scope="module")
+async def server(tmp_path: Path) -> AsyncIterator[Server]:
+    async with Server(tmp_path) as started:
+        yield started
+
+
+async def begin(page: "Page", server: Server, game: str, takers: dict[str, tuple[str, str]]) -> None:
+    """Fills in the form: role → what takes it, and its name or address."""
+    await page.goto(f"{server.url}/play?game={game}")
+    for role, (kind, text) in takers.items():
+        await page.locator(f"select[data-role='{role}']").select_option(kind)
+        line = page.locator(".taker", has=page.locator(f"select[data-role='{role}']"))
+        await line.locator("input").fill(text)
+    await page.locator("#begin").click()
+
+
+async def say(page: "Page", words: str) -> None:
+    """Waits until the status says so."""
+    await page.locator("#say", has_text=re.compile(words)).wait_for()
+
+
+async def click(page: "Page", cell: str) -> None:
+    """Clicks on a cell as soon as that means something."""
+    await page.locator(f"#board g.cell[data-cell='{cell}'][data-can]").click()
+
+
+async def mark(page: "Page", cell: str) -> None:
+    """Clicks on a cell to mark it, and waits until that has happened: what is clicked meanwhile does not count."""
+    await click(page, cell)
+    await page.locator("#moves .move", has_text=f"(mark {cell})").wait_for()
+
+
+async def test_tictactoe_is_played_by_clicking(browser: "Browser", server: Server) -> None:
+    async with listening(oplayer=ScriptedPlayer()) as urls, a_page(browser) as page:
+        await begin(page, server, "tictactoe", {"xplayer": ("person", "Ann"), "oplayer": ("url", urls["oplayer"])})
+        await say(page, "Your move")
+        assert await page.locator("#choices button").count() == 9
+        for cell in ("1 1", "2 1", "3 1"):
+            await mark(page, cell)
+        await say(page, "You win, 100 to 0")
+        assert await page.locator("#players .goal").all_inner_texts() == ["100", "0"]
+        await page.locator("#replay").click()
+        await page.locator("#at", has_text=re.compile(r"^\d of 5$|^5 of 5$")).wait_for()
+        assert await page.locator("h1").inner_text() == "Ann vs scripted"
+
+
+async def test_connect_four_is_played_by_clicking_on_columns(browser: "Browser", server: Server) -> None:
+    async with listening(yellow=ScriptedPlayer()) as urls, a_page(browser, dark=True) as page:
+        await begin(page, server, "connectfour", {"red": ("person", ""), "yellow": ("url", urls["yellow"])})
+        for number, row in enumerate(("6", "3", "5", "4")):  # any cell of a column will do
+            await click(page, f"2 {row}")
+            await page.locator("#moves .move", has_text="(drop 2)").nth(number).wait_for()
+        await say(page, "You win, 100 to 0")
+
+
+async def test_dots_and_boxes_is_played_by_clicking_on_lines(browser: "Browser", server: Server) -> None:
+    async with listening(oplayer=ScriptedPlayer()) as urls, a_page(browser) as page:
+        await begin(page, server, "dotsandboxes", {"xplayer": ("person", ""), "oplayer": ("url", urls["oplayer"])})
+        for start, end in (("1 1", "1 2"), ("2 1", "2 2"), ("3 3", "4 3")):
+            line = f"#board g.line[data-from='{start}'][data-to='{end}']"
+            await page.locator(f"{line}[data-can]").click()
+            await page.locator(f"{line}[data-drawn='yes']").wait_for(state="attached")
+        drawn = await page.locator("#moves td:nth-child(2) .move").all_inner_texts()
+        assert [move for move in drawn if move != "noop"] == ["(draw 1 1 1 2)", "(draw 2 1 2 2)", "(draw 3 3 4 3)"]
+
+
+async def test_a_piece_is_moved_from_and_to(browser: "Browser", server: Server) -> None:
+    async with listening(black=ScriptedPlayer()) as urls, a_page(browser) as page:
+        await begin(page, server, "breakthrough", {"white": ("person", ""), "black": ("url", urls["black"])})
+        await click(page, "3 2")
+        assert await page.locator("#board g.cell[data-chosen]").count() == 1
+        assert await page.locator("#choices button").count() == 3  # straight, and aslant to both sides
+        await click(page, "4 3")
+        await page.locator("#moves .move", has_text="(move 3 2 4 3)").wait_for()
+
+
+async def test_moves_are_typed_and_refused(browser: "Browser", server: Server) -> None:
+    async with (
+        listening(oplayer=ScriptedPlayer()) as urls,
+        a_page(browser, allowed=("status of 422",)) as page,
+    ):
+        await begin(page, server, "tictactoe", {"xplayer": ("person", ""), "oplayer": ("url", urls["oplayer"])})
+        await say(page, "Your move")
+        await page.locator("#filter").fill("3 3")
+        assert await page.locator("#choices button").all_inner_texts() == ["mark 3 3"]
+        await page.locator("#filter").press("Enter")
+        await page.locator("#moves .move", has_text="(mark 3 3)").wait_for()
+        await say(page, "Your move")
+        await page.locator("#filter").fill("mark 3 3")
+        await page.locator("#filter").press("Enter")
+        await page.locator("#refused", has_text="(true (cell 3 3 b)) does not hold").wait_for()
+        await page.locator("#board g.cell[data-cell='1 2'][data-can]").press("Enter")  # by the keyboard
+        await page.locator("#moves .move", has_text="(mark 1 2)").wait_for()
+
+
+async def test_two_people_in_two_browsers(browser: "Browser", server: Server) -> None:
+    async with a_page(browser) as ann, a_page(browser, phone=True) as bob:
+        await begin(ann, server, "tictactoe", {"xplayer": ("person", "Ann"), "oplayer": ("person", "Bob")})
+        links = await ann.locator("#invitation input").evaluate_all("inputs => inputs.map((input) => input.value)")
+        await bob.goto(links[1])
+        await say(bob, "Waiting for everybody")
+        await ann.goto(links[0])
+        for number, cell in enumerate(("1 1", "2 2", "1 2", "3 3", "1 3")):
+            await mark(bob if number % 2 else ann, cell)
+        await say(ann, "You win, 100 to 0")
+        await say(bob, "You lose, 0 to 100")
+        assert await bob.locator("#players .name").all_inner_texts() == ["Ann", "Bob"]
+
+
+async def test_a_move_is_taken_back_and_the_match_resigned(browser: "Browser", server: Server) -> None:
+    async with a_page(browser) as page:
+        await begin(page, server, "tictactoe", {"xplayer": ("person", ""), "oplayer": ("legal", "")})
+        await mark(page, "2 2")
+        await say(page, "Your move")
+        first = page.url
+        await page.locator("#undo:not([disabled])").click()
+        await page.wait_for_url(lambda url: "/seats/" in url and url != first)
+        await say(page, "Your move")
+        assert await page.locator("#choices button").count() == 9
+        await page.locator("#resign").click()
+        await page.locator("#resign", has_text="Really").click()
+        await say(page, "xplayer resigned")
+
+
+async def test_a_match_is_watched_to_its_end(browser: "Browser", server: Server) -> None:
+    slow = ScriptedPlayer({step: late(0.5) for step in range(0, 8, 2)})
+    async with listening(red=slow, yellow=ScriptedPlayer()) as urls, a_page(browser) as page:
+        await begin(page, server, "connectfour", {"red": ("url", urls["red"]), "yellow": ("url", urls["yellow"])})
+        await page.locator("#status .chip.live").wait_for()
+        await page.locator("#moves tr[data-step='4'][aria-current]").wait_for()
+        assert await page.locator("#clock").inner_text() != ""
+        await page.locator("#status .chip", has_text="ended").wait_for()
+        steps = await page.locator("#moves tbody tr").count() - 1
+        assert await page.locator("#at").inner_text() == f"{steps} of {steps}"
+        assert await page.locator("#players .goal").all_inner_texts() != ["", ""]
+
+
+async def test_a_match_is_replayed_by_keyboard(browser: "Browser", server: Server) -> None:
+    async with listening(xplayer=ScriptedPlayer(), oplayer=ScriptedPlayer()) as urls, a_page(browser) as page:
+        takers = {role: ("url", url) for role, url in urls.items()}
+        await begin(page, server, "tictactoe", takers)
+        await page.locator("#status .chip", has_text="ended").wait_for()
+        last = await page.locator("#moves tbody tr").count() - 1
+        keys = (
+            ("Home", 0),
+            ("ArrowRight", 1),
+            ("ArrowRight", 2),
+            ("ArrowLeft", 1),
+            ("End", last),
+            ("ArrowRight", last),
+        )
+        for key, step in keys:
+            await page.keyboard.press(key)
+            await page.locator("#at", has_text=f"{step} of {last}").wait_for()
+            await page.locator(f"#moves tr[data-step='{step}'][aria-current]").wait_for()
+            assert page.url.endswith(f"?step={step}")
+        await page.locator("#moves a[href='?step=3']").click()
+        await page.locator("#at", has_text=f"3 of {last}").wait_for()
+        await page.reload()  # the address is one of the step
+        assert await page.locator("#at").inner_text() == f"3 of {last}"
+        marks = await page.locator("#board g.cell[aria-label$=' x']").count()
+        assert marks == 2
+
+
+async def test_a_broken_rulesheet_is_told_at_its_line(browser: "Browser", server: Server) -> None:
+    async with a_page(browser) as page:
+        await page.goto(f"{server.url}/games/new")
+        await page.locator("#rulesheet").fill("(role a)\n(role b)\n(<= (legal a go)\n   (true (left ?n))\n")
+        await page.locator("#findings .where", has_text="3:1").click()
+        selected = await page.evaluate("document.activeElement.value.slice(0, document.activeElement.selectionStart)")
+        assert selected == "(role a)\n(role b)\n"
+        await page.goto(f"{server.url}/games/new?example=1")
+        await page.locator("#findings .note.good").wait_for()
+        assert await page.locator("#board g.cell").count() == 9
+        await page.locator("#keep").click()
+        await page.wait_for_url("**/play?game=a-game-*")
+
+
+async def test_a_match_page_outlives_the_service(browser: "Browser", server: Server) -> None:
+    slow = ScriptedPlayer({2: late(60)})
+    async with listening(xplayer=slow, oplayer=ScriptedPlayer()) as urls, a_page(browser, allowed=GONE) as page:
+        async with page.expect_response(re.compile(r"/events(\?|$)")):  # from then on it is told what happens
+            await begin(page, server, "tictactoe", {role: ("url", url) for role, url in urls.items()})
+        await page.locator("#at", has_text="2 of 2").wait_for()
+        await server.stop()
+        await page.locator("#status .chip", has_text="given up").wait_for()
+        await server.start()
+        await page.locator("#reason", has_text="the service was stopped").wait_for()
+        await page.keyboard.press("Home")
+        await page.locator("#at", has_text="0 of 2").wait_for()
+        assert await page.locator("#board g.cell[aria-label$=' x']").count() == 0
+
+
+async def test_the_service_is_restarted_under_an_open_page(browser: "Browser", server: Server) -> None:
+    async with (
+        listening(xplayer=ScriptedPlayer(), oplayer=ScriptedPlayer()) as urls,
+        a_page(browser) as player,
+        a_page(browser, allowed=GONE) as looker,
+    ):
+        await looker.goto(f"{server.url}/matches")
+        await server.stop()
+        await looker.locator("#lost:not([hidden])").wait_for()
+        await server.start()
+        await looker.locator("#lost").wait_for(state="hidden")
+        await begin(player, server, "tictactoe", {role: ("url", url) for role, url in urls.items()})
+        await looker.locator("tbody tr .chip", has_text="ended").wait_for()
+
+
+@pytest.mark.parametrize("dark", [False, True])
+async def test_pages_fit_on_a_phone(browser: "Browser", server: Server, dark: bool) -> None:
+    paths = ("/", "/games", "/games/reversi", "/play", "/matches")
+    async with (
+        listening(xplayer=ScriptedPlayer(), oplayer=ScriptedPlayer()) as urls,
+        a_page(browser, phone=True, dark=dark) as page,
+    ):
+        await begin(page, server, "tictactoe", {role: ("url", url) for role, url in urls.items()})
+        await page.locator("#status .chip", has_text="ended").wait_for()
+        for url in (page.url, *(f"{server.url}{path}" for path in paths)):
+            await page.goto(url)
+            wide = await page.evaluate("document.documentElement.scrollWidth - window.innerWidth")
+            assert wide <= 0, url
+            assert await page.evaluate(LOW_CONTRAST) == [], url

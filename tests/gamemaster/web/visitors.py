@@ -1,0 +1,102 @@
+"""A visitor of the service in tests: requests and answers as JSON, events as they come."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from aiohttp import StreamReader, web
+from aiohttp.test_utils import TestClient
+
+from gamemaster.web.services import SERVICES, Services
+
+Json: TypeAlias = Any
+
+ROOT = "/api/v1"
+PATIENCE = 20.0  # seconds for anything at all
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One event of a stream."""
+
+    id: str
+    kind: str
+    data: Json
+
+
+@dataclass(slots=True)
+class Visitor:
+    """Somebody with an HTTP client."""
+
+    client: TestClient[web.Request, web.Application]
+
+    @property
+    def services(self) -> Services:
+        return self.client.app[SERVICES]
+
+    async def get(self, path: str, status: int = 200) -> Json:
+        async with self.client.get(ROOT + path) as response:
+            text = await response.text()
+            assert response.status == status, text
+            return json.loads(text)
+
+    async def post(self, path: str, body: object = None, status: int = 200, **headers: str) -> Json:
+        sent = {name.replace("_", "-"): value for name, value in headers.items()}
+        async with self.client.post(ROOT + path, json={} if body is None else body, headers=sent) as response:
+            text = await response.text()
+            assert response.status == status, text
+            return json.loads(text)
+
+    async def page(self, path: str, status: int = 200) -> str:
+        async with self.client.get(path) as response:
+            text = await response.text()
+            assert response.status == status, text
+            return text
+
+    @asynccontextmanager
+    async def events(self, path: str, last: str = "") -> AsyncIterator[AsyncIterator[Event]]:
+        headers = {"Last-Event-ID": last} if last else {}
+        async with self.client.get(ROOT + path, headers=headers) as response:
+            assert response.status == 200, await response.text()
+            yield _parsed(response.content)
+
+    async def begin(self, game: str, players: Mapping[str, object], **more: object) -> Json:
+        order = {"game": game, "players": players, "startclock": 5, "playclock": 30, **more}
+        return await self.post("/matches", order, 201)
+
+    async def ended(self, match: str) -> Json:
+        """The match when it is over."""
+        live = self.services.hall.get(match)
+        assert live is not None
+        async with asyncio.timeout(PATIENCE):
+            while not live.is_over:
+                with live.feed.listening() as listener:
+                    await listener.get()
+        return await self.get(f"/matches/{match}")
+
+    async def asked(self, link: str) -> Json:
+        """What the person at a seat sees when a move is wanted, or the match is over."""
+        link = f"/seats/{link.rpartition('/')[2]}"
+        found = self.services.hall.seat(link.rpartition("/")[2])
+        assert found is not None
+        live, seat = found
+        seat.arrived.set()
+        async with asyncio.timeout(PATIENCE):
+            while seat.wanted is None and not live.is_over:
+                with seat.feed.listening() as listener:
+                    await listener.get()
+        return await self.get(link)
+
+
+async def _parsed(stream: StreamReader) -> AsyncIterator[Event]:
+    fields = {"id": "", "event": "", "data": ""}
+    async for line in stream:
+        name, _, value = line.decode().rstrip("\n").partition(": ")
+        if name in fields:
+            fields[name] = value
+        elif not name and fields["event"]:
+            yield Event(fields["id"], fields["event"], json.loads(fields["data"]))
+            fields = {"id": fields["id"], "event": "", "data": ""}

@@ -1,0 +1,253 @@
+"""The books of a search tree: what has to be true of its arrays whenever nobody works on it, said the slow way."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import pairwise
+from math import prod
+
+import numpy as np
+
+from ggp.search.mcts.tree import (
+    COUNT,
+    END,
+    FIRST,
+    FLYING,
+    FREE,
+    FREE_NODE,
+    FREE_PAIR,
+    GARBAGE,
+    GRAIN,
+    HOLDERS,
+    INNER,
+    KIND,
+    LEAF,
+    LENGTH,
+    LINK,
+    LOOSE,
+    NODE_TOP,
+    NODES,
+    NONE,
+    PAIR_TOP,
+    PAIRED,
+    PAIRS,
+    ROOT,
+    SLOT_TOP,
+    SLOTS,
+    TABLE,
+    VISITS,
+    Tree,
+    find_state,
+)
+
+TINY = 1e-6
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A node as it stands in the arrays."""
+
+    number: int
+    kind: int
+    visits: int
+    first: int
+    counts: tuple[int, ...]  # slots of each role
+    pairs: Mapping[int, int] = field(default_factory=dict)  # code → node below
+
+    @property
+    def slots(self) -> range:
+        return range(self.first, self.first + sum(self.counts))
+
+    @property
+    def choosers(self) -> list[int]:
+        """The roles that have a choice."""
+        return [role for role, count in enumerate(self.counts) if count > 1]
+
+    @property
+    def block(self) -> range:
+        """With what is there to fill up the last grain."""
+        return range(self.first, self.first + -(-sum(self.counts) // GRAIN) * GRAIN)
+
+    def slots_of(self, role: int) -> range:
+        first = self.first + sum(self.counts[:role])
+        return range(first, first + self.counts[role])
+
+    def joint_slots(self, code: int) -> list[int]:
+        """One slot of each role."""
+        places = []
+        for role in reversed(range(len(self.counts))):
+            code, at = divmod(code, self.counts[role])
+            places.append(self.slots_of(role)[at])
+        assert code == 0
+        return places[::-1]
+
+
+def nodes_of(tree: Tree) -> dict[int, Node]:
+    """All nodes that are in use."""
+    found = {}
+    for number, row in enumerate(tree.nodes[: tree.numbers[NODE_TOP]].tolist()):
+        if row[KIND] == FREE:
+            continue
+        pairs: dict[int, int] = {}
+        for pair in chain_of(tree, row[PAIRS]):
+            assert int(tree.code[pair]) not in pairs, f"node {number} has a joint move twice"
+            pairs[int(tree.code[pair])] = int(tree.target[pair])
+        found[number] = Node(number, row[KIND], row[VISITS], row[FIRST], tuple(row[COUNT:]), pairs)
+    return found
+
+
+def chain_of(tree: Tree, pair: int) -> Iterator[int]:
+    for _ in range(len(tree.code) + 1):
+        if pair == NONE:
+            return
+        yield pair
+        pair = int(tree.onward[pair])
+    raise AssertionError("a list of pairs goes round")
+
+
+def below(tree: Tree, node: Node) -> list[int]:
+    """The nodes below, each as often as it is held."""
+    return [int(tree.child[slot]) for slot in node.slots if tree.child[slot] != NONE] + list(node.pairs.values())
+
+
+def check_structure(tree: Tree, pins: Mapping[int, int] | None = None) -> dict[int, Node]:
+    """Nothing is lost, nothing used twice; `pins` are holders that are not nodes (else: of the root, once)."""
+    numbers, nodes = tree.numbers, nodes_of(tree)
+    assert int(numbers[NODES]) == len(nodes)
+    held = Counter(pins if pins is not None else {int(numbers[ROOT]): 1})
+    for node in nodes.values():
+        held.update(below(tree, node))
+    for number in nodes:
+        assert int(tree.nodes[number, HOLDERS]) == held[number], f"holders of node {number}"
+    assert set(held) <= set(nodes), "a node that is free is held"
+    _check_lists(tree, nodes)
+    _check_blocks(tree, nodes)
+    _check_pairs(tree, nodes)
+    _check_tables(tree, nodes)
+    known = {int(entry) for entry in tree.table if entry != NONE}
+    assert known == set(nodes)
+    assert np.count_nonzero(tree.table != NONE) == len(nodes)
+    for number in nodes:
+        assert int(find_state(tree, tree.states, number)) == number
+    return nodes
+
+
+def _check_lists(tree: Tree, nodes: Mapping[int, Node]) -> None:
+    numbers, links = tree.numbers, tree.nodes[:, LINK]
+    lists: list[list[int]] = [[], []]
+    for found, head in zip(lists, (FREE_NODE, GARBAGE), strict=True):
+        at = int(numbers[head])
+        while at != NONE:
+            found.append(at)
+            assert len(found) <= numbers[NODE_TOP], "a list goes round"
+            at = int(links[at])
+    free, garbage = lists
+    assert sorted([*free, *nodes]) == list(range(int(numbers[NODE_TOP])))
+    assert len(garbage) == len(set(garbage))
+    assert set(garbage) <= set(nodes)
+    for number in nodes:
+        assert (int(links[number]) == LOOSE) == (number not in set(garbage))
+        assert tree.nodes[number, HOLDERS] > 0 or number in set(garbage), "a node that nobody holds is lost"
+
+
+def free_blocks(tree: Tree) -> list[range]:
+    found = []
+    for size, head in enumerate(tree.heads.tolist()):
+        first = head
+        while first != NONE:
+            found.append(range(first, first + size * GRAIN))
+            assert len(found) <= len(tree.move), "a list of blocks goes round"
+            first = int(tree.child[first])
+    return found
+
+
+def _check_blocks(tree: Tree, nodes: Mapping[int, Node]) -> None:
+    used = [node.block for node in nodes.values() if node.first != NONE]
+    assert sum(map(len, used)) == tree.numbers[SLOTS]
+    blocks = sorted(used + free_blocks(tree), key=lambda block: block.start)
+    assert all(len(block) > 0 for block in blocks)
+    assert all(one.stop == other.start for one, other in pairwise(blocks)), "slots overlap or are lost"
+    assert sum(map(len, blocks)) == tree.numbers[SLOT_TOP] <= len(tree.move)
+    assert not blocks or blocks[0].start == 0
+
+
+def _check_pairs(tree: Tree, nodes: Mapping[int, Node]) -> None:
+    free = list(chain_of(tree, int(tree.numbers[FREE_PAIR])))
+    used = [pair for number in nodes for pair in chain_of(tree, int(tree.nodes[number, PAIRS]))]
+    assert sorted(free + used) == list(range(int(tree.numbers[PAIR_TOP])))
+    assert len(used) == tree.numbers[PAIRED]
+    for node in nodes.values():
+        assert all(0 <= code < prod(node.counts) for code in node.pairs)
+
+
+def _check_tables(tree: Tree, nodes: Mapping[int, Node]) -> None:
+    """Each node's table is its own; what is in it could be."""
+    owned = {int(tree.nodes[number, TABLE]): number for number in nodes if tree.nodes[number, TABLE] != NONE}
+    assert {table: int(owner) for table, owner in enumerate(tree.owner) if owner != NONE} == owned
+    for table in owned:
+        tries, gains = tree.elsewhere[table]
+        assert ((gains >= -TINY) & (gains <= tries + TINY)).all()
+
+
+def check_statistics(tree: Tree, nodes: Mapping[int, Node]) -> None:
+    """What is counted adds up and stays in its range; no visit is under way."""
+    roles = tree.nodes.shape[1] - COUNT
+    assert not tree.nodes[list(nodes), FLYING].any()
+    for node in nodes.values():
+        low, high = tree.values[node.number, roles : 2 * roles], tree.values[node.number, 2 * roles :]
+        assert ((low >= 0) & (low <= high) & (high <= 1)).all()
+        sums = tree.values[node.number, :roles]
+        assert ((sums >= -TINY) & (sums <= node.visits + TINY)).all()
+        assert node.kind in (LEAF, INNER, END)
+        assert (node.kind == INNER) == (node.first != NONE)
+        if node.kind == INNER:
+            _check_slots(tree, node)
+        else:
+            assert not any(node.counts)
+            assert not node.pairs
+        if node.kind == END:
+            assert (low == high).all()
+            assert tree.nodes[node.number, LENGTH] == 0
+
+
+def _check_slots(tree: Tree, node: Node) -> None:
+    assert all(node.counts), "a role without a move"
+    tries = {int(tree.tries[list(node.slots_of(role))].sum()) for role in range(len(node.counts))}
+    assert len(tries) == 1
+    assert tries.pop() <= node.visits
+    places = list(node.slots)
+    tried, gain, square = tree.tries[places], tree.gain[places], tree.square[places]
+    assert not tree.aloft[places].any()
+    assert (tried >= 0).all()
+    assert ((gain >= -TINY) & (gain <= tried + TINY)).all()
+    assert ((square <= gain + TINY) & (gain * gain <= tried * square + TINY * (1 + tried))).all()
+    assert ((tree.low[places] >= 0) & (tree.low[places] <= tree.high[places]) & (tree.high[places] <= 1)).all()
+    linked = {slot for slot in places if tree.child[slot] != NONE}
+    if len(node.choosers) > 1:
+        assert not linked
+    else:
+        assert not node.pairs
+        assert linked <= set(node.slots_of(node.choosers[0] if node.choosers else 0))
+    for role in range(len(node.counts)):
+        moves = tree.move[list(node.slots_of(role))]
+        assert (np.diff(moves) > 0).all()
+
+
+def check_flow(tree: Tree, nodes: Mapping[int, Node], landed: int) -> None:
+    """Every visit ended somewhere, and came there by the slots above; for trees that nothing was taken from."""
+    ended = sum(node.visits - _through(tree, node) for node in nodes.values())
+    assert ended == landed
+    for node in nodes.values():
+        if len(node.choosers) > 1:
+            continue
+        chooser = node.choosers[0] if node.choosers else 0
+        for slot in node.slots_of(chooser) if node.kind == INNER else ():
+            child = int(tree.child[slot])
+            assert child != NONE or tree.tries[slot] == 0
+            if child != NONE and tree.nodes[child, HOLDERS] == 1:
+                assert nodes[child].visits == tree.tries[slot]
+                assert abs(tree.gain[slot] - tree.values[child, chooser]) < TINY * (1 + tree.tries[slot])
+
+
+def _through(tree: Tree, node: Node) -> int:
+    return int(tree.tries[list(node.slots_of(0))].sum()) if node.kind == INNER else 0

@@ -1,0 +1,330 @@
+"""The arrays of the search tree, against nodes in a dictionary."""
+
+from dataclasses import dataclass, field
+from random import Random
+
+import numpy as np
+import pytest
+
+from ggp.search.mcts.tree import (
+    COLLAPSED,
+    COUNT,
+    FIRST,
+    FLYING,
+    FREE,
+    GARBAGE,
+    GRAIN,
+    INNER,
+    KIND,
+    LEAF,
+    NODES,
+    NONE,
+    ROOT,
+    SLOTS,
+    VISITS,
+    Tree,
+    add_pair,
+    collapse,
+    find_pair,
+    find_state,
+    forget_state,
+    hold,
+    keep_state,
+    make_tree,
+    new_node,
+    new_slots,
+    release,
+)
+from tests.search.books import below, check_structure, nodes_of
+
+ROLES = 2
+MOST_MOVES = 21
+
+
+def small_tree(nodes: int, slots: int, pairs: int, most_moves: int = MOST_MOVES) -> Tree:
+    """Smaller than the smallest that is made for a search, so that it is soon full."""
+    tree = make_tree(1, ROLES, most_moves, 2**20)
+    return tree._replace(
+        states=tree.states[:nodes], nodes=tree.nodes[:nodes], values=tree.values[:nodes], move=tree.move[:slots],
+        tries=tree.tries[:slots], aloft=tree.aloft[:slots], gain=tree.gain[:slots], square=tree.square[:slots],
+        low=tree.low[:slots], high=tree.high[:slots], child=tree.child[:slots], code=tree.code[:pairs],
+        target=tree.target[:pairs], onward=tree.onward[:pairs], table=tree.table[: 1 << (2 * nodes - 1).bit_length()],
+    )  # fmt: skip
+
+
+@dataclass(slots=True)
+class Plain:
+    """What a node should be."""
+
+    state: int
+    counts: tuple[int, ...] = ()
+    marks: list[float] = field(default_factory=list)  # what was written in its slots, different everywhere
+    children: dict[int, int] = field(default_factory=dict)  # by the place of the slot in the node
+    pairs: dict[int, int] = field(default_factory=dict)
+
+    @property
+    def below(self) -> list[int]:
+        return [*self.children.values(), *self.pairs.values()]
+
+    @property
+    def choosers(self) -> int:
+        return sum(count > 1 for count in self.counts)
+
+
+class Model:
+    """The same operations on the arrays and on the dictionary; after each both say the same."""
+
+    def __init__(self, tree: Tree, seed: int, states: int) -> None:
+        self.tree, self.random, self.states = tree, Random(seed), states
+        self.nodes: dict[int, Plain] = {}
+        self.pins: dict[int, int] = {}
+        self.marks = 0
+        self.root = self.add_node()
+        tree.numbers[ROOT] = self.root
+        self.done: set[str] = set()
+
+    def add_node(self) -> int:
+        """A node of a new state, or the one that there is, pinned; NONE without room."""
+        tree, state = self.tree, self.random.randrange(self.states)
+        known = int(find_state(tree, np.array([[state]], np.uint64), 0))
+        assert known == next((number for number, plain in self.nodes.items() if plain.state == state), NONE)
+        if known != NONE:
+            self.pin(known)
+            return known
+        number = int(new_node(tree))
+        self.settle(gone=number)
+        if number != NONE:
+            assert number not in self.nodes
+            tree.states[number] = state
+            tree.nodes[number, KIND] = LEAF
+            tree.nodes[number, VISITS] = self.random.randrange(20)
+            keep_state(tree, number)
+            self.nodes[number] = Plain(state)
+            self.pin(number)
+        return number
+
+    def pin(self, number: int) -> None:
+        hold(self.tree, number)
+        self.pins[number] = self.pins.get(number, 0) + 1
+
+    def unpin(self, number: int) -> None:
+        release(self.tree, number)
+        self.pins[number] -= 1
+
+    def grow(self, number: int) -> None:
+        tree, plain = self.tree, self.nodes[number]
+        if plain.counts:
+            return
+        counts = self.random.choice([(1, 1), (1, 2), (3, 1), (5, 1), (1, 20), (2, 2), (4, 5), (10, 11)])
+        tree.nodes[number, FLYING] += 1  # as in a search: what is being worked on is not taken
+        first = int(new_slots(tree, sum(counts)))
+        tree.nodes[number, FLYING] -= 1
+        self.settle()
+        if first == NONE:
+            self.done.add("no room for slots")
+            return
+        tree.nodes[number, COUNT:], tree.nodes[number, FIRST], tree.nodes[number, KIND] = counts, first, INNER
+        plain.counts = counts
+        for slot in range(first, first + sum(counts)):
+            assert tree.tries[slot] == tree.aloft[slot] == tree.gain[slot] == tree.square[slot] == tree.low[slot] == 0
+            assert tree.high[slot] == 1
+            assert tree.child[slot] == NONE
+            self.marks += 1
+            tree.gain[slot] = self.marks
+            plain.marks.append(self.marks)
+
+    def link(self, number: int) -> None:
+        tree, plain = self.tree, self.nodes[number]
+        if not plain.counts:
+            return
+        tree.nodes[number, FLYING] += 1
+        child = self.add_node()
+        if child != NONE and plain.choosers < 2:
+            chooser = max(range(ROLES), key=lambda role: plain.counts[role])
+            at = sum(plain.counts[:chooser]) + self.random.randrange(plain.counts[chooser])
+            if at not in plain.children:
+                hold(tree, child)
+                tree.child[int(tree.nodes[number, FIRST]) + at] = child
+                plain.children[at] = child
+        elif child != NONE:
+            self.join(number, child)
+        if child != NONE:
+            self.unpin(child)
+        tree.nodes[number, FLYING] -= 1
+
+    def join(self, number: int, child: int) -> None:
+        tree, plain = self.tree, self.nodes[number]
+        code = self.random.randrange(plain.counts[0] * plain.counts[1])
+        assert find_pair(tree, number, code) == plain.pairs.get(code, NONE)
+        if code not in plain.pairs:
+            added = add_pair(tree, number, code, child)
+            self.settle()
+            if added:
+                plain.pairs[code] = child
+            else:
+                self.done.add("no room for pairs")
+
+    def cut(self, number: int) -> None:
+        if self.nodes[number].counts and number != self.root:
+            collapse(self.tree, number)
+            self.tree.nodes[number, KIND] = LEAF
+            self.nodes[number] = Plain(self.nodes[number].state)
+            self.done.add("collapsed")
+
+    def settle(self, gone: int = NONE) -> None:
+        """Follow what was taken to make room: nodes that nobody holds, and what is below others."""
+        tree = self.tree
+        free = {number for number in self.nodes if tree.nodes[number, KIND] == FREE or number == gone}
+        for number, plain in self.nodes.items():
+            if number not in free and plain.counts and tree.nodes[number, FIRST] == NONE:
+                assert number != self.root
+                assert tree.nodes[number, FLYING] == 0
+                self.nodes[number] = Plain(plain.state)
+                self.done.add("swept")
+        for number in free:
+            del self.nodes[number]
+            assert not self.pins.get(number)
+            self.done.add("freed")
+        assert not free & {child for plain in self.nodes.values() for child in plain.below}
+
+    def check(self) -> None:
+        tree = self.tree
+        found = check_structure(tree, {number: count for number, count in self.pins.items() if count})
+        assert set(found) == set(self.nodes)
+        for number, plain in self.nodes.items():
+            node = found[number]
+            assert int(tree.states[number, 0]) == plain.state
+            assert sum(plain.counts) == sum(node.counts)
+            assert tree.gain[list(node.slots)].tolist() == plain.marks
+            assert node.pairs == plain.pairs
+            assert sorted(below(tree, node)) == sorted(plain.below)
+            assert all(tree.child[node.first + at] == child for at, child in plain.children.items())
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize(
+    ("nodes", "slots", "pairs"), [(40, 1000, 200), (200, 160, 200), (200, 1000, 12), (30, 120, 20)]
+)
+def test_arrays_are_what_the_dictionary_is(nodes: int, slots: int, pairs: int, seed: int) -> None:
+    tree = small_tree(nodes, slots, pairs)
+    model = Model(tree, seed, states=2 * nodes)
+    random = model.random
+    actions = [model.link] * 6 + [model.grow] * 3 + [model.cut]
+    for turn in range(1200):
+        number = random.choice(list(model.nodes))
+        if random.random() < 0.05:
+            model.pin(number)
+        pinned = [number for number, count in model.pins.items() if count > (number == model.root)]
+        if pinned and random.random() < 0.08:
+            model.unpin(random.choice(pinned))
+        model.pin(number)
+        random.choice(actions)(number)
+        model.unpin(number)
+        if turn % 7 == 0:
+            model.check()
+    model.check()
+    assert model.done >= {"collapsed", "freed", "swept"}
+
+
+def linked(tree: Tree, state: int, above: int = NONE, count: int = 1) -> int:
+    """A node with slots, held by the first free slot of another one."""
+    number = int(new_node(tree))
+    assert number != NONE
+    tree.states[number] = state
+    tree.nodes[number, KIND] = INNER
+    keep_state(tree, number)
+    hold(tree, number)
+    if above == NONE:
+        tree.numbers[ROOT] = number
+    else:
+        first, total = int(tree.nodes[above, FIRST]), int(tree.nodes[above, COUNT:].sum())
+        tree.child[next(slot for slot in range(first, first + total) if tree.child[slot] == NONE)] = number
+    tree.nodes[number, FLYING] = 1
+    first = int(new_slots(tree, count + 1))
+    tree.nodes[number, FLYING] = 0
+    assert first != NONE
+    tree.nodes[number, FIRST], tree.nodes[number, COUNT:] = first, (1, count)
+    return number
+
+
+def test_room_comes_back_when_nothing_is_under_way_any_more() -> None:
+    tree = small_tree(12, 200, 1)
+    root = linked(tree, 0, count=20)
+    children = [linked(tree, state, root) for state in range(1, 12)]
+    tree.nodes[children, FLYING] = 1
+    assert new_node(tree) == NONE
+    assert new_node(tree) == NONE
+    tree.nodes[children, FLYING] = 0
+    for child in children[:4]:
+        collapse(tree, child)
+        tree.nodes[child, KIND] = LEAF
+    grandchild = int(new_node(tree))
+    assert grandchild == NONE  # nothing is below the children
+    below_child = children[5]
+    tree.child[int(tree.nodes[root, FIRST]) + children.index(below_child)] = NONE
+    release(tree, below_child)
+    assert new_node(tree) == below_child
+
+
+def test_what_is_swept_can_be_swept_after_a_time_without_room() -> None:
+    tree = small_tree(12, 200, 1)
+    root = linked(tree, 0, count=20)
+    child = linked(tree, 1, root, count=20)
+    for state in range(2, 12):
+        linked(tree, state, child)
+    everyone = list(nodes_of(tree))
+    tree.nodes[everyone, FLYING] = 1
+    assert new_node(tree) == NONE
+    tree.nodes[everyone, FLYING] = 0
+    assert new_node(tree) != NONE
+    assert tree.numbers[COLLAPSED] > 0
+
+
+def test_a_large_block_is_made_of_small_ones() -> None:
+    tree = small_tree(200, 40 * GRAIN, 1, most_moves=80)
+    root = linked(tree, 0, count=38)  # 10 grains
+    children = [linked(tree, state, root, count=3) for state in range(1, 31)]  # 1 grain each
+    assert tree.numbers[SLOTS] == 40 * GRAIN
+    tree.nodes[children, VISITS] = [100 if at < 10 else 1 for at in range(30)]
+    for size in (5, 9, 12):
+        first = int(new_slots(tree, GRAIN * size))
+        assert first != NONE, size
+        # given back at once, so that the next one has to find its own
+        tree.child[first] = tree.heads[size]
+        tree.heads[size] = first
+        tree.numbers[SLOTS] -= GRAIN * size
+    check_structure(tree)
+    assert (tree.nodes[children[:10], KIND] == INNER).all()
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_states_are_found_until_they_are_forgotten(seed: int) -> None:
+    random = Random(seed)
+    tree = small_tree(300, 10, 1)
+    tree.states[:] = np.array([[random.getrandbits(64)] for _ in range(300)], np.uint64)
+    known: set[int] = set()
+    for _ in range(4000):
+        number = random.randrange(300)
+        if number in known:
+            forget_state(tree, number)
+            known.remove(number)
+        else:
+            keep_state(tree, number)
+            known.add(number)
+        for other in random.sample(range(300), 5):
+            assert (find_state(tree, tree.states, other) == other) == (other in known)
+    for number in range(300):
+        assert (find_state(tree, tree.states, number) == number) == (number in known)
+
+
+@pytest.mark.parametrize("words", [1, 3, 40])
+@pytest.mark.parametrize("roles", [1, 2, 6])
+@pytest.mark.parametrize("budget_bytes", [2**22, 10**7, 2**25])
+def test_a_tree_takes_what_it_may(words: int, roles: int, budget_bytes: int) -> None:
+    tree = make_tree(words, roles, 60, budget_bytes)
+    taken = sum(part.nbytes for part in tree)
+    assert taken <= budget_bytes + 2**13
+    assert taken > 0.7 * budget_bytes
+    assert tree.numbers[NODES] == 0
+    assert tree.numbers[GARBAGE] == NONE
+    assert len(tree.table) > len(tree.states)

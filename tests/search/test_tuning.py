@@ -1,0 +1,95 @@
+"""Which settings suit a game: matches count, few of them change nothing, and a stop leaves nothing half."""
+
+from functools import cache
+
+import pytest
+
+from ggp.gdl.rulesheet import parse_rulesheet
+from ggp.library import find_rulesheet
+from ggp.search.mcts.search import Settings
+from ggp.search.mcts.tuning import MOST_MATCHES, Tuner, Variant
+from ggp.simulation.state_machine import CircuitMachine
+from tests.circuit.agreement import make_pair
+from tests.simulation.games import GAMES
+
+USUAL = Settings(memory_bytes=2**20)
+
+
+@cache
+def machine_of(name: str) -> CircuitMachine:
+    text = GAMES[name] if name in GAMES else find_rulesheet(name).read_text(encoding="utf-8")
+    return make_pair(parse_rulesheet(text)).circuit
+
+
+@pytest.mark.parametrize(
+    ("matches", "points", "better", "still_open"),
+    [
+        (0, 0.0, False, True),
+        (6, 6.0, False, True),  # luck
+        (20, 18.0, True, True),
+        (40, 20.0, False, True),
+        (40, 8.0, False, False),
+        (MOST_MATCHES, MOST_MATCHES / 2, False, False),
+    ],
+)
+def test_a_variant_has_to_win_clearly(matches: int, points: float, better: bool, still_open: bool) -> None:
+    variant = Variant(USUAL, matches, points)
+    assert variant.is_better == better
+    assert variant.is_open == still_open
+
+
+def test_matches_are_played_in_every_role_from_any_state() -> None:
+    machine = machine_of("tictactoe")
+    tuner = Tuner(machine, USUAL, seed=3)
+    state = machine.initial_state
+    for number in range(1, 5):
+        assert tuner.play(state, lambda: False)
+        assert sum(variant.matches for variant in tuner.variants) == 2 * number
+        assert all(0 <= variant.points <= variant.matches for variant in tuner.variants)
+    assert tuner.best == USUAL
+    assert tuner.seconds >= tuner.last_seconds > 0
+
+
+def test_guided_playouts_are_tried_only_when_they_are_prepared() -> None:
+    tuner = Tuner(machine_of("tictactoe"), USUAL)
+    guided = [variant for variant in tuner.variants if variant.settings.liking]
+    for variant in tuner.variants:
+        if variant not in guided:
+            variant.matches, variant.points = 40, 5.0  # hopeless
+    state = tuner.machine.initial_state
+    assert not tuner.play(state, lambda: False)
+    tuner.prepare()
+    assert tuner.play(state, lambda: False)
+    assert all(variant.matches for variant in guided)
+
+
+def test_a_variant_that_always_wins_is_taken() -> None:
+    tuner = Tuner(machine_of("tictactoe"), USUAL)
+    tuner.variants[1].matches = tuner.variants[2].matches = 20
+    tuner.variants[1].points, tuner.variants[2].points = 20, 19
+    assert tuner.best == tuner.variants[1].settings
+
+
+def test_the_same_seed_gives_the_same_matches() -> None:
+    found = []
+    for _ in range(2):
+        tuner = Tuner(machine_of("biddingtictactoe"), USUAL, seed=5)
+        tuner._visits = 8000  # else it grows by the clock
+        assert tuner.play(tuner.machine.initial_state, lambda: False)
+        found.append([(variant.matches, variant.points) for variant in tuner.variants])
+    assert found[0] == found[1]
+
+
+def test_a_stop_leaves_no_result() -> None:
+    tuner = Tuner(machine_of("connectfour"), USUAL)
+    left = iter(range(30))
+    assert not tuner.play(tuner.machine.initial_state, lambda: next(left, None) is None)
+    assert not any(variant.matches for variant in tuner.variants)
+
+
+def test_nothing_is_played_when_all_is_known() -> None:
+    tuner = Tuner(machine_of("tictactoe"), USUAL)
+    for variant in tuner.variants:
+        variant.matches, variant.points = 40, 5.0
+    assert tuner.is_done
+    assert not tuner.play(tuner.machine.initial_state, lambda: False)
