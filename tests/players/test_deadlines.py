@@ -1,8 +1,8 @@
-"""Stage 9, services: answers leave in time. The long form is `python -m tests.players.deadlines`."""
+"""Stage 9, services: answers leave in time. The long form is `python -m tests.bench.deadlines`."""
 
 import os
 
-from tests.players.deadlines import busy, play, stops
+from tests.bench.deadlines import busy, play, stops
 
 MOVES = int(os.environ.get("GGP_DEADLINE_MOVES", "4"))
 PLAYCLOCK = 1

@@ -1,10 +1,10 @@
-"""A manager that is killed: the short form of `python -m tests.gamemaster.tournament.kills`."""
+"""A manager that is killed: the short form of `python -m tests.bench.tournament_kills`."""
 
 from pathlib import Path
 
 import pytest
 
-from tests.gamemaster.tournament.kills import run_kills
+from tests.bench.tournament_kills import run_kills
 
 
 @pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="needs /proc to find the processes that are left")

@@ -20,8 +20,8 @@ from gamemaster.tournament.ratings import (
 from gamemaster.tournament.ratings.estimates import student_quantile
 from gamemaster.tournament.results import Pairing, Result
 from ggp.errors import SettingsError
+from tests.bench.rating_validation import Rate, goal_coverage, rating_coverage
 from tests.gamemaster.tournament.simulated import ELO, Scenario, result, simulated, strengths
-from tests.gamemaster.tournament.validation import Rate, goal_coverage, rating_coverage
 
 # Wins of the row over the column in the American League East of 1987: Agresti (1990), Categorical Data Analysis,
 # table 10.10; strengths relative to Baltimore with their standard errors as Turner & Firth (2012), Bradley-Terry models

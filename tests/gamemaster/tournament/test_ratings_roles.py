@@ -11,9 +11,9 @@ from gamemaster.tournament.ratings import RoleRatings, bradley_terry, comparison
 from gamemaster.tournament.ratings.bradley_terry import PRIOR
 from gamemaster.tournament.ratings.roles import ROLE_PRIOR
 from gamemaster.tournament.results import Pairing, Result
+from tests.bench.rating_validation import role_coverage
 from tests.gamemaster.tournament.simulated import ELO, Scenario, result
 from tests.gamemaster.tournament.test_ratings import holds, matches
-from tests.gamemaster.tournament.validation import role_coverage
 
 
 def rated(results: Sequence[Result]) -> RoleRatings:

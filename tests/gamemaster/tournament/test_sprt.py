@@ -13,8 +13,8 @@ from gamemaster.tournament.ratings.estimates import expected_value
 from gamemaster.tournament.ratings.sprt import OUTCOMES, _with_mean, bounds, elo_estimate, log_likelihood_ratio
 from gamemaster.tournament.results import Pairing, Result
 from ggp.errors import SettingsError
+from tests.bench.rating_validation import rate, sprt_errors
 from tests.gamemaster.tournament.simulated import Scenario, result
-from tests.gamemaster.tournament.validation import rate, sprt_errors
 
 # Tests of Stockfish on Fishtest, as the pull requests of official-stockfish/Stockfish on GitHub quote them: the
 # logarithm of the likelihood ratio to two digits, its hypotheses in logistic Elo points, the pairs.

@@ -1,4 +1,4 @@
-"""How fast a store is: `python -m tests.gamemaster.tournament.store_bench --matches 10000 [--url URL]`."""
+"""How fast a store is: `python -m tests.bench.tournament_store --matches 10000 [--url URL]`."""
 
 import argparse
 import statistics

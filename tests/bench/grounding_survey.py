@@ -1,4 +1,4 @@
-"""What grounding costs and gives: `python -m tests.grounding.measure RULESHEETS`, a line for each rulesheet."""
+"""What grounding costs and gives: `python -m tests.bench.grounding_survey RULESHEETS`, a line for each rulesheet."""
 
 import argparse
 from pathlib import Path

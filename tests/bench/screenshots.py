@@ -1,4 +1,4 @@
-"""Pictures of every kind of page, and of every game: `python -m tests.gamemaster.web.screenshots docs/screenshots`.
+"""Pictures of every kind of page, and of every game: `python -m tests.bench.screenshots docs/screenshots`.
 
 A service of its own, with a tournament that was played for the purpose, is looked at with chromium.
 """
@@ -18,7 +18,7 @@ import ggp
 from gamemaster.tournament.store import open_store
 from ggp.boards import find_layout, make_picture
 from ggp.boards.pictures import board_svg
-from tests.boards_survey import some_steps_on
+from tests.bench.boards_survey import some_steps_on
 from tests.gamemaster.web.browsing import Server, a_browser, a_page, what_is_missing
 from tests.gamemaster.web.tournaments import NAME, a_tournament, finish, growing, pairings_of, played, renamed
 

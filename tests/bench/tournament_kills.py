@@ -1,4 +1,4 @@
-"""Kills the manager of tournaments at random moments: `python -m tests.gamemaster.tournament.kills --kills 100`.
+"""Kills the manager of tournaments at random moments: `python -m tests.bench.tournament_kills --kills 100`.
 
 Whatever the moment, no result may be lost, changed or doubled, no bot may stay, and the schedule must be played to its
 end. Bots play by seeds, so the results must also be those of a tournament that nobody disturbed.

@@ -1,4 +1,4 @@
-"""What the search for lines reaches in games for one role: `python -m tests.search.planning.survey FOLDER`.
+"""What the search for lines reaches in games for one role: `python -m tests.bench.puzzle_survey FOLDER`.
 
 Each match has a start clock and a play clock, of real time. Nothing else should run beside.
 """

@@ -1,4 +1,4 @@
-"""A long search with little memory, watched: `python -m tests.search.endurance GAME --minutes 10`.
+"""A long search with little memory, watched: `python -m tests.bench.search_memory GAME --minutes 10`.
 
 Plays random matches, searches in each state, looks at the books and at the resident memory; exits with 1 when the books
 do not add up or the memory grows.

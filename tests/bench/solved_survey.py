@@ -1,4 +1,4 @@
-"""Which games for several roles are solved from their start: `python -m tests.search.survey FOLDER --seconds 10`.
+"""Which games for several roles are solved from their start: `python -m tests.bench.solved_survey FOLDER --seconds 10`.
 
 One thread, real time after the circuit is there; nothing else should run beside. Games beyond the circuit are left out.
 """

@@ -1,4 +1,4 @@
-"""How fast pages come: `python -m tests.gamemaster.web.loading [--matches 10000]`.
+"""How fast pages come: `python -m tests.bench.page_loading [--matches 10000]`.
 
 A store is filled with so many matches of one tournament, and each kind of page is asked for on loopback, one after the
 other: the first time, and the median of more.
@@ -14,7 +14,7 @@ from pathlib import Path
 import aiohttp
 
 from gamemaster.tournament.store import open_store
-from tests.gamemaster.web.spectators import served, session
+from tests.bench.spectators import served, session
 from tests.gamemaster.web.tournaments import NAME, a_finished_match, a_tournament, finish, pairings_of
 
 TIMES = 15

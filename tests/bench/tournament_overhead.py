@@ -1,4 +1,4 @@
-"""What the game master adds to a match: `python -m tests.gamemaster.tournament.overhead`.
+"""What the game master adds to a match: `python -m tests.bench.tournament_overhead`.
 
 Tic-tac-toe between players that answer at once, over HTTP, in another process of this computer: seconds of a step,
 seconds of a whole match of nine steps, and matches in a second with eight at a time, each of them in a tournament, with
@@ -25,7 +25,7 @@ from gamemaster.tournament.spec import TournamentSpec
 from gamemaster.tournament.store import open_store
 from gamemaster.tournament.workshop import Workshop
 from ggp.game import Game
-from tests.gamemaster.tournament.instant import STEPS, instant_players
+from tests.bench.instant_players import STEPS, instant_players
 
 SETTINGS = MatchSettings(seed=1)
 

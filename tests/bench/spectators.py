@@ -1,4 +1,4 @@
-"""What spectators cost the clocks: `python -m tests.gamemaster.web.spectators [--spectators 100] [--matches 3]`.
+"""What spectators cost the clocks: `python -m tests.bench.spectators [--spectators 100] [--matches 3]`.
 
 A real service plays matches between bots that answer at once, first without spectators, then with as many as wanted,
 who read all events of the match in a process of their own. Printed are, of each step, the seconds that the game master

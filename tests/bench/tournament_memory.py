@@ -1,4 +1,4 @@
-"""The memory of a manager over a long tournament: `python -m tests.gamemaster.tournament.memory --matches 10000`.
+"""The memory of a manager over a long tournament: `python -m tests.bench.tournament_memory --matches 10000`.
 
 Tic-tac-toe between players that answer at once. Afterwards: how long standings take, and how long it takes to go on
 with a tournament of so many results.
@@ -18,7 +18,7 @@ from gamemaster.tournament.spec import TournamentSpec
 from gamemaster.tournament.standings import standings
 from gamemaster.tournament.store import Store, open_store
 from gamemaster.tournament.workshop import Workshop
-from tests.gamemaster.tournament.instant import instant_players
+from tests.bench.instant_players import instant_players
 
 PLAYERS = 16
 LOOKS = 10

@@ -1,6 +1,6 @@
 """Whether intervals cover what they say, and tests err as seldom as they say, on players of known strength.
 
-python -m tests.gamemaster.tournament.validation [--events 1000] [--seed 1]
+python -m tests.bench.rating_validation [--events 1000] [--seed 1]
 """
 
 import argparse

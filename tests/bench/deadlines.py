@@ -1,4 +1,4 @@
-"""Whether answers leave in time, and how much of the clock is used: `python -m tests.players.deadlines --moves 1000`.
+"""Whether answers leave in time, and how much of the clock is used: `python -m tests.bench.deadlines --moves 1000`.
 
 A player plays the first role of a game over HTTP against random moves, with busy processes beside it. Then, without
 HTTP, how long its search goes on after it was told to stop: `--stops 200`.

@@ -1,4 +1,4 @@
-"""Players over HTTP that need no time, in a process of their own: `python -m tests.gamemaster.tournament.instant 2`.
+"""Players over HTTP that need no time, in a process of their own: `python -m tests.bench.instant_players 2`.
 
 They know one line of tic-tac-toe by heart, nine moves that end in a draw, so that what a match takes is what the game
 master takes. The process prints its ports and ends with its standard input.
@@ -92,7 +92,7 @@ async def serve(count: int) -> None:
 @contextmanager
 def instant_players(count: int) -> Iterator[list[str]]:
     """The URLs of so many players in another process."""
-    command = [sys.executable, "-m", "tests.gamemaster.tournament.instant", str(count)]
+    command = [sys.executable, "-m", "tests.bench.instant_players", str(count)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         assert process.stdout is not None
         yield [f"http://{HOST}:{port}/" for port in json.loads(process.stdout.readline())]

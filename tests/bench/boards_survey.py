@@ -1,7 +1,7 @@
 """A folder of rulesheets → each drawn after some random moves, on one page.
 
-`python -m tests.boards_survey RULESHEETS OUT` writes OUT/NAME.svg, OUT/index.html and OUT/layouts.txt, where each game
-has a line on what was found; look at the page. Only the interpreter is used, so it takes about a second for each game.
+`python -m tests.bench.boards_survey RULESHEETS OUT` writes OUT/NAME.svg, OUT/index.html and OUT/layouts.txt, where each
+game has a line on what was found; look at the page. Only the interpreter is used: about a second for each game.
 """
 
 import sys
@@ -67,7 +67,7 @@ def survey(folder: Path, out: Path) -> list[str]:
 
 def main() -> None:
     if len(sys.argv) != 3:
-        sys.exit("usage: python -m tests.boards_survey RULESHEETS OUT")
+        sys.exit("usage: python -m tests.bench.boards_survey RULESHEETS OUT")
     lines = survey(Path(sys.argv[1]), Path(sys.argv[2]))
     print(*lines, sep="\n")
     drawn = sum("no board" not in line for line in lines)
