@@ -5,13 +5,22 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test warm check clean
+.PHONY: demo test test-slow extras warm check clean
 
 demo: $(READY) warm
 	$(BIN)/ggp match tictactoe mcts random --startclock 5 --playclock 1
 
 test: $(READY) warm
 	$(BIN)/pytest -n auto --dist loadgroup
+
+# The long and statistical tests: run before a release.
+test-slow: $(READY) warm
+	$(BIN)/pytest -n auto --dist loadgroup -m slow
+
+# The optional parts: tests in a browser, a cluster, PostgreSQL. Without them their tests are skipped.
+extras: $(READY)
+	PIP_CONSTRAINT=constraints.txt $(BIN)/pip install --quiet --disable-pip-version-check \
+		--editable '.[dev,browser,cluster,postgresql]'
 
 # Compiles the kernels once for these sources, so that neither clocks nor tests wait for it.
 warm: $(READY)
