@@ -198,7 +198,9 @@ class _Match:
     def _wording(self, role: str) -> Wording:
         seed = self._record.players[role].scramble_seed
         scrambler = None if seed is None else Scrambler(self._game.rulesheet, seed)
-        return Wording(self._record.match, role, self._players[role].dialect, self._referee.has_percepts, scrambler)
+        return Wording(
+            self._record.match, role, self._players[role].dialect, self._game.rulesheet.has_percepts, scrambler
+        )
 
     def _told(self, role: str) -> Told | None:
         if self._last is None:

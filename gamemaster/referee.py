@@ -7,7 +7,7 @@ from typing import Literal, TypeAlias
 from gamemaster.faults import Fault, make_fault
 from gamemaster.settings import MatchSettings, Replacement, derived
 from ggp.errors import EvaluationError
-from ggp.gdl.rulesheet import NATURE, Rulesheet, name_and_arity
+from ggp.gdl.rulesheet import NATURE, Rulesheet
 from ggp.gdl.state_machine import Facts, JointMove, StateMachine
 from ggp.gdl.terms import Term, to_text
 from ggp.interpreter.legality import refusal
@@ -78,7 +78,7 @@ class Referee:
     def advance(self, choice: Choice, joint_move: JointMove) -> tuple[Percepts, Situation]:
         """What each role is told after a joint move, and what follows it."""
         following = self._situation(choice.step + 1, lambda: self.machine.next_state(choice.state, joint_move))
-        if not self.has_percepts:
+        if not self.rulesheet.has_percepts:
             return {}, following
         try:
             return {
@@ -87,11 +87,6 @@ class Referee:
         except EvaluationError as error:
             reason = f"the rules give no percepts {_after(choice.step + 1)}: {error}"
             return {}, Outcome("broken", reason, following.state, None)
-
-    @property
-    def has_percepts(self) -> bool:
-        """Whether the rulesheet says what each role is told, as in GDL-II."""
-        return any(name_and_arity(rule.head)[0] == "sees" for rule in self.rulesheet.rules)
 
     def _judge(self, choice: Choice, role: str, answer: Answer) -> Term | Fault:
         if isinstance(answer, Fault) or answer in choice.legal[role]:

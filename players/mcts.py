@@ -6,7 +6,6 @@ from functools import partial
 from threading import Event
 
 from ggp.errors import EvaluationError, GgpError
-from ggp.gdl.rulesheet import name_and_arity
 from ggp.gdl.state_machine import Facts, JointMove
 from ggp.gdl.terms import Term
 from ggp.protocol.evaluation import Evaluation
@@ -30,7 +29,7 @@ class Mcts:
         self._engine: Engine | None = None  # written once, by the thread that prepares it
         self._prepared = Event()  # with or without success
         self._is_over = False
-        if any(name_and_arity(rule.head)[0] == "sees" for rule in task.rulesheet.rules):
+        if task.rulesheet.has_percepts:
             self._prepared.set()  # a guessed state is none to search deeply
         else:
             task.beside(self._prepare)

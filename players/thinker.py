@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from ggp.engines import make_machine
 from ggp.errors import UnknownRoleError
-from ggp.gdl.rulesheet import Rulesheet, name_and_arity, parse_rulesheet
+from ggp.gdl.rulesheet import Rulesheet, parse_rulesheet
 from ggp.gdl.state_machine import JointMove, StateMachine
 from ggp.gdl.terms import Term, to_text
 from ggp.protocol.messages import Play, PlayPercepts, Start
@@ -53,7 +53,7 @@ class Thinker:
         self._role = start.role
         self._match = start.match
         self._warn = warn
-        self._sees = any(name_and_arity(rule.head)[0] == "sees" for rule in rulesheet.rules)
+        self._has_percepts = rulesheet.has_percepts
         self._rng = Random(settings.seed)  # noqa: S311 - not for secrets
         self._strategy = STRATEGIES[settings.strategy](
             Task(rulesheet, machine, start.role, settings.seed, self._rng, settings.search, warn, beside)
@@ -67,7 +67,7 @@ class Thinker:
 
         Nothing is written when there is no legal move. EvaluationError when the rules have no meaning here.
         """
-        if self._sees and news == Play(news.match, None) and (self._step > 0 or answered is not None):
+        if self._has_percepts and news == Play(news.match, None) and (self._step > 0 or answered is not None):
             news = Play(news.match, ())  # GDL-II's form of 2011: nothing was perceived
         if self._is_repeated(news):
             if answered is not None:
@@ -101,7 +101,7 @@ class Thinker:
             case Play(_, None):
                 return self._step == 0
             case Play(_, told):
-                return self._step > 0 and told == self._told and not self._sees and not self._could_follow(told)
+                return self._step > 0 and told == self._told and not self._has_percepts and not self._could_follow(told)
 
     def _could_follow(self, told: tuple[Term, ...] | None) -> bool:
         joint_move = joint_move_of(told or (), self._machine.roles)
@@ -127,7 +127,7 @@ class Thinker:
             self._warn(f"{self._match}: {step - self._step - 1} steps were never told")
         self._step = step
         self._told = told
-        joint_move = self._guess(told, own_move) if self._sees else joint_move_of(told, self._machine.roles)
+        joint_move = self._guess(told, own_move) if self._has_percepts else joint_move_of(told, self._machine.roles)
         if joint_move is None:
             self._warn(f"{self._match}: step {step} cannot be followed from {len(told)} moves")
             return

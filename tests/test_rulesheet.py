@@ -34,6 +34,11 @@ def test_the_hash_ignores_comments_case_and_white_space() -> None:
     assert parse_rulesheet("(role x)").sha256 != parse_rulesheet("(role y)").sha256
 
 
+def test_percepts_are_those_of_sees_rules() -> None:
+    assert parse_rulesheet("(role x) (<= (sees x done) (does x go))").has_percepts
+    assert not parse_rulesheet("(role x) (<= (next seen) (true (sees x y)))").has_percepts
+
+
 @pytest.mark.parametrize(
     ("text", "place", "check"),
     [

@@ -74,7 +74,7 @@ class Trial:
         self._dialect = dialect or visit.dialect
         self._spell = spell
         self._referee = Referee(game.rulesheet, game.machine, visit.clocks)
-        self._wording = Wording(self.name, self.role, self._dialect, self._referee.has_percepts, scrambler)
+        self._wording = Wording(self.name, self.role, self._dialect, game.rulesheet.has_percepts, scrambler)
         self._before: Choice | None = None  # the last step
         self._last: Executed | None = None
         self._steps = 0

@@ -104,7 +104,7 @@ class Catalogue:
             return entry.has_percepts
         if "sees" not in record.rulesheet.lower():
             return False
-        return tells_percepts(parse_rulesheet(record.rulesheet, record.game))
+        return parse_rulesheet(record.rulesheet, record.game).has_percepts
 
     def varied(self, game: str, text: str) -> Source:
         """A rulesheet that goes by the name of a game; drawn as that is, if it is known or comes from it."""
@@ -119,11 +119,6 @@ def roles_of(rulesheet: Rulesheet) -> tuple[str, ...]:
     return tuple(dict.fromkeys(to_text(head[1]) for head in heads))
 
 
-def tells_percepts(rulesheet: Rulesheet) -> bool:
-    """Whether the roles are told different things, as in GDL-II."""
-    return any(name_and_arity(rule.head)[0] == "sees" for rule in rulesheet.rules)
-
-
 def _read(path: Path, *, is_shipped: bool) -> Entry:
     return _entry(path.stem, read_metadata(path), decode(read_bytes(path), path.name), is_shipped=is_shipped)
 
@@ -131,7 +126,7 @@ def _read(path: Path, *, is_shipped: bool) -> Entry:
 def _entry(game: str, metadata: Metadata, text: str, *, is_shipped: bool) -> Entry:
     rulesheet = parse_rulesheet(text, "rulesheet")
     source = Source(game, text, metadata.drawing)
-    title, roles, sees = metadata.title or game, roles_of(rulesheet), tells_percepts(rulesheet)
+    title, roles, sees = metadata.title or game, roles_of(rulesheet), rulesheet.has_percepts
     return Entry(game, title, roles, metadata, is_shipped, sees, rulesheet.sha256, source)
 
 

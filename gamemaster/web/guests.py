@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 
 from gamemaster.match import new_match_name
-from gamemaster.web.catalogue import Catalogue, roles_of, tells_percepts
+from gamemaster.web.catalogue import Catalogue, roles_of
 from gamemaster.web.evaluators import Pool
 from gamemaster.web.feed import Feed
 from gamemaster.web.live import LiveMatch, Order
@@ -165,7 +165,7 @@ def _order(start: Start, rulesheet: Rulesheet, name: str, source: Source) -> Ord
     others = Remote(kind="url", url="", name="somebody")
     roles = (role for role in roles_of(rulesheet) if role != NATURE)
     takers: dict[str, Taker] = {role: own if role == start.role else others for role in roles}
-    sees = tells_percepts(rulesheet)
+    sees = rulesheet.has_percepts
     return Order(source, takers, start.startclock, start.playclock, None, 0, has_percepts=sees, is_guest=True)
 
 

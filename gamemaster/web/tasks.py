@@ -10,7 +10,6 @@ from ggp.errors import EvaluationError, GgpError, ReadError
 from ggp.game import Game, State, load_text
 from ggp.gdl.evidence import gather_evidence
 from ggp.gdl.reader import read_term
-from ggp.gdl.rulesheet import name_and_arity
 from ggp.gdl.state_machine import Facts, JointMove
 from ggp.gdl.terms import Term, to_text
 from ggp.gdl.validator import validate
@@ -65,7 +64,8 @@ class Desk:
         while len(self._games) > KEPT:
             self._games.pop(next(iter(self._games)))
         self._artists = {key: artist for key, artist in self._artists.items() if key in self._games}
-        return {"roles": game.roles, "engine": game.engine, "fallback": game.fallback, "percepts": _has_percepts(game)}
+        percepts = game.rulesheet.has_percepts
+        return {"roles": game.roles, "engine": game.engine, "fallback": game.fallback, "percepts": percepts}
 
     def _game(self, request: Request) -> Game:
         return self._games[request["game"]]
@@ -264,10 +264,6 @@ def _situation(game: Game, state: Facts) -> dict[str, Any]:
     else:
         situation["legal"] = {role: machine.legal_moves(state, role) for role in game.roles}
     return situation
-
-
-def _has_percepts(game: Game) -> bool:
-    return any(name_and_arity(rule.head)[0] == "sees" for rule in game.rulesheet.rules)
 
 
 def _texts(state: Facts) -> list[str]:

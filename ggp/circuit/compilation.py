@@ -108,7 +108,7 @@ def _compile(rulesheet: Rulesheet, budget: Budget) -> CompiledGame:
         moves=rules.moves,
         goals=rules.goals,
         percepts=rules.percepts,
-        has_percepts=("sees", 2) in program.clauses or ("sees", 2) in program.tables,
+        has_percepts=rulesheet.has_percepts,
         circuit=circuit,
         phases=phases,
         report=_report(rules, built, circuit, phases, perf_counter() - began),

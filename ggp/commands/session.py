@@ -15,7 +15,6 @@ from ggp.commands.thinkers import Thinker
 from ggp.errors import EvaluationError
 from ggp.game import Game, State
 from ggp.gdl.reader import read_term
-from ggp.gdl.rulesheet import name_and_arity
 from ggp.gdl.terms import to_text
 from ggp.interpreter.legality import refusal
 
@@ -63,8 +62,7 @@ class Table:
     @property
     def is_hidden(self) -> bool:
         """Whether people may know only what they are told: the rules say `sees`, and one person plays."""
-        rules = self.game.rulesheet.rules
-        return len(self.people) == 1 and any(name_and_arity(rule.head) == ("sees", 2) for rule in rules)
+        return len(self.people) == 1 and self.game.rulesheet.has_percepts
 
 
 class Session:

@@ -102,6 +102,11 @@ class Rulesheet:
         """Of the rules as `kif` prints them, so that comments and white space do not count; hexadecimal."""
         return sha256("\n".join(kif(self)).encode()).hexdigest()
 
+    @property
+    def has_percepts(self) -> bool:
+        """Whether `sees` rules say what each role is told (GDL-II); otherwise roles are told the joint move."""
+        return any(name_and_arity(rule.head) == ("sees", 2) for rule in self.rules)
+
 
 def parse_rulesheet(text: str, source: str = "<rulesheet>") -> Rulesheet:
     """Text → rulesheet; ReadError or RulesheetError with the place of what has no meaning."""

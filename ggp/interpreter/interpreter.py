@@ -41,7 +41,8 @@ class Interpreter:
     engine = "interpreter"
 
     def __init__(self, rulesheet: Rulesheet) -> None:
-        self._program = program = make_program(rulesheet)
+        program = make_program(rulesheet)
+        self._has_percepts = rulesheet.has_percepts
         self._lock = RLock()
         self._texts = _Texts()
         analysis = _analysed(program)
@@ -80,7 +81,7 @@ class Interpreter:
         return values[0] if len(values) == 1 else None
 
     def percepts(self, state: Facts, joint_move: JointMove, role: str) -> tuple[Term, ...]:
-        if ("sees", 2) not in self._program.clauses and ("sees", 2) not in self._program.tables:
+        if not self._has_percepts:
             return joint_move
         with self._lock:
             found = self._ask(state, _SEES, self._known(role), joint_move)

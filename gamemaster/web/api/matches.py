@@ -25,7 +25,7 @@ from gamemaster.web.views import match_url, seat_cookie, without_evaluations
 from gamemaster.writer import record_json
 from ggp.errors import GgpError
 from ggp.gdl.reader import read_term
-from ggp.gdl.rulesheet import NATURE, name_and_arity, parse_rulesheet
+from ggp.gdl.rulesheet import NATURE, parse_rulesheet
 
 NDJSON = "application/x-ndjson"
 
@@ -69,7 +69,7 @@ def _derived(source: Source, facts: tuple[str, ...], origin: Origin) -> tuple[st
     """The rulesheet that begins with these facts, its roles, and whether they are told percepts. Blocks."""
     rulesheet = parse_rulesheet(source.text, source.name)
     derived = derived_rulesheet(rulesheet, frozenset(map(read_term, facts)), origin)
-    return derived.text, roles_of(rulesheet), any(name_and_arity(rule.head)[0] == "sees" for rule in rulesheet.rules)
+    return derived.text, roles_of(rulesheet), rulesheet.has_percepts
 
 
 async def find_match(request: web.Request) -> Found:
