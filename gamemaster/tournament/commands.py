@@ -80,7 +80,7 @@ def new(
 
     ggp tournament new cup.toml --games connectfour,breakthrough --players mcts,random --rounds 10
     """
-    _console().write_new(file, games, players, _fields(rounds=rounds, format=format_, name=name))
+    _module("spec_options").write_new(file, games, players, _fields(rounds=rounds, format=format_, name=name))
 
 
 def check(file: File, json: JsonOption = False) -> None:
@@ -88,7 +88,7 @@ def check(file: File, json: JsonOption = False) -> None:
 
     Exit code: 0 when all is well; 1 when a player did not answer; 2 for a mistake.
     """
-    raise typer.Exit(_console().check(file, as_json=json))
+    raise typer.Exit(_module("console").check(file, as_json=json))
 
 
 def run(  # noqa: PLR0913, PLR0917 - an option of a command is a parameter
@@ -120,7 +120,7 @@ def run(  # noqa: PLR0913, PLR0917 - an option of a command is a parameter
     Exit code: 0 when all was played, whatever the faults; 2 for a mistake or when it cannot go on; 130 after Ctrl-C.
     """
     fields = _fields(rounds=rounds, format=format_, seed=seed, name=name, startclock=startclock, playclock=playclock)
-    console = _console()
+    console = _module("console")
     if file is not None:
         wrong = [*fields, *_fields(games=games, players=players, sprt=sprt, results=results)]
         raise typer.Exit(console.run_file(file, wrong, resume=resume_, cluster=cluster, as_json=json))
@@ -129,17 +129,17 @@ def run(  # noqa: PLR0913, PLR0917 - an option of a command is a parameter
 
 def status(where: Where, name: Which = None, json: JsonOption = False) -> None:
     """Show how a tournament stands, also while it runs."""
-    _console().show_status(where, name, as_json=json)
+    _module("console").show_status(where, name, as_json=json)
 
 
 def resume(where: Where, name: Which = None, cluster: Cluster = None, json: JsonOption = False) -> None:
     """Go on with a tournament that was interrupted or killed; what has a result is not played again."""
-    raise typer.Exit(_console().resume(where, name, cluster=cluster, as_json=json))
+    raise typer.Exit(_module("console").resume(where, name, cluster=cluster, as_json=json))
 
 
 def export(where: Where, to: To = None, name: Which = None, json: JsonOption = False) -> None:
     """Write standings (text, JSON, CSV), the report in HTML, and every record in our format and in that of Tiltyard."""
-    _console().export(where, to, name, as_json=json)
+    _module("console").export(where, to, name, as_json=json)
 
 
 def _fields(**given: object) -> dict[str, object]:
@@ -147,5 +147,5 @@ def _fields(**given: object) -> dict[str, object]:
     return {name: value for name, value in given.items() if value is not None}
 
 
-def _console() -> ModuleType:
-    return import_module("gamemaster.tournament.console")
+def _module(name: str) -> ModuleType:
+    return import_module(f"gamemaster.tournament.{name}")

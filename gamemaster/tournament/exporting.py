@@ -11,18 +11,28 @@ only what is left. A file is whole at every moment.
 
 import json
 import os
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from hashlib import sha256
+from itertools import groupby
 from pathlib import Path
 from typing import TypeAlias
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
 
 from gamemaster.export import exported
 from gamemaster.record import MatchRecord
 from gamemaster.replay import replay
-from gamemaster.tournament.report import MATCHES, match_file, report
+from gamemaster.tournament.plots import course_plot, rating_plot
+from gamemaster.tournament.ratings import Comparisons, Sprt, comparisons_of, course, entries_of, sprt_of
 from gamemaster.tournament.results import Result
-from gamemaster.tournament.standings import as_csv, as_json, as_text, standings
+from gamemaster.tournament.schedule import Schedule
+from gamemaster.tournament.spec import TournamentSpec
+from gamemaster.tournament.standings import KINDS, Meeting, Standings, standings
+from gamemaster.tournament.standings_texts import as_csv, as_json, as_text
 from gamemaster.tournament.store import Store
 from gamemaster.writer import record_json
 from ggp.errors import GgpError, RecordError
@@ -117,3 +127,206 @@ def _put(path: Path, text: str) -> None:
         with suppress(OSError):
             temporary.unlink()
         raise RecordError(f"{path}: it cannot be written: {error.strerror or error}") from None
+
+
+MATCHES = "matches"  # the folder beside the report that holds the records
+POINTS = 30  # of the course of the ratings
+
+_WORD = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,120}")
+
+
+def report(spec: TournamentSpec, results: Collection[Result], *, status: str = "", with_links: bool = True) -> str:
+    """The whole page; the same specification and results give the same bytes.
+
+    `status` is a few words on how the event stands. Links lead to the records as `exporting` writes them. What depends
+    on clocks is in the section "time" only, so that all else is the same when the same moves are played again.
+    """
+    names = [player.name for player in spec.players]
+    values = standings(names, results)
+    entries = entries_of(names, results)
+    comparisons = comparisons_of(entries)
+    test = None if spec.sprt is None else _sprt(spec, results)
+    cross = _cross(values)
+    page = _environment().get_template("report.html")
+    return page.render(
+        css=_css(),
+        spec=spec,
+        standings=values,
+        status=status,
+        ranking=_ranking(spec, results),
+        rating_plot=_rating_plot(values),
+        course_plot=_course_plot(comparisons, values),
+        cross=cross,
+        kinds=KINDS,
+        sprt=test,
+        verdict=test and verdict(test),
+        rounds=_rounds(entries.matches, with_links=with_links),
+        sections=_sections(has_cross=bool(cross), has_sprt=test is not None),
+        began=_time(entries.matches, "started"),
+        ended=_time(entries.matches, "finished"),
+    )
+
+
+def match_file(pairing_id: str) -> str:
+    """The name of the file of a match: its own where that is a plain word, else one made of it."""
+    if _WORD.fullmatch(pairing_id):
+        return f"{pairing_id}.json"
+    word = re.sub(r"[^A-Za-z0-9_-]+", "-", pairing_id)[:80].strip("-")
+    return f"{word}-{sha256(pairing_id.encode()).hexdigest()[:12]}.json"
+
+
+def verdict(test: Sprt) -> str:
+    """What the test says, as a sentence without its end."""
+    match test.decision:
+        case "H1":
+            return f"{test.player} is stronger by {test.elo1:g} Elo points rather than by {test.elo0:g} (H1)"
+        case "H0":
+            return f"{test.player} is stronger by {test.elo0:g} Elo points rather than by {test.elo1:g} (H0)"
+        case "open":
+            return "it is not decided yet"
+
+
+@dataclass(frozen=True, slots=True)
+class _Cell:
+    """One player against another one."""
+
+    is_self: bool
+    meeting: Meeting | None
+    shade: int  # from 0 to 10: the share of the points
+    superiority: str  # per cent
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    player: str
+    cells: tuple[_Cell, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Match:
+    id: str
+    link: str
+    takers: tuple[tuple[str, int | None], ...]  # player and goal value
+    steps: int
+    faults: int
+    ending: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Round:
+    number: int  # from 1
+    matches: tuple[_Match, ...]
+
+
+def _environment() -> Environment:
+    environment = Environment(
+        loader=PackageLoader("gamemaster.tournament"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        keep_trailing_newline=True,
+    )
+    environment.filters |= {"points": _points, "signed": _signed}
+    return environment
+
+
+def _points(elo: float) -> str:
+    return f"{elo:+.0f}".replace("-", "−")
+
+
+def _signed(value: float) -> str:
+    return f"{value:.2f}".replace("-", "−")
+
+
+def _css() -> Markup:
+    environment = _environment()
+    assert environment.loader is not None
+    return Markup(environment.loader.get_source(environment, "report.css")[0])  # noqa: S704 - our own file
+
+
+def _sprt(spec: TournamentSpec, results: Collection[Result]) -> Sprt:
+    assert spec.sprt is not None
+    test = spec.sprt
+    return sprt_of(results, test.elo0, test.elo1, test.alpha, test.beta, player=spec.players[0].name)
+
+
+def _ranking(spec: TournamentSpec, results: Collection[Result]) -> tuple[str, ...]:
+    """Where the format has an order of its own, which is then what counts, once the event is complete."""
+    if spec.format in ("round robin", "gauntlet"):
+        return ()
+    schedule = Schedule(spec, {game.name: 2 for game in spec.games})
+    for result in results:
+        schedule.add(result)
+    return schedule.ranking if schedule.is_complete else ()
+
+
+def _rating_plot(values: Standings) -> Markup | None:
+    rated = [(line.player, line.rating) for line in values.lines if line.rating is not None]
+    if not rated:
+        return None
+    return Markup(rating_plot(rated, "Ratings with 95 % intervals"))  # noqa: S704 - names are escaped in it
+
+
+def _course_plot(comparisons: Comparisons, values: Standings) -> Markup | None:
+    moments = course(comparisons, POINTS)
+    if len(moments) < 2:
+        return None
+    rated = [line.player for line in values.lines if line.rating is not None]
+    return Markup(course_plot(moments, rated, "Ratings in the course of the event"))  # noqa: S704 - likewise
+
+
+def _cross(values: Standings) -> tuple[_Row, ...]:
+    rated = [line.player for line in values.lines if line.rating is not None]
+    meetings = {(meeting.player, meeting.opponent): meeting for meeting in values.meetings}
+
+    def cell(player: str, other: str) -> _Cell:
+        if player == other:
+            return _Cell(is_self=True, meeting=None, shade=5, superiority="")
+        meeting = meetings.get((player, other))
+        shade = 5 if meeting is None else round(10 * meeting.points / (meeting.wins + meeting.draws + meeting.losses))
+        return _Cell(False, meeting, shade, _percent(values.ratings.superiority(player, other)))
+
+    return tuple(_Row(player, tuple(cell(player, other) for other in rated)) for player in rated)
+
+
+def _percent(likelihood: float) -> str:
+    """Never certain."""
+    percent = round(100 * likelihood)
+    return "<1" if percent < 1 else ">99" if percent > 99 else str(percent)
+
+
+def _rounds(matches: Sequence[Result], *, with_links: bool) -> tuple[_Round, ...]:
+    return tuple(
+        _Round(number + 1, tuple(_match(result, with_links=with_links) for result in group))
+        for number, group in groupby(matches, key=lambda result: result.pairing.round)
+    )
+
+
+def _match(result: Result, *, with_links: bool) -> _Match:
+    pairing = result.pairing
+    return _Match(
+        id=pairing.id,
+        link=f"{MATCHES}/{match_file(pairing.id)}" if with_links else "",
+        takers=tuple(zip(pairing.players, result.goals, strict=True)),
+        steps=result.steps,
+        faults=sum(sum(kinds.values()) for kinds in result.faults),
+        ending=result.ending,
+    )
+
+
+def _sections(*, has_cross: bool, has_sprt: bool) -> list[tuple[str, str]]:
+    chosen = [("standings", "Standings")]
+    if has_cross:
+        chosen.append(("cross-table", "Cross table"))
+    if has_sprt:
+        chosen.append(("sprt", "Sequential test"))
+    rest = ("games", "faults", "matches", "specification", "time")
+    titles = ("Games and roles", "Faults and endings", "Matches", "Specification", "Time")
+    return [*chosen, *zip(rest, titles, strict=True)]
+
+
+def _time(matches: Sequence[Result], which: str) -> str:
+    if not matches:
+        return ""
+    time = min(result.started for result in matches) if which == "started" else max(r.finished for r in matches)
+    return f"{time:%Y-%m-%d %H:%M}"

@@ -21,7 +21,7 @@ from pathlib import Path
 
 from gamemaster.tournament.results import Result
 from gamemaster.tournament.schedule import Schedule
-from gamemaster.tournament.spec import check_spec, read_spec
+from gamemaster.tournament.spec_files import check_spec, read_spec
 from gamemaster.tournament.store import open_store
 from tests.gamemaster import games
 from tests.gamemaster.test_commands import GGP

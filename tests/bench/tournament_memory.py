@@ -17,7 +17,7 @@ from gamemaster.tournament.runner import Finished, News, Opened, run_tournament
 from gamemaster.tournament.spec import TournamentSpec
 from gamemaster.tournament.standings import standings
 from gamemaster.tournament.store import Store, open_store
-from gamemaster.tournament.workshop import Workshop
+from gamemaster.tournament.venue import Workshop
 from tests.bench.instant_players import instant_players
 
 PLAYERS = 16

@@ -23,7 +23,7 @@ from gamemaster.settings import MatchSettings
 from gamemaster.tournament.runner import Begun, Finished, News, run_tournament
 from gamemaster.tournament.spec import TournamentSpec
 from gamemaster.tournament.store import open_store
-from gamemaster.tournament.workshop import Workshop
+from gamemaster.tournament.venue import Workshop
 from ggp.game import Game
 from tests.bench.instant_players import STEPS, instant_players
 

@@ -65,23 +65,20 @@ def play(manager: Manager, pairing: Pairing, number: int, rules: str, spent: dic
 def read(url: str) -> None:
     show("open", lambda: open_store(url).close())
     with open_store(url) as store:
-        revision = store.revision()
         middle = store.matches(NAME, limit=1).rows[0].pairing
         show("results", lambda: store.results(NAME))
         show("one record", lambda: store.record(NAME, middle))
         show("tournaments", store.tournaments)
-        show("counts", lambda: store.counts(NAME))
         show("statistics", lambda: store.statistics(NAME))
         show("statistics of all", store.statistics)
         show("matches, the first 100", lambda: store.matches(NAME))
-        show("matches, the last 100", lambda: store.matches(NAME, offset=store.counts(NAME).finished - 100))
+        show("matches, the last 100", lambda: store.matches(NAME, offset=store.tournament(NAME).counts.finished - 100))
         show("matches of a player", lambda: store.matches(NAME, player=PLAYERS[3], offset=1000))
         show("matches of a game", lambda: store.matches(NAME, game=GAMES[1], offset=1000))
         show("matches that failed", lambda: store.matches(NAME, status="failed"))
         show("matches of all, the first 100", lambda: store.matches(None))
+        show("revision", store.revision)
         show("running", lambda: store.running(NAME))
-        show("changes, none", lambda: store.changed_since(revision))
-        show("changes, 100 writes ago", lambda: store.changed_since(revision - 100))
 
 
 def show(name: str, call: Callable[[], object]) -> None:

@@ -15,7 +15,7 @@ from gamemaster.player import Player
 from gamemaster.record import EvaluationRecord, MatchRecord, read_record
 from gamemaster.replay import replay
 from gamemaster.settings import make_settings
-from gamemaster.tournament.store.packing import packed, packed_text, unpacked
+from gamemaster.tournament.store.schema import packed, packed_text, unpacked
 from gamemaster.writer import record_json
 from ggp.errors import RecordError
 from ggp.gdl.terms import to_text

@@ -1,12 +1,18 @@
 """Results → how strong the players are and how sure that is; all of it pure functions on arrays."""
 
-from gamemaster.tournament.ratings.bayesian import BayesianRating, bayesian_ratings
-from gamemaster.tournament.ratings.bradley_terry import Ratings, bradley_terry
-from gamemaster.tournament.ratings.course import Moment, course
+from gamemaster.tournament.ratings.bradley_terry import (
+    BayesianRating,
+    Moment,
+    Ratings,
+    Role,
+    RoleRatings,
+    bayesian_ratings,
+    bradley_terry,
+    course,
+    role_ratings,
+)
 from gamemaster.tournament.ratings.entries import Comparisons, Entries, comparisons_of, entries_of
-from gamemaster.tournament.ratings.estimates import Estimate
-from gamemaster.tournament.ratings.goals import mean_goal
-from gamemaster.tournament.ratings.roles import Role, RoleRatings, role_ratings
+from gamemaster.tournament.ratings.estimates import Estimate, mean_goal
 from gamemaster.tournament.ratings.sprt import Decision, Sprt, sprt_of
 
 __all__ = [

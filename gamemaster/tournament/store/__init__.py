@@ -1,9 +1,6 @@
 """Tournaments and matches in a database: what was asked for, what is going on, what came of it."""
 
-from gamemaster.tournament.store.manager import Manager
-from gamemaster.tournament.store.store import Store, open_store
-from gamemaster.tournament.store.values import (
-    Changes,
+from gamemaster.tournament.store.reads import (
     Counts,
     Listing,
     ManagedBy,
@@ -11,12 +8,11 @@ from gamemaster.tournament.store.values import (
     MatchStatus,
     RoleStatistics,
     Stored,
-    StoredRating,
     TournamentStatus,
 )
+from gamemaster.tournament.store.store import Manager, Store, open_store
 
 __all__ = [
-    "Changes",
     "Counts",
     "Listing",
     "ManagedBy",
@@ -26,7 +22,6 @@ __all__ = [
     "RoleStatistics",
     "Store",
     "Stored",
-    "StoredRating",
     "TournamentStatus",
     "open_store",
 ]

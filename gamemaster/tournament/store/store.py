@@ -1,6 +1,11 @@
-"""The store of tournaments: specifications, matches, results and records, in a file or on a server."""
+"""The store of tournaments, and the right to write to one of them."""
 
-from contextlib import AbstractContextManager
+import math
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, suppress
+from dataclasses import dataclass, field
+from threading import Event, Lock, Thread
 from types import TracebackType
 from typing import Self
 
@@ -8,16 +13,11 @@ from pydantic import ValidationError
 from sqlalchemy import Connection, select
 
 from gamemaster.record import MatchRecord, now
-from gamemaster.tournament.results import Result
+from gamemaster.tournament.results import Pairing, Result, result_of
 from gamemaster.tournament.spec import TournamentSpec
-from gamemaster.tournament.store import leases, lists, reads, singles, writes
+from gamemaster.tournament.store import leases, reads, writes
 from gamemaster.tournament.store.database import Database, open_database
-from gamemaster.tournament.store.lists import Wanted
-from gamemaster.tournament.store.manager import Manager
-from gamemaster.tournament.store.schema import prepare
-from gamemaster.tournament.store.tables import SINGLES, tournaments
-from gamemaster.tournament.store.values import (
-    Changes,
+from gamemaster.tournament.store.reads import (
     Counts,
     Listing,
     ManagedBy,
@@ -25,9 +25,11 @@ from gamemaster.tournament.store.values import (
     MatchStatus,
     RoleStatistics,
     Stored,
-    StoredRating,
     TournamentStatus,
+    Wanted,
 )
+from gamemaster.tournament.store.schema import SINGLES, packed, prepare, tournaments
+from gamemaster.tournament.store.writes import Write
 from ggp.errors import StoreError
 
 MOST_ROWS = 10_000  # that one question may ask for
@@ -36,11 +38,21 @@ MOST_ROWS = 10_000  # that one question may ask for
 class Store:
     """All calls may come from any thread, wait for the database, and raise a StoreError that names the place.
 
-    Tournaments are asked for by name; the name "" stands for the matches that belong to none.
+    Tournaments are asked for by name; the name "" stands for the matches that belong to none. A match of those counts
+    as under way as long as the process that plays it lives; once that is dead, the next call about matches gives the
+    match up. A thread tells other processes that this one lives, from the first of its own matches until `close`.
+
+    Locking: `_lock` guards `_heart`, `_playing` and `_looked`, and is never held while the database is waited for.
     """
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, clock: Callable[[], float] = time.monotonic) -> None:
         self._database = database
+        self._clock = clock
+        self._lock = Lock()
+        self._heart: Thread | None = None  # sends the heartbeats of the matches that this process plays
+        self._playing: set[str] = set()  # tokens of the records of those matches
+        self._looked = -math.inf  # when matches of dead processes were looked for
+        self._ended = Event()
 
     def __enter__(self) -> Self:
         return self
@@ -54,6 +66,11 @@ class Store:
         return self._database.place
 
     def close(self) -> None:
+        self._ended.set()
+        with self._lock:
+            heart = self._heart
+        if heart is not None:
+            heart.join()
         self._database.close()
 
     def create(self, spec: TournamentSpec) -> Stored:
@@ -78,7 +95,7 @@ class Store:
         with self._database.reading() as connection:
             return tuple(_stored(connection, name) for name in reads.tournament_ids(connection) if name != SINGLES)
 
-    def manage(self, name: str) -> AbstractContextManager[Manager]:
+    def manage(self, name: str) -> AbstractContextManager["Manager"]:
         """The right to run a tournament, which one living process has at a time: StoreError, on entering, for others.
 
         What a dead manager left under way is given up.
@@ -93,18 +110,9 @@ class Store:
 
     def record(self, name: str, pairing: str) -> MatchRecord:
         """The record of a match, also of one that goes on: about as it was a second ago."""
+        self._give_up_lost()
         with self._database.reading() as connection:
             return reads.record_of(connection, reads.tournament_id(connection, name), pairing)
-
-    def failures(self, name: str) -> dict[str, int]:
-        """Pairing → how often it failed by our own fault, where it did."""
-        with self._database.reading() as connection:
-            return reads.failures_of(connection, reads.tournament_id(connection, name))
-
-    def ratings(self, name: str) -> tuple[StoredRating, ...]:
-        """As they were saved last; by scale and scope, the highest value first."""
-        with self._database.reading() as connection:
-            return reads.ratings_of(connection, reads.tournament_id(connection, name))
 
     def matches(
         self,
@@ -117,15 +125,17 @@ class Store:
         status: MatchStatus | None = None,
     ) -> Listing:
         """Some of the matches of a tournament, or with None of all, the one that was begun last first."""
+        self._give_up_lost()
         with self._database.reading() as connection:
             number = None if name is None else reads.tournament_id(connection, name)
             wanted = Wanted(number, player, game, status)
-            return lists.listing(connection, wanted, max(offset, 0), min(max(limit, 0), MOST_ROWS))
+            return reads.listing(connection, wanted, max(offset, 0), min(max(limit, 0), MOST_ROWS))
 
     def match(self, name: str, pairing: str) -> MatchRow:
         """StoreError where there is none."""
+        self._give_up_lost()
         with self._database.reading() as connection:
-            row = lists.match_row(connection, reads.tournament_id(connection, name), pairing)
+            row = reads.match_row(connection, reads.tournament_id(connection, name), pairing)
             if row is None:
                 raise StoreError(f"there is no match {pairing}")
             return row
@@ -134,41 +144,63 @@ class Store:
         """The matches under way, the one that was begun last first."""
         return self.matches(name, limit=MOST_ROWS, status="running").rows
 
-    def counts(self, name: str) -> Counts:
-        with self._database.reading() as connection:
-            return lists.counts_of(connection, reads.tournament_id(connection, name))
-
     def statistics(self, name: str | None = None) -> tuple[RoleStatistics, ...]:
         """Of the finished matches of a tournament, or of all, by game and in the order of its roles."""
         with self._database.reading() as connection:
             number = None if name is None else reads.tournament_id(connection, name)
-            return lists.statistics_of(connection, number)
+            return reads.statistics_of(connection, number)
 
     def revision(self) -> int:
         """A number that grows with every change."""
+        self._give_up_lost()
         with self._database.reading() as connection:
-            return lists.revision_of(connection)
-
-    def changed_since(self, revision: int, *, limit: int = 1000) -> Changes:
-        """What is new; a change that others see never gets a lower revision than one they saw before."""
-        with self._database.reading() as connection:
-            return lists.changes_since(connection, revision, min(max(limit, 1), MOST_ROWS))
+            return reads.revision_of(connection)
 
     def keep_single(self, record: MatchRecord) -> str:
         """Writes the record of a match that belongs to no tournament, growing or complete, and gives its name there.
 
         A match that has ended is never changed again.
         """
+        self._send_heartbeats(record)
         with self._database.writing() as connection:
-            return singles.keep_single(connection, record)
+            return writes.keep_single(connection, record)
 
-    def give_up_lost_singles(self) -> int:
-        """Gives up the matches of no tournament whose game master on this computer is dead; how many there were."""
-        with self._database.writing() as connection:
-            return singles.give_up_lost(connection)
+    def _give_up_lost(self) -> None:
+        """Gives up the matches of dead processes, if that was not tried lately; a later call tries again."""
+        with self._lock:
+            if self._clock() - self._looked < leases.BEAT:
+                return
+            self._looked = self._clock()
+        with suppress(StoreError):
+            with self._database.reading() as connection:
+                lost = writes.lost_singles(connection)
+            if lost:
+                with self._database.writing() as connection:
+                    writes.give_up_lost_singles(connection)
+
+    def _send_heartbeats(self, record: MatchRecord) -> None:
+        """As long as the match is under way."""
+        with self._lock:
+            if record.status != "running":
+                self._playing.discard(record.token)
+                return
+            self._playing.add(record.token)
+            if self._heart is None:
+                self._heart = Thread(target=self._beat, name=f"heartbeats of {self.place}", daemon=True)
+                self._heart.start()
+
+    def _beat(self) -> None:
+        """A heartbeat that fails is followed by another one soon."""
+        while not self._ended.wait(leases.BEAT):
+            with self._lock:
+                is_playing = bool(self._playing)
+            if not is_playing:
+                continue
+            with suppress(StoreError), self._database.writing() as connection:
+                writes.beat_singles(connection)
 
 
-def open_store(url: str, *, create: bool = True) -> Store:
+def open_store(url: str, *, create: bool = True, clock: Callable[[], float] = time.monotonic) -> Store:
     """A path is a file of SQLite; else a URL, `sqlite:///PATH` or `postgresql+psycopg://…`.
 
     Makes what is missing, unless `create` is False, and brings an older schema to the newest version. StoreError with
@@ -180,7 +212,7 @@ def open_store(url: str, *, create: bool = True) -> Store:
     except BaseException:
         database.close()
         raise
-    return Store(database)
+    return Store(database, clock)
 
 
 def _id(connection: Connection, name: str) -> int:
@@ -198,7 +230,7 @@ def _stored(connection: Connection, name: str) -> Stored:
         first = error.errors()[0]
         field = ".".join(map(str, first["loc"]))
         raise StoreError(f"the specification of {name} cannot be read: {field}: {first['msg']}") from None
-    counts = lists.counts_of(connection, number)
+    counts = reads.counts_of(connection, number)
     manager = leases.manager_of(connection, number)
     status = _status(manager, counts, is_complete=row.completed is not None)
     return Stored(spec, status, manager, counts, row.note, row.created, row.revision)
@@ -210,3 +242,169 @@ def _status(manager: ManagedBy | None, counts: Counts, *, is_complete: bool) -> 
     if is_complete:
         return "complete"
     return "new" if counts == Counts() else "interrupted"
+
+
+KEEP_EVERY = 0.5  # seconds between writes of the growing record of a match
+
+
+@dataclass(slots=True)
+class _Growing:
+    """The record of a match under way. `lock` guards the other fields; it is held while the record is written."""
+
+    lock: Lock = field(default_factory=Lock)
+    record: MatchRecord | None = None  # that waits to be written
+    written: float = -math.inf  # when the one before it was written
+
+
+class Manager:
+    """The right to run one tournament, from `Store.manage`; every write makes sure that it is still held.
+
+    All methods may be called from any thread. A StoreError has changed nothing; when `is_lost`, all later writes
+    will be refused too. A thread tells others that this manager lives, and writes the records that came too soon.
+
+    Locking: `_lock` guards the dictionary `_growing`, not its values, and is never held while the database is waited
+    for; each value has a lock of its own. So a match waits for the writes of its own record, never for those of others.
+    """
+
+    def __init__(
+        self, database: Database, name: str, tournament_id: int, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self.name = name
+        self.is_lost = False  # another manager took the tournament over
+        self._database = database
+        self._tournament_id = tournament_id
+        self._clock = clock
+        self._token = 0
+        self._lock = Lock()
+        self._growing: dict[str, _Growing] = {}  # by pairing
+        self._beat = clock()  # when the last heartbeat was; of the thread
+        self._ended = Event()
+        self._thread = Thread(target=self._attend, name=f"store of {name}", daemon=True)
+
+    def __enter__(self) -> Self:
+        with self._database.writing() as connection:
+            write = Write(connection, self._tournament_id, writes.next_revision(connection))
+            self._token = leases.claim(connection, self._tournament_id, self.name)
+            writes.give_up_all(write, "its manager ended")
+            _change_tournament(write)
+        self._thread.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
+        """Gives up what is under way; should that fail, the next process that claims the tournament does it."""
+        self._ended.set()
+        self._thread.join()
+        with suppress(StoreError), self._writing() as write:
+            writes.give_up_all(write, "its manager stopped")
+            leases.release(write.connection, self._tournament_id)
+            _change_tournament(write)
+
+    def begin(self, pairing: Pairing) -> int:
+        """The number of the attempt, from 1; StoreError where the pairing has a result or is being played."""
+        with self._writing() as write:
+            writes.reopen(write)
+            match = writes.find_match(write, pairing.id)
+            if match is None:
+                writes.insert_match(write, pairing)
+                return 1
+            stored = reads.pairing_of(write.connection, match.id)
+            if stored != pairing:
+                raise StoreError(f"the schedule has changed: match {pairing.id} was {stored}, not {pairing}")
+            return writes.begin_again(write, pairing.id, match)
+
+    def keep(self, pairing: Pairing, record: MatchRecord) -> None:
+        """Writes the record of a match under way, at once or within a second; a complete one is for `finish`."""
+        if record.status != "running":
+            return
+        with self._lock:
+            growing = self._growing.setdefault(pairing.id, _Growing())
+        with growing.lock:
+            growing.record = record
+            self._keep_due(pairing.id, growing)
+
+    def finish(self, pairing: Pairing, record: MatchRecord) -> Result:
+        """Writes record, result and faults of a complete match, all or nothing; once more changes nothing."""
+        if record.status in ("running", "aborted"):
+            raise StoreError(f"{self._database.place}: match {pairing.id} has no result: it is {record.status}")
+        result = result_of(pairing, record)
+        data = packed(record)
+        self._forget(pairing)
+        with self._writing() as write:
+            match = writes.find_match(write, pairing.id)
+            if match is None or (match.status, match.token) != ("finished", record.token):
+                match = writes.running_match(write, pairing.id, record.token)
+                writes.finish_match(write, match, data, result)
+        return result
+
+    def fail(self, pairing: Pairing, reason: str) -> int:
+        """An attempt failed by our own fault, and the pairing is to be played again; how often that has happened."""
+        self._forget(pairing)
+        with self._writing() as write:
+            return writes.fail_match(write, writes.running_match(write, pairing.id), reason)
+
+    def give_up(self, pairing: Pairing, reason: str) -> None:
+        """Nobody is to blame: the pairing is to be played again, and this does not count."""
+        self._forget(pairing)
+        with self._writing() as write:
+            writes.give_up_match(write, writes.running_match(write, pairing.id), reason)
+
+    def complete(self, note: str = "") -> None:
+        """All has been played, or `note` says why no more is needed; beginning another match takes it back."""
+        with self._writing() as write:
+            _change_tournament(write, completed=now(), note=note)
+
+    @contextmanager
+    def _writing(self) -> Iterator[Write]:
+        with self._database.writing() as connection:
+            write = Write(connection, self._tournament_id, writes.next_revision(connection))
+            try:
+                leases.check(connection, self._tournament_id, self.name, self._token)
+            except StoreError:
+                self.is_lost = True
+                raise
+            yield write
+
+    def _keep_due(self, pairing: str, growing: _Growing) -> None:
+        """Writes a record that waits, unless the one before it is too recent; the caller holds its lock."""
+        if growing.record is None or self._clock() - growing.written < KEEP_EVERY:
+            return
+        record = packed(growing.record)
+        with self._writing() as write:
+            writes.keep_record(write, writes.running_match(write, pairing, record.token), record)
+        growing.record = None
+        growing.written = self._clock()
+
+    def _forget(self, pairing: Pairing) -> None:
+        """Returns when the record of the match is not being written, and will not be."""
+        with self._lock:
+            growing = self._growing.pop(pairing.id, None)
+        if growing is not None:
+            with growing.lock:
+                growing.record = None
+
+    def _attend(self) -> None:
+        while not self._ended.wait(KEEP_EVERY):
+            self._tend()
+
+    def _tend(self) -> None:
+        """What could not be written now is tried again the next time; `finish` will say what is wrong."""
+        with self._lock:
+            known = tuple(self._growing.items())
+        for pairing, growing in known:
+            self._send_heartbeat()
+            with growing.lock, suppress(StoreError):
+                self._keep_due(pairing, growing)
+        self._send_heartbeat()
+
+    def _send_heartbeat(self) -> None:
+        if self._clock() - self._beat < leases.BEAT:
+            return
+        self._beat = self._clock()
+        with suppress(StoreError), self._database.writing() as connection:
+            if not leases.beat(connection, self._tournament_id, self._token):
+                self.is_lost = True
+
+
+def _change_tournament(write: Write, **values: object) -> None:
+    changed = tournaments.update().where(tournaments.c.id == write.tournament_id)
+    write.connection.execute(changed.values(revision=write.revision, **values))

@@ -2,29 +2,35 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import count
 
-from sqlalchemy import Connection, Executable, Table, bindparam, func, select
+from sqlalchemy import Connection, Executable, Table, and_, bindparam, func, select
 from sqlalchemy.dialects import postgresql, sqlite
 
 from gamemaster.faults import shown
-from gamemaster.record import now
-from gamemaster.tournament.results import Pairing, Result
-from gamemaster.tournament.store.packing import Packed, packed_text
-from gamemaster.tournament.store.tables import (
+from gamemaster.record import MatchRecord, now
+from gamemaster.tournament.results import Pairing, Result, result_of
+from gamemaster.tournament.store.leases import Process, clock, is_live, this_process
+from gamemaster.tournament.store.schema import (
+    SINGLES,
+    Packed,
     failures,
     faults,
     games,
+    match_players,
     matches,
+    packed,
+    packed_text,
     players,
     records,
     results,
     rulesheets,
     store,
-    takers,
     totals,
     tournaments,
 )
 from ggp.errors import StoreError
+from ggp.gdl.rulesheet import NATURE
 
 # Statements that are written for every match are made once.
 _NEXT_REVISION = store.update().values(revision=store.c.revision + 1).returning(store.c.revision)
@@ -42,6 +48,8 @@ _FIND_MATCH = (
 )
 _UPDATE_MATCH = matches.update().where(matches.c.id == bindparam("of_match"))
 _UPDATE_RECORD = records.update().where(records.c.match_id == bindparam("of_match"))
+_SINGLES = select(tournaments.c.id).where(tournaments.c.name == SINGLES).scalar_subquery()
+_SINGLES_UNDER_WAY = and_(matches.c.tournament_id == _SINGLES, matches.c.status == "running")
 _KNOWN_RULESHEET = select(rulesheets.c.sha256).where(rulesheets.c.sha256 == bindparam("key"))
 
 
@@ -205,7 +213,7 @@ def insert_match(write: Write, pairing: Pairing, **values: object) -> Match:
         "game_id": game_id,
         "round": pairing.round,
         "seed": str(pairing.seed),
-        "together": pairing.group,
+        "pair_group": pairing.group,
         "attempt": 1,
         "revision": write.revision,
         **_fresh(),
@@ -214,7 +222,7 @@ def insert_match(write: Write, pairing: Pairing, **values: object) -> Match:
     number = _inserted(write, matches, row)
     names = _ids(write, players, pairing.players)
     rows = [{"match_id": number, "number": role, "player_id": name} for role, name in enumerate(names)]
-    _insert(write, takers, rows)
+    _insert(write, match_players, rows)
     return Match(number, 1, "running", None, game_id, has_record=False)
 
 
@@ -261,3 +269,79 @@ def _put_rulesheet(write: Write, record: Packed) -> None:
     if write.connection.execute(_KNOWN_RULESHEET, {"key": record.rulesheet_key}).one_or_none() is None:
         values = {"sha256": record.rulesheet_key, "text": packed_text(record.rulesheet)}
         write.connection.execute(rulesheets.insert().values(values))
+
+
+def keep_single(connection: Connection, record: MatchRecord) -> str:
+    """What names the match among those of no tournament: its own name, with a number where that is taken.
+
+    Nothing is written for a match that has ended before.
+    """
+    write = _write(connection)
+    known = (matches.c.tournament_id == write.tournament_id) & (matches.c.token == record.token)
+    name = connection.execute(select(matches.c.pairing).where(known)).scalar_one_or_none()
+    pairing = _pairing(record, name or _free_name(write, shown(record.match)))
+    match = find_match(write, pairing.id)
+    if match is None:
+        me = this_process()
+        player = {"machine": me.machine, "pid": me.pid, "process_start": me.start, "heartbeat": clock(connection)}
+        match = insert_match(write, pairing, token=record.token, **player)
+    if match.status == "running":
+        _keep(write, match, pairing, record)
+    return pairing.id
+
+
+def lost_singles(connection: Connection) -> list[str]:
+    """The names of the matches under way outside of tournaments whose game master is dead."""
+    columns = (matches.c.pairing, matches.c.machine, matches.c.pid, matches.c.process_start, matches.c.heartbeat)
+    return [
+        row.pairing
+        for row in connection.execute(select(*columns).where(_SINGLES_UNDER_WAY)).all()
+        if not is_live(connection, Process("", row.machine, row.pid, row.process_start), row.heartbeat)
+    ]
+
+
+def give_up_lost_singles(connection: Connection) -> int:
+    """Gives up the matches of `lost_singles`, and tells how many there were."""
+    write = _write(connection)
+    lost = lost_singles(connection)
+    for pairing in lost:
+        give_up_match(write, running_match(write, pairing), "its game master ended")
+    return len(lost)
+
+
+def beat_singles(connection: Connection) -> None:
+    """Says that the matches outside of tournaments that this process plays go on; no change that readers see."""
+    me = this_process()
+    mine = (matches.c.machine == me.machine) & (matches.c.pid == me.pid) & (matches.c.process_start == me.start)
+    connection.execute(matches.update().where(_SINGLES_UNDER_WAY, mine).values(heartbeat=clock(connection)))
+
+
+def _keep(write: Write, match: Match, pairing: Pairing, record: MatchRecord) -> None:
+    if record.status not in ("running", "aborted"):
+        finish_match(write, match, packed(record), result_of(pairing, record))
+        return
+    keep_record(write, match, packed(record))
+    if record.status == "aborted":
+        give_up_match(write, match, record.reason or "")
+
+
+def _write(connection: Connection) -> Write:
+    revision = next_revision(connection)
+    number = connection.execute(select(tournaments.c.id).where(tournaments.c.name == SINGLES)).scalar_one()
+    return Write(connection, number, revision)
+
+
+def _pairing(record: MatchRecord, name: str) -> Pairing:
+    match_players = (record.players[role] for role in record.roles if role != NATURE)
+    return Pairing(
+        id=name,
+        round=0,
+        game=shown(record.game),
+        players=tuple(shown(taker.name or taker.bot or taker.url) for taker in match_players),
+        seed=record.settings.seed,
+    )
+
+
+def _free_name(write: Write, wanted: str) -> str:
+    names = (wanted if number == 1 else f"{wanted}-{number}" for number in count(1))
+    return next(name for name in names if find_match(write, name) is None)

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TextIO
 
-from gamemaster.tournament.store import processes
+from gamemaster.tournament.store import leases
 from tests.gamemaster.tournament import store_jobs
 
 PATIENCE = 60  # seconds for a worker to say something
@@ -49,7 +49,7 @@ class Worker:
         self.wait()
 
     def wait(self) -> None:
-        while processes._start(self.pid) is not None:
+        while leases._start(self.pid) is not None:
             os.sched_yield()
         self.close()
 

@@ -26,7 +26,7 @@ from gamemaster.tournament.runner import (
 )
 from gamemaster.tournament.schedule import next_pairings
 from gamemaster.tournament.spec import TournamentSpec
-from gamemaster.tournament.workshop import Job
+from gamemaster.tournament.venue import Job
 from tests.gamemaster.tournament.events import spec
 from tests.gamemaster.tournament.store_matches import a_record
 

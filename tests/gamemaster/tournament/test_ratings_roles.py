@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from gamemaster.tournament.ratings import RoleRatings, bradley_terry, comparisons_of, entries_of, role_ratings
-from gamemaster.tournament.ratings.bradley_terry import PRIOR
-from gamemaster.tournament.ratings.roles import ROLE_PRIOR
+from gamemaster.tournament.ratings.bradley_terry import PRIOR, ROLE_PRIOR
 from gamemaster.tournament.results import Pairing, Result
 from tests.bench.rating_validation import role_coverage
 from tests.gamemaster.tournament.simulated import ELO, Scenario, result

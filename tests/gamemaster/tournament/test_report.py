@@ -11,9 +11,9 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
+from gamemaster.tournament.exporting import match_file, report
 from gamemaster.tournament.plots import course_plot, rating_plot
 from gamemaster.tournament.ratings import Estimate, Moment
-from gamemaster.tournament.report import match_file, report
 from gamemaster.tournament.results import Result
 from gamemaster.tournament.schedule import next_pairings
 from gamemaster.tournament.spec import GameSpec, PlayerSpec, SprtSpec, TournamentSpec

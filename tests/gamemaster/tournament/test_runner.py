@@ -9,6 +9,7 @@ import pytest
 from gamemaster.record import MatchRecord
 from gamemaster.replay import replay
 from gamemaster.settings import derived
+from gamemaster.tournament import runner
 from gamemaster.tournament.results import Pairing
 from gamemaster.tournament.runner import (
     Closed,
@@ -17,15 +18,14 @@ from gamemaster.tournament.runner import (
     News,
     Opened,
     TournamentError,
+    Waiting,
     match_name,
     run_tournament,
-    runner,
 )
-from gamemaster.tournament.runner.waiting import Waiting
 from gamemaster.tournament.schedule import next_pairings
 from gamemaster.tournament.spec import TournamentSpec
 from gamemaster.tournament.store import Manager, Store, open_store
-from gamemaster.tournament.workshop import Job, Workshop
+from gamemaster.tournament.venue import Job, Workshop
 from ggp.errors import EvaluationError, StoreError
 from tests.gamemaster.scripted import ScriptedPlayer
 from tests.gamemaster.test_bots import processes
@@ -209,7 +209,7 @@ async def test_a_match_that_fails_by_our_fault_is_played_again(tmp_path: Path, e
     assert told[-1].startswith("finished ")
     assert sorted(job.match for job in venue.jobs) == sorted([first, f"{first}-2", f"{first}-3", second])
     assert ids(event_store) == sorted([first, second])
-    assert event_store.failures("event") == {first: 2}
+    assert {row.pairing: row.failures for row in event_store.matches("event").rows if row.failures} == {first: 2}
 
 
 async def test_a_match_that_cannot_be_played_stops_everything(tmp_path: Path, event_store: Store) -> None:

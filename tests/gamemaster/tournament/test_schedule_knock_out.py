@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from gamemaster.tournament.formats import EXTRA_PAIRS, bracket
 from gamemaster.tournament.results import Pairing
-from gamemaster.tournament.schedule import EXTRA_PAIRS, Schedule
-from gamemaster.tournament.schedule.knock_out import bracket
+from gamemaster.tournament.schedule import Schedule
 from tests.gamemaster.tournament.scheduling import all_tied, by_chance, by_seeding, played, result_of, spec_of
 
 ROLES = {"alpha": 2, "beta": 2, "gamma": 2}

@@ -19,14 +19,9 @@ from gamemaster.tournament.spec import (
     ResultsSpec,
     SprtSpec,
     TournamentSpec,
-    check_spec,
-    new_spec,
-    parse_spec,
-    parse_sprt,
-    read_spec,
-    spec_text,
 )
-from gamemaster.tournament.spec.reading import placed
+from gamemaster.tournament.spec_files import check_spec, parse_spec, placed, read_spec, spec_text
+from gamemaster.tournament.spec_options import new_spec, parse_sprt
 from ggp.errors import SettingsError
 from ggp.protocol.messages import Dialect
 from tests.gamemaster import games

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gamemaster.tournament.spec.lines import Path, key_lines, line_of
+from gamemaster.tournament.spec_files import Place, key_lines, line_of
 
 TEXT = r'''a = 1  # a comment = 2
 "b c" = 2
@@ -53,7 +53,7 @@ r = [
 s = 42'''.replace("@@@", "'''")
 
 
-def numbers(value: object, path: Path = ()) -> Iterator[tuple[Path, int]]:
+def numbers(value: object, path: Place = ()) -> Iterator[tuple[Place, int]]:
     match value:
         case int():
             yield path, value

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from gamemaster.tournament.results import Pairing, Result
-from gamemaster.tournament.standings import Standings, Tally, as_csv, as_json, as_text, standings, stored_ratings
+from gamemaster.tournament.standings import Standings, Tally, standings
+from gamemaster.tournament.standings_texts import as_csv, as_json, as_text
 from tests.gamemaster.tournament.simulated import Scenario, result, simulated, strengths
 
 PLAYERS = ("ann", "bob", "eve")
@@ -182,12 +183,3 @@ def test_text_is_aligned_whatever_the_names() -> None:
     column = head.index("matches") + len("matches") - 1
     assert first[column] == "1"
     assert second[column - 2] == "1"  # two letters are as wide as four
-
-
-def test_numbers_for_the_store_have_their_intervals(counted: Standings) -> None:
-    stored = {(each.scale, each.scope, each.subject): each for each in stored_ratings(counted)}
-    assert stored["elo", "", "ann"].matches == 6
-    assert stored["elo", "duel", "ann"].low < stored["elo", "duel", "ann"].value < stored["elo", "duel", "ann"].high
-    assert stored["goal", "puzzle", "eve"].value == 100
-    assert stored["advantage", "duel", "white"].value == -stored["advantage", "duel", "black"].value
-    assert {key[0] for key in stored} == {"elo", "skill", "goal", "advantage", "openskill"}

@@ -2,6 +2,7 @@
 
 import json
 import re
+import threading
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -15,8 +16,9 @@ from sqlalchemy import Table, func, select
 from gamemaster.faults import make_fault
 from gamemaster.record import MatchRecord, Status
 from gamemaster.tournament.results import Pairing, result_of
-from gamemaster.tournament.store import Counts, Manager, RoleStatistics, Store, StoredRating
-from gamemaster.tournament.store import tables as t
+from gamemaster.tournament.store import Counts, Manager, RoleStatistics, Store, schema
+from gamemaster.tournament.store import schema as t
+from gamemaster.tournament.store.schema import Packed
 from ggp.errors import StoreError
 from tests.gamemaster.tournament.store_matches import BEGAN, a_pairing, a_record, a_spec
 
@@ -69,7 +71,7 @@ def test_a_name_that_is_not_there_is_answered_with_those_that_are(store: Store) 
     with pytest.raises(StoreError, match="no tournament is called 'cap'; there are none"):
         store.tournament("cap")
     store.create(a_spec())
-    for ask in (store.tournament, store.results, store.counts, store.manage, store.ratings, store.failures):
+    for ask in (store.tournament, store.results, store.manage, store.running):
         with pytest.raises(StoreError, match=r"no tournament is called 'cap'; there is cup"):
             ask("cap")
     with pytest.raises(StoreError, match=re.escape(f"{store.place}: there is no match nosuch")):
@@ -159,7 +161,7 @@ def test_the_database_itself_refuses_a_second_match_or_result(manager: Manager, 
         with pytest.raises(StoreError, match=r"(?i)unique"):
             insert(store, table, **again)
     with pytest.raises(StoreError, match=r"(?i)foreign key"):
-        insert(store, t.takers, match_id=77, number=0, player_id=1)
+        insert(store, t.match_players, match_id=77, number=0, player_id=1)
 
 
 @pytest.mark.parametrize("status", ["running", "aborted"])
@@ -182,7 +184,8 @@ def test_what_failed_is_counted_and_played_again(manager: Manager, store: Store)
     first = a_record(pairing)
     manager.keep(pairing, growing(first, 3))
     assert manager.fail(pairing, "the disk\nwas full") == 1
-    assert store.record("cup", pairing.id) == growing(first, 3)
+    kept = store.record("cup", pairing.id)
+    assert (kept.status, kept.reason, kept.steps) == ("aborted", r"the disk\nwas full", first.steps[:3])
     row = store.match("cup", pairing.id)
     assert (row.status, row.attempt, row.failures, row.reason) == ("failed", 1, 1, r"the disk\nwas full")
     assert manager.begin(pairing) == 2
@@ -191,11 +194,11 @@ def test_what_failed_is_counted_and_played_again(manager: Manager, store: Store)
     assert manager.fail(pairing, "once more") == 2
     assert manager.begin(pairing) == 3
     manager.give_up(pairing, "interrupted")
-    assert store.failures("cup") == {pairing.id: 2}
+    assert store.match("cup", pairing.id).failures == 2
     assert manager.begin(pairing) == 4
     manager.finish(pairing, a_record(pairing))
     assert (store.match("cup", pairing.id).attempt, store.match("cup", pairing.id).reason) == (4, "")
-    assert store.counts("cup") == Counts(finished=1)
+    assert store.tournament("cup").counts == Counts(finished=1)
 
 
 def test_a_record_of_another_attempt_is_refused(manager: Manager, store: Store) -> None:
@@ -204,7 +207,7 @@ def test_a_record_of_another_attempt_is_refused(manager: Manager, store: Store) 
     manager.keep(pairing, growing(a_record(pairing), 2))
     with pytest.raises(StoreError, match="the record is of another match"):
         manager.finish(pairing, a_record(pairing))
-    assert store.counts("cup") == Counts(running=1)
+    assert store.tournament("cup").counts == Counts(running=1)
 
 
 def test_another_schedule_is_noticed(manager: Manager) -> None:
@@ -257,10 +260,38 @@ def test_the_manager_itself_writes_what_waits(store: Store, manager: Manager) ->
     manager.keep(pairing, growing(record, 0))
     manager.keep(pairing, growing(record, 5))
     revision = store.revision()
-    while not store.changed_since(revision).matches:  # its thread looks twice a second
+    while store.revision() == revision:  # its thread looks twice a second
         manager._thread.join(0.05)
         assert manager._thread.is_alive()
     assert store.record("cup", pairing.id) == growing(record, 5)
+
+
+def test_a_match_does_not_wait_while_the_record_of_another_one_is_written(
+    store: Store, manager: Manager, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    slow, other = a_pairing(0), a_pairing(1)
+    records = {pairing.id: a_record(pairing) for pairing in (slow, other)}
+    is_writing, may_go_on = threading.Event(), threading.Event()
+
+    def packed(record: MatchRecord) -> Packed:
+        if record.match == records[slow.id].match:
+            is_writing.set()
+            assert may_go_on.wait(30)
+        return schema.packed(record)
+
+    for pairing in (slow, other):
+        manager.begin(pairing)
+    monkeypatch.setattr("gamemaster.tournament.store.store.packed", packed)
+    with ThreadPoolExecutor(2) as pool:
+        keeping = pool.submit(manager.keep, slow, growing(records[slow.id], 1))
+        assert is_writing.wait(30)
+        pool.submit(manager.keep, other, growing(records[other.id], 2)).result(10)
+        assert store.match("cup", other.id).steps == 2
+        pool.submit(manager.finish, other, records[other.id]).result(10)
+        assert not keeping.done()
+        may_go_on.set()
+        keeping.result(10)
+    assert store.match("cup", slow.id).steps == 1
 
 
 def test_the_status_of_a_tournament_follows_what_happens(store: Store) -> None:
@@ -281,18 +312,6 @@ def test_the_status_of_a_tournament_follows_what_happens(store: Store) -> None:
     with store.manage("cup") as manager:
         finish(manager, 2)
     assert (store.tournament("cup").status, store.tournament("cup").note) == ("interrupted", "")
-
-
-def test_ratings_are_replaced_as_a_whole(store: Store, manager: Manager) -> None:
-    rows = [
-        StoredRating("elo", "", "bob", 12.5, -3.25, 28.0, 40),
-        StoredRating("elo", "", "ann", -12.5, -28.0, 3.25, 40),
-        StoredRating("elo", "board", "ann", 1 / 3, -1.0, 1.0, 20),
-    ]
-    manager.save_ratings(rows[::-1])
-    assert store.ratings("cup") == tuple(rows)
-    manager.save_ratings(rows[:1])
-    assert store.ratings("cup") == tuple(rows[:1])
 
 
 def some_matches(manager: Manager) -> None:
@@ -341,7 +360,7 @@ def test_a_row_says_what_is_known_of_a_match(store: Store, manager: Manager) -> 
     running = store.match("cup", a_pairing(11, game="dice").id)
     assert (running.status, running.ending, running.players) == ("running", None, ("cid", "ann"))
     assert (running.roles, running.goals, running.steps, running.finished) == ((), (), 0, None)
-    assert store.counts("cup") == Counts(running=1, finished=10, failed=1)
+    assert store.tournament("cup").counts == Counts(running=1, finished=10, failed=1)
 
 
 def test_statistics_are_those_of_the_results(store: Store, manager: Manager) -> None:
@@ -370,33 +389,6 @@ def test_statistics_are_those_of_the_results(store: Store, manager: Manager) -> 
         [("board", "white"), ("board", "black")]
     )
     assert [(row.role, row.mean_goal) for row in store.statistics("")] == [("white", None), ("black", 7.0)]
-
-
-def test_changes_are_told_once_and_in_order(store: Store) -> None:
-    store.create(a_spec())
-    start = store.revision()
-    assert (store.changed_since(start).matches, store.changed_since(start).tournaments) == ((), ())
-    with store.manage("cup") as manager:
-        finish(manager, 0)
-        manager.begin(a_pairing(1))
-        changes = store.changed_since(start)
-        assert (numbers(changes.matches), changes.tournaments, changes.is_all) == ([0, 1], ("cup",), True)
-        assert changes.revision == store.revision()
-        assert changes.matches[1] == store.match("cup", a_pairing(1).id)
-        manager.keep(a_pairing(1), a_record(a_pairing(1), 2, status="running"))
-        again = store.changed_since(changes.revision)
-        assert (numbers(again.matches), again.matches[0].steps, again.tournaments) == ([1], 2, ())
-        for number in range(2, 6):
-            manager.begin(a_pairing(number))
-    last = store.changed_since(again.revision)  # on leaving, five matches are given up in one transaction
-    assert (numbers(last.matches), last.tournaments) == ([1, 2, 3, 4, 5], ("cup",))
-    assert {row.status for row in last.matches} == {"given up"}
-    assert len(store.changed_since(again.revision, limit=2).matches) == 5
-    part = store.changed_since(start, limit=1)
-    assert (numbers(part.matches), part.is_all) == ([0], False)
-    rest = store.changed_since(part.revision)
-    assert (numbers(rest.matches), rest.is_all) == ([1, 2, 3, 4, 5], True)
-    assert store.changed_since(10**6).revision < 10**6  # as after the store was replaced by another
 
 
 def test_single_matches_are_kept_as_they_grow(store: Store) -> None:
@@ -450,7 +442,7 @@ def test_many_threads_may_write_and_read(store: Store, manager: Manager) -> None
     with ThreadPoolExecutor(8) as pool:
         seen = list(pool.map(play, range(40)))
     assert max(seen) == 40
-    assert store.counts("cup") == Counts(finished=40)
+    assert store.tournament("cup").counts == Counts(finished=40)
     revisions = [row.revision for row in store.matches("cup").rows]
     assert len(set(revisions)) == 40
 

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Column, Connection, Engine, Integer, MetaData, Table, Text, event, inspect, select, text
 
+from gamemaster.tournament.results import result_of
 from gamemaster.tournament.store import Store, database, open_store
 from gamemaster.tournament.store.database import Database, open_database
-from gamemaster.tournament.store.schema import SCHEMA, Migration, Schema, prepare
-from gamemaster.tournament.store.tables import METADATA
+from gamemaster.tournament.store.schema import METADATA, SCHEMA, Migration, Schema, prepare
 from ggp.errors import StoreError
 from tests.gamemaster.tournament import postgresql
 from tests.gamemaster.tournament.store_matches import a_pairing, a_record, a_spec
@@ -81,7 +81,7 @@ REFUSED: dict[str, tuple[Callable[[Path], object], str]] = {
         "no such column: ggp_store.version",
     ),
     "no row": (lambda path: sql(path, "CREATE TABLE ggp_store (version INTEGER)"), "not a store of tournaments"),
-    "a newer version": (a_newer_store, "a newer ggp made this store: its version is 99, known are those up to 1"),
+    "a newer version": (a_newer_store, "a newer ggp made this store: its version is 99, known are those up to 2"),
 }
 
 
@@ -255,7 +255,7 @@ def test_a_file_keeps_a_log_and_is_strict_about_references(tmp_path: Path) -> No
         assert [connection.execute(text(f"PRAGMA {name}")).scalar_one() for name in pragmas] == ["wal", 1, 1]
 
 
-# Versions: a second one that exists in tests only, with a column more, filled from what is there, and a table more.
+# Versions: a newer one that exists in tests only, with a column more, filled from what is there, and a table more.
 
 
 def newer_metadata() -> MetaData:
@@ -267,25 +267,25 @@ def newer_metadata() -> MetaData:
     return metadata
 
 
-def second_version(connection: Connection) -> None:
+def one_version_more(connection: Connection) -> None:
     connection.execute(text("ALTER TABLE players ADD COLUMN nick TEXT"))
     connection.execute(text("UPDATE players SET nick = upper(name)"))
     connection.execute(text("CREATE TABLE awards (id INTEGER PRIMARY KEY, text TEXT NOT NULL)"))
 
 
-def third_version(connection: Connection) -> None:
+def two_versions_more(connection: Connection) -> None:
     connection.execute(text("INSERT INTO awards (id, text) SELECT id, nick FROM players"))
 
 
 def broken_version(connection: Connection) -> None:
-    second_version(connection)
+    one_version_more(connection)
     connection.execute(text("ALTER TABLE nosuch ADD COLUMN nick TEXT"))
 
 
 def migrated(url: str, *migrations: Migration) -> Database:
     opened = open_database(url, create=False)
     try:
-        prepare(opened, Schema(newer_metadata(), migrations))
+        prepare(opened, Schema(newer_metadata(), (*SCHEMA.migrations, *migrations)))
     except BaseException:
         opened.close()
         raise
@@ -308,20 +308,22 @@ def fill(url: str) -> None:
 
 def test_an_older_version_is_brought_to_the_newest(store_url: str) -> None:
     fill(store_url)
-    migrated(store_url, second_version).close()  # and from there, in a later run, one further
-    opened = migrated(store_url, second_version, third_version)
+    migrated(store_url, one_version_more).close()  # and from there, in a later run, one further
+    opened = migrated(store_url, one_version_more, two_versions_more)
     with opened.reading() as connection:
-        assert connection.execute(text("SELECT version FROM ggp_store")).scalar_one() == 3
+        assert connection.execute(text("SELECT version FROM ggp_store")).scalar_one() == SCHEMA.version + 2
         assert set(connection.execute(text("SELECT text FROM awards")).scalars()) == {"ANN", "BOB"}
     assert len(Store(opened).results("cup")) == 1
     opened.close()
-    with pytest.raises(StoreError, match="its version is 3, known are those up to 1"):
+    with pytest.raises(
+        StoreError, match=f"its version is {SCHEMA.version + 2}, known are those up to {SCHEMA.version}"
+    ):
         open_store(store_url)
 
 
 def test_several_versions_are_one_step(store_url: str) -> None:
     fill(store_url)
-    opened = migrated(store_url, second_version, third_version)
+    opened = migrated(store_url, one_version_more, two_versions_more)
     with opened.reading() as connection:
         assert len(connection.execute(text("SELECT id FROM awards")).all()) == 2
     opened.close()
@@ -329,7 +331,7 @@ def test_several_versions_are_one_step(store_url: str) -> None:
 
 def test_a_migration_that_fails_leaves_the_older_version(store_url: str) -> None:
     fill(store_url)
-    for migrations in ((broken_version,), (second_version, broken_version)):
+    for migrations in ((broken_version,), (one_version_more, broken_version)):
         with pytest.raises(StoreError, match=r"nosuch|exists|duplicate"):
             migrated(store_url, *migrations)
     with open_store(store_url) as store:
@@ -346,11 +348,30 @@ def test_a_new_store_is_the_same_as_one_that_was_brought_there(
     ):
         fill(old)
         made = open_database(new, create=True)
-        prepare(made, Schema(newer_metadata(), (second_version,)))
-        brought = migrated(old, second_version)
+        prepare(made, Schema(newer_metadata(), (*SCHEMA.migrations, one_version_more)))
+        brought = migrated(old, one_version_more)
         assert columns(made) == columns(brought)
         made.close()
         brought.close()
+
+
+VERSION_1 = Path(__file__).with_name("version1.sql")
+
+
+def test_a_store_of_version_1_is_brought_to_the_newest(tmp_path: Path) -> None:
+    with sqlite3.connect(tmp_path / "old.sqlite") as connection:
+        connection.executescript(VERSION_1.read_text(encoding="utf-8"))
+    connection.close()
+    with open_store(str(tmp_path / "old.sqlite")) as old, open_store(str(tmp_path / "new.sqlite")) as new:
+        assert old.results("cup") == (result_of(a_pairing(), a_record(a_pairing())),)
+        (single,) = old.matches("").rows
+        assert (single.status, single.reason) == ("given up", "its game master ended")
+        with old.manage("cup") as manager:
+            assert manager.begin(a_pairing(1)) == 1
+        found, expected = (
+            {name: sorted(each) for name, each in columns(store._database).items()} for store in (old, new)
+        )
+        assert found == expected
 
 
 def test_the_schema_has_as_many_versions_as_migrations() -> None:

@@ -11,7 +11,7 @@ from sqlalchemy import select, text
 
 from gamemaster.tournament.results import Result, result_of
 from gamemaster.tournament.store import Counts, Store, open_store
-from gamemaster.tournament.store import tables as t
+from gamemaster.tournament.store import schema as t
 from gamemaster.tournament.store.database import _check_file
 from tests.gamemaster.tournament import store_jobs
 from tests.gamemaster.tournament.store_matches import a_pairing, a_spec
@@ -95,7 +95,7 @@ def test_nothing_is_lost_or_doubled_by_random_kills(seed: int, store: Store, sto
     results = check_whole(store)
     assert known.items() <= results.items()
     assert list(results) == [a_pairing(number).id for number in range(total)]
-    assert store.counts("cup") == Counts(finished=total)
+    assert store.tournament("cup").counts == Counts(finished=total)
 
 
 def test_many_processes_may_make_the_same_store(store_url: str, nursery: Nursery) -> None:

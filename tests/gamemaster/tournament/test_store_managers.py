@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 from sqlalchemy import select
 
-from gamemaster.tournament.store import Manager, Store, leases, processes
-from gamemaster.tournament.store import tables as t
-from gamemaster.tournament.store.processes import is_alive, this_process
+from gamemaster.tournament.store import Manager, Store, leases, open_store
+from gamemaster.tournament.store import schema as t
+from gamemaster.tournament.store.leases import is_alive, this_process
 from ggp.errors import StoreError
 from tests.gamemaster.tournament import store_jobs
 from tests.gamemaster.tournament.store_matches import a_pairing, a_record, a_spec
@@ -23,7 +23,7 @@ from tests.gamemaster.tournament.store_nursery import Nursery
 def forge(store: Store, *, age: float = 0.0, **values: object) -> None:
     """Makes the lease look like that of somebody else, heard so many seconds ago."""
     with store._database.writing() as connection:
-        heartbeat = leases._clock(connection) - age
+        heartbeat = leases.clock(connection) - age
         connection.execute(t.leases.update().values(heartbeat=heartbeat, **values))
 
 
@@ -123,7 +123,6 @@ def test_after_a_takeover_the_old_manager_changes_nothing(store: Store) -> None:
         lambda: first.finish(a_pairing(0), record),
         lambda: first.fail(a_pairing(0), "x"),
         lambda: first.give_up(a_pairing(0), "x"),
-        lambda: first.save_ratings([]),
         first.complete,
     )
     for attempt in attempts:
@@ -164,26 +163,76 @@ def test_of_many_processes_one_becomes_the_manager(store: Store, store_url: str,
         pass
 
 
+def statuses(store: Store) -> dict[str, str]:
+    return {row.pairing: row.status for row in store.matches("").rows}
+
+
 def test_single_matches_of_dead_processes_are_given_up(store: Store, store_url: str, nursery: Nursery) -> None:
+    """By the next process that opens the store, and for those that have it open already."""
     living = store.keep_single(a_record(a_pairing(1), 1, status="running"))
     workers = [nursery.start(store_jobs.keep_single, store_url, steps, steps == 3) for steps in (2, 3)]
     dead, over = [worker.next() for worker in workers]
-    assert store.give_up_lost_singles() == 0
+    assert statuses(store) == {living: "running", dead: "running", over: "finished"}
     for worker in workers:
         worker.kill()
     revision = store.revision()
-    assert store.give_up_lost_singles() == 1
-    assert [row.pairing for row in store.changed_since(revision).matches] == [dead]
-    assert {row.pairing: row.status for row in store.matches("").rows} == {
-        living: "running",
-        dead: "given up",
-        over: "finished",
-    }
+    with open_store(store_url) as other:
+        assert statuses(other) == {living: "running", dead: "given up", over: "finished"}
+        assert [row.pairing for row in other.running("")] == [living]
+    assert store.revision() > revision
+    assert store.match("", dead).reason == "its game master ended"
+    assert (store.record("", dead).status, store.record("", living).status) == ("aborted", "running")
+
+
+def test_a_store_that_stays_open_notices_a_dead_process(store_url: str, nursery: Nursery) -> None:
+    time = [0.0]
+    with open_store(store_url, clock=lambda: time[0]) as store:
+        worker = nursery.start(store_jobs.keep_single, store_url, 2, False)
+        match = worker.next()
+        assert store.match("", match).status == "running"
+        worker.kill()
+        revision = store.revision()
+        time[0] += leases.BEAT
+        assert store.revision() > revision  # which is what those ask who watch
+        assert store.match("", match).status == "given up"
+
+
+def test_a_single_match_on_another_computer_lives_by_its_heartbeats(store_url: str) -> None:
+    for age, status in ((leases.SILENCE - 5, "running"), (leases.SILENCE + 5, "given up")):
+        with open_store(store_url) as store:
+            match = store.keep_single(a_record(a_pairing(int(age)), 1, status="running"))
+            with store._database.writing() as connection:
+                values = {"machine": "elsewhere", "heartbeat": leases.clock(connection) - age}
+                connection.execute(t.matches.update().where(t.matches.c.pairing == match).values(values))
+        with open_store(store_url) as store:
+            assert store.match("", match).status == status
+
+
+def test_heartbeats_of_single_matches_are_sent_while_they_last(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(leases, "BEAT", 0.01)
+    record = a_record(a_pairing(1), 1, status="running")
+
+    def is_beating() -> bool:
+        with store._database.writing() as connection:
+            connection.execute(t.matches.update().values(heartbeat=0.0))
+        for _ in range(100):
+            with store._database.reading() as connection:
+                if connection.execute(select(t.matches.c.heartbeat)).scalar_one() > 0:
+                    return True
+            assert store._heart is not None
+            store._heart.join(0.01)
+        return False
+
+    store.keep_single(record)
+    assert is_beating()
+    store.keep_single(a_record(a_pairing(1), 2).model_copy(update={"token": record.token}))
+    store._heart.join(0.1)
+    assert not is_beating()
 
 
 def test_a_process_that_is_dead_but_not_buried_is_dead() -> None:
     with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as child:
-        process = replace(this_process(), pid=child.pid, start=processes._start(child.pid) or "")
+        process = replace(this_process(), pid=child.pid, start=leases._start(child.pid) or "")
         assert is_alive(process)
         assert is_alive(replace(process, start="1")) is False
         child.send_signal(signal.SIGKILL)
@@ -194,7 +243,7 @@ def test_a_process_that_is_dead_but_not_buried_is_dead() -> None:
 
 
 def test_where_the_system_tells_less_the_id_has_to_do(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(processes, "PROC", tmp_path)
+    monkeypatch.setattr(leases, "PROC", tmp_path)
     me = this_process()
     assert (me.start, me.machine) == ("", me.host)
     assert is_alive(me)

@@ -12,7 +12,7 @@ import typer
 from typer.testing import CliRunner
 
 from gamemaster.tournament.commands import add_commands
-from gamemaster.tournament.spec import read_spec
+from gamemaster.tournament.spec_files import read_spec
 from gamemaster.tournament.store import open_store
 from ggp.commands import make_app
 from ggp.errors import GgpError
@@ -172,7 +172,6 @@ def test_a_tournament_runs_once_and_is_shown_and_exported(cup: Path) -> None:
     with open_store("there/cup.sqlite") as store:
         results = store.results("cup")
         assert store.tournament("cup").status == "complete"
-        assert {rating.subject for rating in store.ratings("cup") if rating.scale == "elo"} == {"legal", "other"}
 
     assert outcome("run", cup.name) == (
         2,

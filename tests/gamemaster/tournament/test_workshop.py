@@ -12,9 +12,10 @@ import pytest
 from gamemaster.events import Began, Event, Stepped
 from gamemaster.record import MatchRecord
 from gamemaster.replay import replay
+from gamemaster.tournament import venue
 from gamemaster.tournament.results import Pairing
 from gamemaster.tournament.spec import TournamentSpec
-from gamemaster.tournament.workshop import Job, Place, Processors, Shortage, Workshop, pool, usable_processors
+from gamemaster.tournament.venue import Job, Place, Processors, Shortage, Workshop, usable_processors
 from ggp.errors import SettingsError
 from tests.gamemaster.scripted import Exchange, ScriptedPlayer, honest
 from tests.gamemaster.test_bots import processes
@@ -177,7 +178,7 @@ async def test_a_bot_is_kept_to_its_processors_while_it_plays(tmp_path: Path) ->
 async def test_bots_that_no_match_needs_are_kept_in_a_limited_number(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pool, "MOST_IDLE", 2)
+    monkeypatch.setattr(venue, "MOST_IDLE", 2)
     event = spec(tmp_path, ["guessing"], [*TWO_BOTS, "c=legal"])
     async with workshop(event) as where:
         first = await play(where, event, ("a", "b"))

@@ -9,7 +9,7 @@ from gamemaster.record import Keep, MatchRecord
 from gamemaster.tournament.results import Pairing
 from gamemaster.tournament.runner import Begun, Failed, Finished, News
 from gamemaster.tournament.spec import TournamentSpec
-from gamemaster.tournament.workshop import Job, Place, Shortage, Workshop
+from gamemaster.tournament.venue import Job, Place, Shortage, Workshop
 from tests.gamemaster.tournament.store_matches import a_record
 
 Outcome: TypeAlias = Callable[[Job], MatchRecord]

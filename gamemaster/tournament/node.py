@@ -1,9 +1,11 @@
-"""What a node does: a match that the manager has sent it, with the bots that take part in it."""
+"""What a node of a cluster does: a match that the manager has sent it, on processors of its own."""
 
 import asyncio
+import os
 import signal
-from collections.abc import AsyncIterator, Sequence
-from contextlib import AbstractContextManager, asynccontextmanager, nullcontext
+import tempfile
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import AbstractContextManager, asynccontextmanager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -11,9 +13,8 @@ from typing import Any, TypeAlias
 import ggp
 from gamemaster.events import Event
 from gamemaster.record import MatchRecord
-from gamemaster.tournament.cluster.claims import claimed
 from gamemaster.tournament.spec import TournamentSpec
-from gamemaster.tournament.workshop import Job, Place, Workshop
+from gamemaster.tournament.venue import Job, Place, Workshop, usable_processors
 from ggp.game import Game
 
 REPORT_EVERY = 1.0  # seconds at least between two reports of a match
@@ -123,3 +124,45 @@ async def _reporting(match: str, board: BoardHandle) -> AsyncIterator[_Reporter]
 
 def _keep_nothing(_: MatchRecord) -> None:
     """The manager keeps the records of the events that it gets."""
+
+
+@contextmanager
+def claimed(count: int, folder: Path | None = None) -> Iterator[Sequence[int] | None]:
+    """So many processors for this process alone; None where fewer are free, or the system cannot tell.
+
+    Ray counts processors but has no numbers for them. A claim is the lock on a byte of a file, which the system gives
+    back however the process ends.
+    """
+    file = _open(folder or Path(tempfile.gettempdir()))
+    try:
+        numbers = _lock(file, count)
+        yield numbers if len(numbers) == count else None
+    finally:
+        if file is not None:
+            os.close(file)
+
+
+def _open(folder: Path) -> int | None:
+    """A file that only this user can open; None where that is not to be had."""
+    if not hasattr(os, "getuid"):
+        return None
+    flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+    try:
+        return os.open(folder / f"ggp-processors-{os.getuid()}", flags, 0o600)
+    except OSError:
+        return None
+
+
+def _lock(file: int | None, count: int) -> Sequence[int]:
+    if file is None:
+        return ()
+    import fcntl  # noqa: PLC0415 - there is none where there are no users
+
+    taken: list[int] = []
+    for number in usable_processors():
+        if len(taken) == count:
+            break
+        with suppress(OSError):  # another process has it
+            fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, number)
+            taken.append(number)
+    return taken

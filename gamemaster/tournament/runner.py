@@ -1,29 +1,100 @@
-"""Specification and store → a tournament that is played as far as it is not played yet."""
+"""Specification and store → a tournament that is played as far as it is not played yet, and news of it."""
 
 import asyncio
 import logging
-from collections import Counter
-from collections.abc import Callable, Collection, Sequence
+from collections import Counter, defaultdict, deque
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass
 from functools import partial
-from typing import Protocol, TypeVar
+from heapq import heapify, heappop, heappush
+from typing import Protocol, TypeAlias, TypeVar
 
 from gamemaster.events import Event, Listener
 from gamemaster.faults import shown
 from gamemaster.record import Keep, MatchRecord
 from gamemaster.settings import derived
+from gamemaster.tournament.ratings.sprt import bounds, log_likelihood_ratio, sprt_of
 from gamemaster.tournament.results import Pairing, Result
-from gamemaster.tournament.runner.news import Begun, Closed, Failed, Finished, NewsListener, Opened, Watched
-from gamemaster.tournament.runner.ratings import stored_ratings
-from gamemaster.tournament.runner.testing import SequentialTest
-from gamemaster.tournament.runner.waiting import Waiting
 from gamemaster.tournament.schedule import Schedule
-from gamemaster.tournament.spec import TournamentSpec, check_spec
-from gamemaster.tournament.standings import standings
+from gamemaster.tournament.spec import SprtSpec, TournamentSpec
+from gamemaster.tournament.spec_files import check_spec
 from gamemaster.tournament.store import Manager, MatchRow, Store
-from gamemaster.tournament.workshop import Job, Place, Shortage
+from gamemaster.tournament.venue import Job, Place, Shortage
 from gamemaster.transport import Question, ask_all, open_session
 from ggp.errors import GgpError, StoreError
 from ggp.protocol.messages import Abort, format_message
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """The right to run it was given; the first matches are about to begin."""
+
+    spec: TournamentSpec
+    results: tuple[Result, ...]  # of before
+    expected: int  # matches in all, those with results included; of a knock-out an estimate
+
+
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """A match was given its place; its bots may have to be started first."""
+
+    job: Job
+
+
+@dataclass(frozen=True, slots=True)
+class Watched:
+    """Something happened in a match."""
+
+    job: Job
+    event: Event
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """A match has a result, and the store has it."""
+
+    job: Job
+    result: Result
+    done: int  # matches with results
+    expected: int
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """A match could not be played by our own fault; it will be played again, or everything stops."""
+
+    job: Job
+    reason: str
+    failures: int  # of this match, since the tournament was opened
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """How the sequential test stands."""
+
+    pairs: int
+    llr: float  # logarithm of the likelihood ratio
+    lower: float  # at which the first player is no better
+    upper: float  # at which it is better
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """Something else that a person may want to know."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Closed:
+    """No match is under way any more, and no other will be begun."""
+
+    note: str  # why not all was played; empty when it was
+
+
+News: TypeAlias = Opened | Begun | Watched | Finished | Failed | Compared | Told | Closed
+NewsListener: TypeAlias = Callable[[News], None]
+
 
 T = TypeVar("T")
 
@@ -72,7 +143,7 @@ async def run_tournament(spec: TournamentSpec, store: Store, venue: Venue, liste
         run.take_up(results)
         del results  # they are not needed any more, and it may take days
         note = await run.run()
-        await asyncio.to_thread(_complete, spec, store, manager, note)
+        await asyncio.to_thread(manager.complete, note)
     listen(Closed(note))
     return note
 
@@ -248,12 +319,6 @@ def _schedule(spec: TournamentSpec, roles: dict[str, int], results: Sequence[Res
     return schedule
 
 
-def _complete(spec: TournamentSpec, store: Store, manager: Manager, note: str) -> None:
-    values = standings([player.name for player in spec.players], store.results(spec.name))
-    manager.save_ratings(stored_ratings(values))
-    manager.complete(note)
-
-
 async def _dismiss(spec: TournamentSpec, schedule: Schedule, left: Sequence[MatchRow]) -> None:
     """Tells external players that the matches are over which a manager left under way when it died."""
     players = {player.name: player for player in spec.players if player.url is not None}
@@ -286,3 +351,94 @@ async def _whole(call: Callable[[], T]) -> T:
 
 def _reason(error: Exception) -> str:
     return shown(str(error) if isinstance(error, GgpError) else f"{type(error).__name__}: {error}")
+
+
+Players: TypeAlias = tuple[str, ...]  # sorted: who wait together
+
+
+class Waiting:
+    """All that wait, by who is to play: pairings of the same players need the same place.
+
+    A look costs some microseconds for each set of players that wait together, however many pairings there are.
+    """
+
+    def __init__(self) -> None:
+        self._queues: defaultdict[Players, deque[tuple[int, Pairing]]] = defaultdict(deque)
+        self._order: dict[str, int] = {}  # by the ids of pairings
+        self._count = 0
+
+    def __len__(self) -> int:
+        return self._count
+
+    def add(self, pairings: Iterable[Pairing]) -> None:
+        """They come after all that were added before."""
+        for pairing in pairings:
+            self._order[pairing.id] = len(self._order)
+            self._queues[_players(pairing)].append((self._order[pairing.id], pairing))
+            self._count += 1
+
+    def put_back(self, pairing: Pairing) -> None:
+        """One that was taken waits again, before those that were added after it."""
+        queue = self._queues[_players(pairing)]
+        queue.append((self._order[pairing.id], pairing))
+        self._queues[_players(pairing)] = deque(sorted(queue, key=lambda each: each[0]))
+        self._count += 1
+
+    def take(self, is_taken: Callable[[Pairing], bool | None]) -> None:
+        """Offers the pairings in order, and removes those that are taken.
+
+        After a pairing that was refused (False), no other of the same players is offered; after None, none at all.
+        """
+        heads = [(queue[0][0], players) for players, queue in self._queues.items()]
+        heapify(heads)
+        while heads:
+            _, players = heappop(heads)
+            queue = self._queues[players]
+            answer = is_taken(queue[0][1])
+            if answer is None:
+                return
+            if not answer:
+                continue
+            queue.popleft()
+            self._count -= 1
+            if queue:
+                heappush(heads, (queue[0][0], players))
+            else:
+                del self._queues[players]
+
+
+def _players(pairing: Pairing) -> Players:
+    return tuple(sorted(pairing.players))
+
+
+class SequentialTest:
+    """Counts the pairs of matches of two players; keeps only the results whose partners are missing."""
+
+    def __init__(self, spec: TournamentSpec, sprt: SprtSpec) -> None:
+        self._sprt = sprt
+        self._first, self._second = (player.name for player in spec.players)
+        self._pairs = [0] * 5
+        self._halves: dict[str, Result] = {}
+
+    def add(self, result: Result) -> Compared | None:
+        """How the test stands, when the result completes a pair."""
+        half = self._halves.pop(result.pairing.group, None)
+        if half is None:
+            self._halves[result.pairing.group] = result
+            return None
+        sprt = self._sprt
+        pair = sprt_of((half, result), sprt.elo0, sprt.elo1, sprt.alpha, sprt.beta, player=self._first).pairs
+        self._pairs = [before + new for before, new in zip(self._pairs, pair, strict=True)]
+        ratio = log_likelihood_ratio(self._pairs, sprt.elo0, sprt.elo1)
+        return Compared(sum(self._pairs), ratio, *bounds(sprt.alpha, sprt.beta))
+
+    def verdict(self, tested: Compared) -> str:
+        """What was found out, as one line; empty as long as it is open."""
+        if tested.lower < tested.llr < tested.upper:
+            return ""
+        elo1, elo0 = f"{self._sprt.elo1:g}", f"{self._sprt.elo0:g}"
+        holds, other = (elo1, elo0) if tested.llr >= tested.upper else (elo0, elo1)
+        return (
+            f"{self._first} is stronger than {self._second} by {holds} Elo rather than {other}: "
+            f"log-likelihood ratio {tested.llr:.2f} after {tested.pairs} pairs of matches"
+        )

@@ -1,13 +1,15 @@
-"""Results → standings."""
+"""Results → standings: what the results of a tournament say about its players."""
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from gamemaster.faults import FaultKind
+from gamemaster.referee import Ending
 from gamemaster.tournament.ratings import (
+    BayesianRating,
     Comparisons,
     Entries,
     Estimate,
@@ -20,19 +22,162 @@ from gamemaster.tournament.ratings import (
     mean_goal,
     role_ratings,
 )
-from gamemaster.tournament.ratings.entries import Flags
+from gamemaster.tournament.ratings.entries import Flags, Ids
 from gamemaster.tournament.results import Result
-from gamemaster.tournament.standings.tallies import Outcomes, outcomes_of, tallies_of
-from gamemaster.tournament.standings.values import (
-    Conduct,
-    GameTable,
-    Line,
-    Meeting,
-    PlayerRole,
-    RoleLine,
-    Standings,
-    Tally,
-)
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """What came of some matches for one side.
+
+    A match is decided when it has two players or more and all goal values are there: won by who has a higher goal value
+    than all others, drawn by several who have the highest, lost by the rest.
+    """
+
+    matches: int
+    wins: int
+    draws: int
+    losses: int
+    mean_goal: float | None  # from 0 to 100, of the matches that gave a goal value
+
+    @property
+    def points(self) -> float:
+        return self.wins + self.draws / 2
+
+    @property
+    def decided(self) -> int:
+        return self.wins + self.draws + self.losses
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A player in a table."""
+
+    rank: int  # from 1; those who are equal share one
+    player: str
+    tally: Tally
+    rating: Estimate | None  # Elo points, by all comparisons of the table; None for who has met nobody
+    skill: Estimate | None  # the same, with the advantage of each role taken out
+    goal: Estimate | None  # in the table of a game for one role: the mean goal value, in place of a rating
+
+
+@dataclass(frozen=True, slots=True)
+class RoleLine:
+    """What a role of a game was worth to those who took it."""
+
+    game: str
+    role: str
+    tally: Tally
+    advantage: Estimate | None  # Elo points over the average role of the game; None in games for one role
+    share: float | None  # of the goal values, from 0 to 1, that it is worth among equal players
+
+
+@dataclass(frozen=True, slots=True)
+class PlayerRole:
+    """What came of the matches in which a player took a role."""
+
+    player: str
+    game: str
+    role: str
+    tally: Tally
+
+
+@dataclass(frozen=True, slots=True)
+class GameTable:
+    """The standings in one game."""
+
+    game: str
+    players: int  # that a match takes
+    matches: int
+    mean_steps: float
+    lines: tuple[Line, ...]
+    roles: tuple[RoleLine, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Meeting:
+    """What came of the matches of a player with another one, seen from the player; goal values are compared."""
+
+    player: str
+    opponent: str
+    wins: int
+    draws: int
+    losses: int
+
+    @property
+    def points(self) -> float:
+        return self.wins + self.draws / 2
+
+
+@dataclass(frozen=True, slots=True)
+class Conduct:
+    """How a player behaved."""
+
+    player: str
+    steps: int  # in which it was asked for a move
+    seconds: float  # that it took for its moves, summed
+    longest: float  # seconds of its slowest move
+    faults: Mapping[FaultKind, int]  # how many of each kind, START included; those that there were
+    faulty: int  # matches with a fault
+
+
+@dataclass(frozen=True, slots=True)
+class Standings:
+    """Everything that the results of an event say about its players; players are in the order of the ranks."""
+
+    matches: int
+    decided: int
+    endings: Mapping[Ending, int]  # how many matches ended how
+    lines: tuple[Line, ...]
+    games: tuple[GameTable, ...]
+    meetings: tuple[Meeting, ...]  # both ways, of those who met
+    player_roles: tuple[PlayerRole, ...]
+    conduct: tuple[Conduct, ...]
+    ratings: Ratings  # with the covariance; of those who met somebody
+    bayesian: tuple[BayesianRating, ...]  # where there are games for more than two players
+
+    @property
+    def players(self) -> tuple[str, ...]:
+        return tuple(line.player for line in self.lines)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Outcomes:
+    """(E,) what each entry's match was to its player; none of the three where it is not decided."""
+
+    won: Flags
+    drawn: Flags
+    lost: Flags
+
+
+def outcomes_of(entries: Entries) -> Outcomes:
+    """By comparing the own goal value with the others' highest."""
+    own = entries.goal
+    others = np.full(len(own), -np.inf)
+    sizes = np.diff(entries.first)
+    for size in np.unique(sizes[entries.is_rated]).tolist():
+        starts = entries.first[:-1][entries.is_rated & (sizes == size)]
+        for one in range(size):
+            for other in range(size):
+                if one != other:
+                    others[starts + one] = np.maximum(others[starts + one], own[starts + other])
+    decided = entries.is_rated[entries.match]
+    return Outcomes(decided & (own > others), decided & (own == others), decided & (own < others))
+
+
+def tallies_of(entries: Entries, outcomes: Outcomes, side: Ids, count: int, chosen: Flags) -> tuple[Tally, ...]:
+    """A tally for each number below `count`; `side` numbers the entries, of which only those chosen are taken."""
+    goals = chosen & ~np.isnan(entries.goal)
+    counted = [
+        np.bincount(side[flags], minlength=count).tolist()
+        for flags in (chosen, chosen & outcomes.won, chosen & outcomes.drawn, chosen & outcomes.lost, goals)
+    ]
+    sums = np.bincount(side[goals], entries.goal[goals], count)
+    return tuple(
+        Tally(matches, wins, draws, losses, total / number if number else None)
+        for matches, wins, draws, losses, number, total in zip(*counted, sums.tolist(), strict=True)
+    )
+
 
 DIGITS = 6  # to which numbers are compared for the ranks
 KINDS: tuple[FaultKind, ...] = ("timeout", "unreachable", "malformed", "illegal")

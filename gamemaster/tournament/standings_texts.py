@@ -11,7 +11,7 @@ from rich.cells import cell_len
 
 from gamemaster.faults import shown
 from gamemaster.tournament.ratings import Estimate
-from gamemaster.tournament.standings.values import GameTable, Line, Standings, Tally
+from gamemaster.tournament.standings import GameTable, Line, Standings, Tally
 
 FORMAT = 1  # of the JSON; raised by every change after which older readers would misread it
 DIGITS = 4  # after the point, in JSON and CSV

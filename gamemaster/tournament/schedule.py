@@ -1,14 +1,13 @@
-"""A specification and the results so far → all pairings that are known."""
+"""The schedule of a tournament: specification and results so far → all pairings that are known."""
 
 from collections.abc import Collection, Mapping, Sequence
 from typing import Protocol
 
+from gamemaster.tournament.formats import KnockOut, Swiss, fixed_count, fixed_schedule
+from gamemaster.tournament.pairings import Names, Numbered
 from gamemaster.tournament.results import Pairing, Result
-from gamemaster.tournament.schedule.fixed import fixed_count, fixed_schedule
-from gamemaster.tournament.schedule.knock_out import KnockOut
-from gamemaster.tournament.schedule.meetings import Names, Numbered
-from gamemaster.tournament.schedule.swiss import Swiss
-from gamemaster.tournament.spec import TournamentSpec, unsuitable
+from gamemaster.tournament.spec import TournamentSpec
+from gamemaster.tournament.spec_files import unsuitable
 from ggp.errors import SettingsError
 
 MOST_MATCHES = 200_000

@@ -1,4 +1,4 @@
-"""Players who meet in a round → their matches: every assignment of roles, in an order drawn from the seed."""
+"""Players who meet in a round → their matches, with names, seeds and assignments of roles; results → points."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -8,7 +8,7 @@ from math import factorial
 from typing import TypeVar
 
 from gamemaster.settings import derived
-from gamemaster.tournament.results import Pairing
+from gamemaster.tournament.results import Pairing, Result
 from gamemaster.tournament.spec import TournamentSpec
 
 T = TypeVar("T")
@@ -92,3 +92,24 @@ def _permutation(things: Sequence[T], number: int) -> tuple[T, ...]:
         number, index = divmod(number, len(left))
         order.append(left.pop(index))
     return tuple(order)
+
+
+WIN = 2
+DRAW = 1
+
+
+def points(result: Result) -> tuple[int, int]:
+    """Of both players of a match: WIN for the greater goal value, DRAW each where they are equal.
+
+    A goal value that the rules do not give, as in a match that broke off, counts as 0.
+    """
+    one, other = values(result)
+    if one == other:
+        return DRAW, DRAW
+    return (WIN, 0) if one > other else (0, WIN)
+
+
+def values(result: Result) -> tuple[int, int]:
+    """The goal values of both players of a match."""
+    one, other = (goal or 0 for goal in result.goals)
+    return one, other
