@@ -226,6 +226,7 @@ def test_heartbeats_of_single_matches_are_sent_while_they_last(store: Store, mon
     store.keep_single(record)
     assert is_beating()
     store.keep_single(a_record(a_pairing(1), 2).model_copy(update={"token": record.token}))
+    assert store._heart is not None
     store._heart.join(0.1)
     assert not is_beating()
 
