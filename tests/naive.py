@@ -3,11 +3,11 @@
 from collections.abc import Iterable
 from itertools import product
 
-from ggp.gdl.program import DISTINCT, Clause, Literal, Program, Relation
+from ggp.gdl.logic_program import DISTINCT, Clause, Literal, LogicProgram, Relation
 from ggp.gdl.terms import Term, substitute, variables
 
 
-def naive_model(program: Program, universe: Iterable[Term], given: Iterable[Term] = ()) -> frozenset[Term]:
+def naive_model(program: LogicProgram, universe: Iterable[Term], given: Iterable[Term] = ()) -> frozenset[Term]:
     """All atoms that hold, those given included; variables take the values of the universe only."""
     values = tuple(universe)
     model = set(given)
@@ -24,7 +24,7 @@ def naive_model(program: Program, universe: Iterable[Term], given: Iterable[Term
     return frozenset(model)
 
 
-def _strata(program: Program) -> dict[Relation, int]:
+def _strata(program: LogicProgram) -> dict[Relation, int]:
     """A number for each relation, higher than those of the relations that it reads negated."""
     strata = dict.fromkeys(program.clauses, 0)
     for _ in range(len(strata) + 1):

@@ -1,12 +1,12 @@
-"""Program → components, tiers, cycles; and the domains of arguments."""
+"""Logic program → components, tiers, cycles; and the domains of arguments."""
 
 from ggp.gdl.dependencies import Tier, find_dependencies, strong_components
 from ggp.gdl.domains import find_domains
-from ggp.gdl.program import DOES, make_program
+from ggp.gdl.logic_program import DOES, make_logic_program
 from ggp.gdl.rulesheet import parse_rulesheet
 from ggp.gdl.terms import Term
 
-RULES = make_program(
+RULES = make_logic_program(
     parse_rulesheet(
         "(role r) (n 1) (n 2) (s 1 2) (init (cell 1 (pos a b))) (base (cell 9 9))"
         "(<= (legal r (mark ?x)) (true (cell ?x ?p)))"

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ggp.gdl.program import make_program
+from ggp.gdl.logic_program import make_logic_program
 from ggp.gdl.rulesheet import name_and_arity, parse_rulesheet
 from ggp.gdl.terms import Term, to_text
 from ggp.interpreter import ask
@@ -78,7 +78,7 @@ states = st.frozensets(
 @settings(suppress_health_check=[HealthCheck.too_slow])
 @given(rulesheets(), states)
 def test_every_relation_holds_for_the_same(text: str, state: frozenset[Term]) -> None:
-    program = make_program(parse_rulesheet(text))
+    program = make_logic_program(parse_rulesheet(text))
     expected = naive_model(program, UNIVERSE, (("true", fact) for fact in state))
     relations = [*program.clauses, *(relation for relation in program.tables if relation not in program.clauses)]
     found = ask(program, relations, state)
@@ -87,7 +87,7 @@ def test_every_relation_holds_for_the_same(text: str, state: frozenset[Term]) ->
 
 
 def test_the_naive_evaluator_by_hand() -> None:
-    program = make_program(
+    program = make_logic_program(
         parse_rulesheet(
             "(e a b) (<= (r ?x ?y) (e ?x ?y)) (<= (r ?x ?z) (r ?x ?y) (e ?y ?z)) (e b c)"
             "(<= (s ?x) (e ?x ?y) (not (r ?x c)))"

@@ -3,7 +3,7 @@
 import pytest
 
 from ggp.errors import EvaluationError, RulesheetError, UnknownRoleError
-from ggp.gdl.program import make_program
+from ggp.gdl.logic_program import make_logic_program
 from ggp.gdl.reader import read_term
 from ggp.gdl.rulesheet import parse_rulesheet
 from ggp.gdl.terms import Term, to_text
@@ -22,7 +22,7 @@ def facts(*texts: str) -> frozenset[Term]:
 
 
 def holds(rules: str, relation: str, arity: int, state: frozenset[Term] = frozenset()) -> list[str]:
-    (rows,) = ask(make_program(parse_rulesheet(rules)), [(relation, arity)], state)
+    (rows,) = ask(make_logic_program(parse_rulesheet(rules)), [(relation, arity)], state)
     return sorted(map(to_text, rows))
 
 

@@ -7,7 +7,7 @@ from typing import Literal
 from ggp.boards.layouts import BoardLayout, Click, Layout, Place, Source
 from ggp.boards.picture import Spot
 from ggp.boards.profiles import Samples
-from ggp.gdl.program import Clause, Program, Relation
+from ggp.gdl.logic_program import Clause, LogicProgram, Relation
 from ggp.gdl.rulesheet import name_and_arity
 from ggp.gdl.terms import Term, to_text
 
@@ -72,7 +72,7 @@ def move_cells(layout: Layout, move: Term) -> tuple[tuple[Spot, ...], ...]:
 
 
 def find_clicks(
-    boards: Sequence[BoardLayout], program: Program, samples: Samples
+    boards: Sequence[BoardLayout], program: LogicProgram, samples: Samples
 ) -> Mapping[Relation, tuple[Click, ...]]:
     """For each kind of move that names cells, how; read off the moves that were legal in the samples."""
     families = _families(boards)
@@ -105,13 +105,13 @@ def _families(boards: Sequence[BoardLayout]) -> tuple[_Family, ...]:
     return tuple(families)
 
 
-def _nearest(families: Sequence[_Family], program: Program, move: Relation) -> list[_Family]:
+def _nearest(families: Sequence[_Family], program: LogicProgram, move: Relation) -> list[_Family]:
     """Those that most rules name together with the move; several only where they are equal."""
     counts = [sum(1 for _ in _meetings(family, program, move)) for family in families]
     return [family for family, count in zip(families, counts, strict=True) if count == max(counts)]
 
 
-def _meetings(family: _Family, program: Program, move: Relation) -> Iterable[tuple[Term, Term]]:
+def _meetings(family: _Family, program: LogicProgram, move: Relation) -> Iterable[tuple[Term, Term]]:
     """Pairs of a move and a fact of the family in one rule."""
     for clauses in program.clauses.values():
         for clause in clauses:
@@ -128,7 +128,7 @@ def _atoms(clause: Clause) -> list[tuple[str, Term]]:
 
 
 def _clicks(
-    families: Sequence[_Family], columns: Sequence[set[str]], program: Program, move: Relation
+    families: Sequence[_Family], columns: Sequence[set[str]], program: LogicProgram, move: Relation
 ) -> tuple[Click, ...]:
     """The arguments from left to right, in runs that can name a cell."""
     found: list[Click] = []
@@ -166,7 +166,7 @@ def _fits(columns: Sequence[set[str]], window: Sequence[_Slot]) -> bool:
     )
 
 
-def _in_order(family: _Family, straight: tuple[int, ...], program: Program, move: Relation) -> tuple[int, ...]:
+def _in_order(family: _Family, straight: tuple[int, ...], program: LogicProgram, move: Relation) -> tuple[int, ...]:
     """The arguments of a run in the order of the coordinates, which rules may name the other way round."""
     if len(straight) != 2:
         return straight

@@ -15,7 +15,7 @@ from ggp.boards.orders import find_chains, natural
 from ggp.boards.others import other_board, stack_board
 from ggp.boards.profiles import Profile, Samples, find_profiles, take_samples
 from ggp.gdl.domains import find_domains
-from ggp.gdl.program import Program, Relation, make_program
+from ggp.gdl.logic_program import LogicProgram, Relation, make_logic_program
 from ggp.gdl.rulesheet import Rulesheet
 from ggp.gdl.state_machine import StateMachine
 
@@ -34,7 +34,7 @@ def find_layout(rulesheet: Rulesheet, machine: StateMachine, hints: Mapping[str,
     hints: the table `drawing` of the metadata of a game (see `ggp.boards.hints`). What it does not place is found out
     from the rules and from some random matches, the same in every run; that takes some tenths of a second.
     """
-    program = make_program(rulesheet)
+    program = make_logic_program(rulesheet)
     domains = find_domains(program)
     samples = take_samples(rulesheet, machine)
     chains = find_chains(program)
@@ -57,7 +57,7 @@ def hinted_layout(hints: Mapping[str, Any]) -> Layout:
 
 def _found_boards(
     profiles: Mapping[Relation, Profile],
-    program: Program,
+    program: LogicProgram,
     samples: Samples,
     roles: Sequence[str],
     chains: Sequence[tuple[str, ...]],

@@ -13,7 +13,7 @@ from ggp.boards.orientation import Orientation, Usage, find_orientation
 from ggp.boards.picture import Label, Shape
 from ggp.boards.profiles import Samples
 from ggp.boards.readings import Reading
-from ggp.gdl.program import Program
+from ggp.gdl.logic_program import LogicProgram
 from ggp.gdl.rulesheet import name_and_arity
 from ggp.gdl.terms import Term, to_text
 
@@ -22,7 +22,7 @@ _CELLS_IN_A_ROW = 20  # of boards beside each other, about
 _SIGNS = {"gt": (">", "∨"), "greater": (">", "∨"), "lt": ("<", "∧"), "less": ("<", "∧")}  # beside and below
 
 
-def grid_boards(group: Group, program: Program, samples: Samples, name: str) -> tuple[BoardLayout, ...]:
+def grid_boards(group: Group, program: LogicProgram, samples: Samples, name: str) -> tuple[BoardLayout, ...]:
     """The boards of a group; `name` is what they have in common, empty where the group is alone."""
     usages = [Usage(reading.profile.relation, reading.place) for reading in group.readings]
     orientation = find_orientation(program, usages, group.axes, _columns(group, samples))

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from ggp.boards.orders import find_order
 from ggp.boards.profiles import Profile
 from ggp.boards.readings import Reading, read_profile, read_spot
-from ggp.gdl.program import Relation
+from ggp.gdl.logic_program import Relation
 
 _ALIKE = 0.6  # how much of their constants two coordinates share that are the same one
 _MOST_MARKS = 12  # numbers that are pieces; what has more beside other pieces is bookkeeping

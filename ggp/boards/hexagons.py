@@ -4,7 +4,7 @@ from itertools import pairwise, product
 
 from ggp.boards.grouping import Axes
 from ggp.boards.orientation import Orientation
-from ggp.gdl.program import Clause, Program
+from ggp.gdl.logic_program import Clause, LogicProgram
 from ggp.gdl.terms import Term
 
 Step = tuple[int, int]
@@ -12,7 +12,7 @@ _SIDEWAYS = frozenset(((0, 1), (0, -1), (1, 0), (-1, 0)))
 _SHIFT = 0.5  # cells
 
 
-def hexagon_shift(program: Program, axes: Axes, orientation: Orientation) -> float:
+def hexagon_shift(program: LogicProgram, axes: Axes, orientation: Orientation) -> float:
     """How far each row stands right of the one above it, in cells; 0.0 where the cells are squares."""
     for (name, arity), clauses in program.clauses.items():
         if arity == 4 and name not in ("true", "next"):
@@ -26,14 +26,14 @@ def hexagon_shift(program: Program, axes: Axes, orientation: Orientation) -> flo
     return 0.0
 
 
-def _steps(clause: Clause, program: Program, axes: Axes) -> set[Step]:
+def _steps(clause: Clause, program: LogicProgram, axes: Axes) -> set[Step]:
     """The steps along both coordinates that a rule about two cells allows; none where it is not of that kind."""
     first, second, third, fourth = clause.arguments
     choices = (_distances(first, third, clause, program, axes[0]), _distances(second, fourth, clause, program, axes[1]))
     return {(i, j) for i, j in product(*choices) if (i, j) != (0, 0)}
 
 
-def _distances(start: Term, end: Term, clause: Clause, program: Program, axis: tuple[str, ...]) -> set[int]:
+def _distances(start: Term, end: Term, clause: Clause, program: LogicProgram, axis: tuple[str, ...]) -> set[int]:
     """How much further the end is along the axis: 0 for the same variable, 1 or -1 for a successor."""
     if start == end:
         return {0}

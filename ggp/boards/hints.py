@@ -20,7 +20,7 @@ from typing import Any, TypeGuard
 
 from ggp.boards.layouts import BoardLayout, Place, Point, Source
 from ggp.boards.picture import Label, Shape
-from ggp.gdl.program import Relation
+from ggp.gdl.logic_program import Relation
 
 _BOARD = {"fact": str, "row": int, "column": int, "piece": int, "rows": list, "columns": list}
 _ENDS = ("from_row", "from_column", "to_row", "to_column")

@@ -6,7 +6,7 @@ from typing import Literal, TypeAlias
 
 from ggp.boards.marks import Mark
 from ggp.boards.picture import Label, Shape, Side
-from ggp.gdl.program import Relation
+from ggp.gdl.logic_program import Relation
 
 Place: TypeAlias = tuple[str, ...]  # the constants of the coordinates of a cell, in the order of the rules
 Point: TypeAlias = tuple[float, float]  # down, across

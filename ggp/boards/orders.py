@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 
 from ggp.boards.picture import Side
-from ggp.gdl.program import Program
+from ggp.gdl.logic_program import LogicProgram
 
 _NUMBER = re.compile(r"[+-]?\d+")
 _NUMBERED = re.compile(r"([a-z_]*?[a-z_]|)_?(\d+)")
@@ -24,7 +24,7 @@ _SIDES: dict[str, Side] = {
 }  # fmt: skip
 
 
-def find_chains(program: Program) -> tuple[tuple[str, ...], ...]:
+def find_chains(program: LogicProgram) -> tuple[tuple[str, ...], ...]:
     """The orders that relations of two arguments give by facts alone: each constant has at most one successor."""
     found = []
     for (name, arity), rows in program.tables.items():

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ggp.gdl.program import Clause, Literal, Program, Relation
+from ggp.gdl.logic_program import Clause, Literal, LogicProgram, Relation
 from ggp.gdl.rulesheet import name_and_arity
 from ggp.gdl.terms import Term
 
@@ -39,7 +39,10 @@ class Usage:
 
 
 def find_orientation(
-    program: Program, usages: Sequence[Usage], axes: tuple[tuple[str, ...], tuple[str, ...]], columns: Sequence[int]
+    program: LogicProgram,
+    usages: Sequence[Usage],
+    axes: tuple[tuple[str, ...], tuple[str, ...]],
+    columns: Sequence[int],
 ) -> Orientation:
     """The orientation of a board.
 
@@ -72,7 +75,7 @@ def _lean(votes: Counter[str]) -> int:
     return (across > down) - (across < down)
 
 
-def _votes(program: Program, usages: Sequence[Usage], coordinate: int) -> Counter[str]:
+def _votes(program: LogicProgram, usages: Sequence[Usage], coordinate: int) -> Counter[str]:
     """The words that name a coordinate, each once for each rule."""
     votes: Counter[str] = Counter()
     for clauses in program.clauses.values():

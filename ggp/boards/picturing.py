@@ -6,7 +6,7 @@ from ggp.boards.layouts import BoardLayout, Layout, Place, Point, Source
 from ggp.boards.marks import Mark, make_marks
 from ggp.boards.orders import natural, natural_key, side_of
 from ggp.boards.picture import Board, Cell, Entry, Line, Picture, Piece, Spot, Value, Wall
-from ggp.gdl.program import Relation
+from ggp.gdl.logic_program import Relation
 from ggp.gdl.rulesheet import name_and_arity
 from ggp.gdl.state_machine import Facts
 from ggp.gdl.terms import Term, to_text

@@ -1,4 +1,4 @@
-"""Program and machine → what is known of each kind of fact: the constants of its arguments, and what states showed.
+"""Rules and machine → what is known of each kind of fact: the constants of its arguments, and what states showed.
 
 The states are those of a few random matches; their moves come from fixed seeds and from legal moves in sorted order, so
 every engine gives the same ones. Rules that are too slow for all of them are known less well.
@@ -13,7 +13,7 @@ from ggp.boards.bounding import run_bounded
 from ggp.boards.orders import find_order
 from ggp.errors import GgpError
 from ggp.gdl.domains import Domains
-from ggp.gdl.program import Program, Relation
+from ggp.gdl.logic_program import LogicProgram, Relation
 from ggp.gdl.rulesheet import Rulesheet, name_and_arity
 from ggp.gdl.state_machine import Facts, StateMachine
 from ggp.gdl.terms import Term, to_text
@@ -112,7 +112,7 @@ def _play(machine: StateMachine, states: dict[Facts, None], moves: dict[Term, No
 
 
 def find_profiles(
-    program: Program, domains: Domains, samples: Samples, chains: Sequence[tuple[str, ...]]
+    program: LogicProgram, domains: Domains, samples: Samples, chains: Sequence[tuple[str, ...]]
 ) -> dict[Relation, Profile]:
     """The profile of each kind of fact that has arguments, in the order in which the rules name them."""
     listed = _listed(program, domains)
@@ -162,7 +162,7 @@ def _between(seen: set[str], values: set[str]) -> set[str]:
     return seen | between
 
 
-def _listed(program: Program, domains: Domains) -> dict[tuple[Relation, int], frozenset[str]]:
+def _listed(program: LogicProgram, domains: Domains) -> dict[tuple[Relation, int], frozenset[str]]:
     """The constants that `base` lists for each argument of each kind of fact."""
     found: dict[tuple[Relation, int], set[str]] = {}
     for head in (row[0] for row in program.tables.get(_BASE, ())):

@@ -19,7 +19,7 @@ from ggp.circuit.circuit import Circuit, Loops
 from ggp.circuit.invariants import find_phases
 from ggp.circuit.schedule import mark_needed
 from ggp.errors import GroundingError
-from ggp.gdl.program import make_program
+from ggp.gdl.logic_program import make_logic_program
 from ggp.gdl.rulesheet import Rulesheet
 from ggp.gdl.terms import Term
 from ggp.grounding import Budget, GroundRules, ground
@@ -95,7 +95,7 @@ def compile_game(
 
 
 def _compile(rulesheet: Rulesheet, budget: Budget) -> CompiledGame:
-    program = make_program(rulesheet)
+    program = make_logic_program(rulesheet)
     rules = ground(program, budget)
     began = perf_counter()
     built = build_circuit(rules)

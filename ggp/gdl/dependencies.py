@@ -1,10 +1,10 @@
-"""Program → how its relations depend on each other: components, tiers, and which clauses recurse."""
+"""Logic program → how its relations depend on each other: components, tiers, and which clauses recurse."""
 
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import TypeVar
 
-from ggp.gdl.program import DISTINCT, DOES, TRUE, Program, Relation
+from ggp.gdl.logic_program import DISTINCT, DOES, TRUE, LogicProgram, Relation
 
 Node = TypeVar("Node")
 
@@ -28,7 +28,7 @@ class Dependencies:
     negative_cycles: frozenset[Relation]  # those that read their own negation, directly or not
 
 
-def find_dependencies(program: Program) -> Dependencies:
+def find_dependencies(program: LogicProgram) -> Dependencies:
     """The dependencies of all relations of a program; those that no rule produces are static."""
     reads: dict[Relation, dict[Relation, None]] = {relation: {} for relation in (*program.tables, *program.clauses)}
     for relation, clauses in program.clauses.items():
@@ -61,7 +61,7 @@ def _own_tier(relation: Relation, known: dict[Relation, Tier]) -> Tier:
 
 
 def _negative_cycles(
-    program: Program, components: tuple[tuple[Relation, ...], ...], component: dict[Relation, int]
+    program: LogicProgram, components: tuple[tuple[Relation, ...], ...], component: dict[Relation, int]
 ) -> frozenset[Relation]:
     found = {
         component[relation]

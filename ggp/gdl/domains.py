@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from ggp.gdl.program import Clause, Program, Relation
+from ggp.gdl.logic_program import Clause, LogicProgram, Relation
 from ggp.gdl.terms import Term
 
 Position: TypeAlias = tuple[str, int, int]  # a symbol under its root, its arity, the index of the argument
@@ -59,7 +59,7 @@ def root_position(relation: Relation, index: int) -> Position:
     return (shared[index], 0, 0) if shared else (relation[0], relation[1], index)
 
 
-def find_domains(program: Program) -> Domains:
+def find_domains(program: LogicProgram) -> Domains:
     """The domains of a program."""
     flow = _Flow(program)
     flow.run()
@@ -98,7 +98,7 @@ class _Links:
 class _Flow:
     """Runs values along the clauses until nothing changes."""
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: LogicProgram) -> None:
         self.values: dict[Position, dict[Value, None]] = {}
         self._readers: dict[Position, set[int]] = {}
         self._queue: deque[int] = deque()

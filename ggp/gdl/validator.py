@@ -11,7 +11,7 @@ from typing import Literal as OneOf
 
 from ggp.errors import Place, ReadError
 from ggp.gdl.dependencies import Dependencies, Tier, find_dependencies
-from ggp.gdl.program import DOES, TRUE, Program, Relation, make_program
+from ggp.gdl.logic_program import DOES, TRUE, LogicProgram, Relation, make_logic_program
 from ggp.gdl.reader import place_in, read
 from ggp.gdl.rulesheet import (
     ARITIES,
@@ -213,7 +213,7 @@ def _check_use(rulesheet: Rulesheet) -> Iterator[_Raw]:
 
 
 def _check_program(rulesheet: Rulesheet) -> Iterator[_Raw]:
-    program = make_program(rulesheet)
+    program = make_logic_program(rulesheet)
     dependencies = find_dependencies(program)
     yield from _check_tiers(program, dependencies)
     for rule in rulesheet.rules:
@@ -221,7 +221,7 @@ def _check_program(rulesheet: Rulesheet) -> Iterator[_Raw]:
         yield from _check_safety(rule)
 
 
-def _check_tiers(program: Program, dependencies: Dependencies) -> Iterator[_Raw]:
+def _check_tiers(program: LogicProgram, dependencies: Dependencies) -> Iterator[_Raw]:
     for name in (*_CONSTANT, "terminal", "legal", "goal"):
         relation = (name, ARITIES[name])
         highest = Tier.STATIC if name in _CONSTANT else Tier.STATE

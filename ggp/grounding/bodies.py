@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ggp.gdl.program import DISTINCT, DOES, Literal
+from ggp.gdl.logic_program import DISTINCT, DOES, Literal
 from ggp.gdl.terms import is_variable, variables
 from ggp.grounding.extents import Extents
 from ggp.grounding.joins import Table, join, make_table

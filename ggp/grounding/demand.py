@@ -7,7 +7,7 @@ is needed (the magic sets of Bancilhon, Maier, Sagiv and Ullman 1986, with one b
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
-from ggp.gdl.program import DISTINCT, Clause, Literal, Relation
+from ggp.gdl.logic_program import DISTINCT, Clause, Literal, Relation
 from ggp.gdl.terms import variables
 
 DEMAND_PREFIX = "DEMAND"

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from ggp.gdl.program import Literal, Relation
+from ggp.gdl.logic_program import Literal, Relation
 from ggp.gdl.terms import Term, is_variable, variables
 from ggp.grounding.joins import Column, Table, make_table
 from ggp.grounding.translation import Translation

@@ -1,10 +1,10 @@
-"""Program → ground rules: rewriting, translation, gringo, numbering."""
+"""Logic program → ground rules: rewriting, translation, gringo, numbering."""
 
 from dataclasses import replace
 from time import perf_counter
 
 from ggp.errors import GroundingError
-from ggp.gdl.program import Program
+from ggp.gdl.logic_program import LogicProgram
 from ggp.grounding.aspif import parse_aspif
 from ggp.grounding.gringo import Budget, OverBudgetError, run_gringo
 from ggp.grounding.numbering import number_rules
@@ -18,7 +18,7 @@ from ggp.grounding.translation import Translation
 _SHARE = 0.6  # of the time, after which no more clauses are rewritten
 
 
-def ground(program: Program, budget: Budget = Budget(), *, rewrite: bool = True) -> GroundRules:  # noqa: B008 - frozen
+def ground(program: LogicProgram, budget: Budget = Budget(), *, rewrite: bool = True) -> GroundRules:  # noqa: B008 - frozen
     """All rules of a game without variables; GroundingError when that cannot be, or not within the budget.
 
     Without `rewrite`, clauses are grounded as they stand: many more rules that say the same.
@@ -43,7 +43,7 @@ def ground(program: Program, budget: Budget = Budget(), *, rewrite: bool = True)
     return replace(rules, report=Report(perf_counter() - start, rewritten.rewritings))
 
 
-def _explanation(error: OverBudgetError, prepared: Prepared, program: Program) -> str:
+def _explanation(error: OverBudgetError, prepared: Prepared, program: LogicProgram) -> str:
     """What ran out, and the rule that is most likely to blame."""
     if prepared.domains.can_nest:
         return f"{program.rulesheet.source}: {error}: terms may nest without bound"

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import combinations
 from math import inf
 
-from ggp.gdl.program import Literal
+from ggp.gdl.logic_program import Literal
 from ggp.gdl.terms import Term, substitute, variables
 from ggp.grounding.joins import Table
 

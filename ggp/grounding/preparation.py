@@ -1,4 +1,4 @@
-"""Program → the clauses that matter, each of them safe: every variable stands in a condition that gives it values."""
+"""Logic program → the clauses that are needed, each of them safe: a condition binds every variable."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -8,7 +8,7 @@ from typing import NoReturn
 from ggp.errors import GroundingError
 from ggp.gdl.dependencies import Dependencies, Tier, find_dependencies
 from ggp.gdl.domains import Domains, find_domains
-from ggp.gdl.program import DISTINCT, DOES, TRUE, Clause, Literal, Program, Relation
+from ggp.gdl.logic_program import DISTINCT, DOES, TRUE, Clause, Literal, LogicProgram, Relation
 from ggp.gdl.rulesheet import name_and_arity
 from ggp.gdl.terms import Term, is_variable, substitute, variables
 from ggp.grounding.unification import unifier
@@ -40,7 +40,7 @@ class Prepared:
         return relation not in (TRUE, DOES) and self.dependencies.tiers.get(relation, Tier.STATIC) == Tier.STATIC
 
 
-def prepare(program: Program) -> Prepared:
+def prepare(program: LogicProgram) -> Prepared:
     """The clauses and tables on which the outputs depend; GroundingError for rules that only evaluation can play."""
     relevant = _relevant(program)
     clauses = [clause for relation, found in program.clauses.items() if relation in relevant for clause in found]
@@ -73,7 +73,7 @@ def loose_variables(clause: Clause) -> list[str]:
     return [name for name in wanted if name not in known]
 
 
-def _relevant(program: Program) -> set[Relation]:
+def _relevant(program: LogicProgram) -> set[Relation]:
     """The outputs and all that they read."""
     found = set(OUTPUTS)
     waiting = list(OUTPUTS)
@@ -86,7 +86,7 @@ def _relevant(program: Program) -> set[Relation]:
     return found
 
 
-def _refuse(program: Program, dependencies: Dependencies) -> None:
+def _refuse(program: LogicProgram, dependencies: Dependencies) -> None:
     for relation in (TRUE, DOES):
         if relation in program.clauses or relation in program.tables:
             raise GroundingError(f"{program.rulesheet.source}: a rule has '{relation[0]}' as its head")
@@ -98,7 +98,7 @@ def _refuse(program: Program, dependencies: Dependencies) -> None:
             _fail(program, clauses[0], f"'{relation[0]}' depends on its own negation")
 
 
-def _fail(program: Program, clause: Clause, message: str) -> NoReturn:
+def _fail(program: LogicProgram, clause: Clause, message: str) -> NoReturn:
     raise GroundingError(f"{program.rulesheet.place(clause.offset)}: {message}")
 
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 from math import prod
 from time import perf_counter
 
-from ggp.gdl.program import DISTINCT, Clause, Literal, Relation
+from ggp.gdl.logic_program import DISTINCT, Clause, Literal, Relation
 from ggp.gdl.terms import Term, variables
 from ggp.grounding.aspif import parse_names
 from ggp.grounding.demand import with_demand

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ggp.gdl.program import Clause, Literal, Relation
+from ggp.gdl.logic_program import Clause, Literal, Relation
 from ggp.gdl.terms import Term, substitute, variables
 from ggp.grounding.extents import Extents
 from ggp.grounding.joins import Table

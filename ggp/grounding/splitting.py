@@ -6,7 +6,7 @@ What it costs is explained in `parts`.
 from dataclasses import dataclass, replace
 from time import perf_counter
 
-from ggp.gdl.program import Clause, Literal, Relation
+from ggp.gdl.logic_program import Clause, Literal, Relation
 from ggp.gdl.terms import Term, variables
 from ggp.grounding.bodies import Bodies
 from ggp.grounding.extents import Extents

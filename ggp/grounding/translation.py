@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Mapping
 
-from ggp.gdl.program import DISTINCT, DOES, TRUE, Clause, Literal, Relation
+from ggp.gdl.logic_program import DISTINCT, DOES, TRUE, Clause, Literal, Relation
 from ggp.gdl.terms import Term
 
 KEYWORDS: tuple[Relation, ...] = (

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from itertools import count
 
-from ggp.gdl.program import Clause, Literal
+from ggp.gdl.logic_program import Clause, Literal
 from ggp.gdl.terms import Term, substitute, variables
 from ggp.grounding.unification import unifier
 

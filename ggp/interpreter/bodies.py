@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from ggp.gdl.program import DISTINCT, DOES, TRUE, Literal, Relation
+from ggp.gdl.logic_program import DISTINCT, DOES, TRUE, Literal, Relation
 from ggp.gdl.terms import Term, variables
 from ggp.interpreter.source import Source, expression, pack
 

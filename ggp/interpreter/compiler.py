@@ -1,4 +1,4 @@
-"""Program → Python source that evaluates it: one function for each way in which a relation is asked.
+"""Logic program → Python source that evaluates it: one function for each way in which a relation is asked.
 
 A relation is asked with some arguments bound; the answer, the values of the others, is kept. Functions stand in the
 scope of their tier: static ones in the module, those that depend on the state in `at(state)`, those that depend on
@@ -12,7 +12,7 @@ from typing import Any
 
 from ggp.errors import RulesheetError
 from ggp.gdl.dependencies import Dependencies, Tier
-from ggp.gdl.program import Clause, Literal, Program, Relation
+from ggp.gdl.logic_program import Clause, Literal, LogicProgram, Relation
 from ggp.gdl.terms import Term, is_ground, variables
 from ggp.interpreter.bodies import Access, BodyWriter, Names, Rest
 from ggp.interpreter.plan import Planner
@@ -46,7 +46,7 @@ class Compiled:
 class Compiler:
     """Compiles what its queries need of a program."""
 
-    program: Program
+    program: LogicProgram
     dependencies: Dependencies
     planner: Planner
 
@@ -312,7 +312,7 @@ def _builds(term: Term) -> bool:
     return isinstance(term, tuple) and not is_ground(term)
 
 
-def _wholes(program: Program, dependencies: Dependencies, planner: Planner) -> frozenset[Relation]:
+def _wholes(program: LogicProgram, dependencies: Dependencies, planner: Planner) -> frozenset[Relation]:
     """The relations to evaluate as a whole, so that no chain of calls gets longer than MAX_CALLS."""
     found: set[Relation] = set()
     heights: dict[Relation, int] = {}

@@ -8,7 +8,7 @@ from typing import Any, NoReturn, TypeAlias
 from ggp.errors import EvaluationError, RulesheetError, UnknownRoleError
 from ggp.gdl.dependencies import Dependencies, find_dependencies
 from ggp.gdl.domains import Domains, find_domains
-from ggp.gdl.program import Program, Relation, make_program
+from ggp.gdl.logic_program import LogicProgram, Relation, make_logic_program
 from ggp.gdl.rulesheet import Rulesheet, name_and_arity
 from ggp.gdl.state_machine import Facts, JointMove
 from ggp.gdl.terms import Term, is_ground, to_text
@@ -41,7 +41,7 @@ class Interpreter:
     engine = "interpreter"
 
     def __init__(self, rulesheet: Rulesheet) -> None:
-        program = make_program(rulesheet)
+        program = make_logic_program(rulesheet)
         self._has_percepts = rulesheet.has_percepts
         self._lock = RLock()
         self._texts = _Texts()
@@ -103,7 +103,9 @@ class Interpreter:
         return queries[query](key)
 
 
-def ask(program: Program, relations: Sequence[Relation], state: Facts = frozenset()) -> tuple[frozenset[Term], ...]:
+def ask(
+    program: LogicProgram, relations: Sequence[Relation], state: Facts = frozenset()
+) -> tuple[frozenset[Term], ...]:
     """All that some relations hold for in a state, each as terms: the arguments behind the relation's name.
 
     Compiles anew at each call: for checks and explanations, not for play.
@@ -143,11 +145,13 @@ def _roles(rulesheet: Rulesheet, found: Iterable[Term]) -> tuple[str, ...]:
     return tuple(role for role in roles if isinstance(role, str))
 
 
-def _analysed(program: Program) -> Analysis:
+def _analysed(program: LogicProgram) -> Analysis:
     return find_dependencies(program), find_domains(program)
 
 
-def _compile(program: Program, analysis: Analysis, queries: tuple[Query, ...], counts: dict[Relation, int]) -> Compiled:
+def _compile(
+    program: LogicProgram, analysis: Analysis, queries: tuple[Query, ...], counts: dict[Relation, int]
+) -> Compiled:
     dependencies, domains = analysis
     planner = make_planner(program, dependencies, domains, counts)
     return Compiler(program, dependencies, planner).compile(queries)

@@ -6,7 +6,16 @@ from typing import Literal as OneOf
 
 from ggp.errors import GgpError, ReadError
 from ggp.gdl.domains import find_domains
-from ggp.gdl.program import DISTINCT, DOES, FACTS_SUFFIX, Clause, Literal, Program, Relation, make_program
+from ggp.gdl.logic_program import (
+    DISTINCT,
+    DOES,
+    FACTS_SUFFIX,
+    Clause,
+    Literal,
+    LogicProgram,
+    Relation,
+    make_logic_program,
+)
 from ggp.gdl.reader import read_term
 from ggp.gdl.rulesheet import Rulesheet
 from ggp.gdl.state_machine import Facts, StateMachine
@@ -38,10 +47,10 @@ def refusal(rulesheet: Rulesheet, machine: StateMachine, state: Facts, role: str
         return Refusal("unreadable", "a move holds no variables")
     if not machine.is_terminal(state) and move in machine.legal_moves(state, role):
         return None
-    return _why(make_program(rulesheet), machine, state, role, move)
+    return _why(make_logic_program(rulesheet), machine, state, role, move)
 
 
-def _why(program: Program, machine: StateMachine, state: Facts, role: str, move: Term) -> Refusal:
+def _why(program: LogicProgram, machine: StateMachine, state: Facts, role: str, move: Term) -> Refusal:
     listed = _listed_moves(program, machine, state)
     if not _exists(program, listed, move):
         return Refusal("unknown", f"{to_text(move)} is no move of this game")
@@ -64,7 +73,7 @@ def _waits(machine: StateMachine, legal: tuple[Term, ...]) -> bool:
     return len(machine.roles) > 1 and len(legal) == 1 and isinstance(legal[0], str)
 
 
-def _has_elsewhere(program: Program, listed: frozenset[Term], role: str, move: Term) -> bool:
+def _has_elsewhere(program: LogicProgram, listed: frozenset[Term], role: str, move: Term) -> bool:
     """Whether the role has the move in other states, as far as the rules tell."""
     if listed:
         return ("input", role, move) in listed
@@ -77,7 +86,7 @@ def _only_facts(clause: Clause) -> bool:
     return any(literal.relation[0].endswith(FACTS_SUFFIX) for literal in clause.body)
 
 
-def _listed_moves(program: Program, machine: StateMachine, state: Facts) -> frozenset[Term]:
+def _listed_moves(program: LogicProgram, machine: StateMachine, state: Facts) -> frozenset[Term]:
     """What `input` lists; nothing when a move that is legal now shows that the list is wrong."""
     if _INPUT not in program.tables and _INPUT not in program.clauses:
         return frozenset()
@@ -89,14 +98,14 @@ def _listed_moves(program: Program, machine: StateMachine, state: Facts) -> froz
     return listed if legal <= listed else frozenset()
 
 
-def _exists(program: Program, listed: frozenset[Term], move: Term) -> bool:
+def _exists(program: LogicProgram, listed: frozenset[Term], move: Term) -> bool:
     """Whether some role may have the move in some state."""
     if listed:
         return any(entry[2] == move for entry in listed if isinstance(entry, tuple))
     return find_domains(program).admits(DOES, 1, move)
 
 
-def _failing_condition(program: Program, state: Facts, role: str, move: Term) -> str:
+def _failing_condition(program: LogicProgram, state: Facts, role: str, move: Term) -> str:
     """The first condition that fails, of the rule with the most conditions that hold."""
     candidates = [
         conditions
@@ -107,7 +116,7 @@ def _failing_condition(program: Program, state: Facts, role: str, move: Term) ->
         return f"no rule ever gives {role} the move {to_text(move)}"
     clauses = [clause for number, conditions in enumerate(candidates) for clause in _prefixes(number, conditions)]
     relations = [clause.relation for clause in clauses]
-    extended = Program(
+    extended = LogicProgram(
         {**program.clauses, **{clause.relation: (clause,) for clause in clauses}},
         program.tables,
         program.helpers,
@@ -164,7 +173,7 @@ def _first_failure(rows: list[frozenset[Term]], conditions: tuple[Literal, ...])
     return held, Literal(substitute(literal.atom, bindings), literal.positive)
 
 
-def _as_text(literal: Literal, program: Program) -> str:
+def _as_text(literal: Literal, program: LogicProgram) -> str:
     """A condition that fails, as it was written."""
     atom = literal.atom
     helper = program.helpers.get(literal.relation[0])

@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from ggp.gdl.dependencies import Dependencies
 from ggp.gdl.domains import Domains
-from ggp.gdl.program import DISTINCT, DOES, TRUE, Clause, Literal, Program, Relation
+from ggp.gdl.logic_program import DISTINCT, DOES, TRUE, Clause, Literal, LogicProgram, Relation
 from ggp.gdl.terms import Term, variables
 
 Groups: TypeAlias = frozenset[frozenset[int]]  # indexes of arguments; of each group at least one must be bound
@@ -21,7 +21,7 @@ _VIEW_EXPONENT = 0.6  # a view holds for fewer rows than its domains allow
 class Planner:
     """What is known of sizes, and of the arguments that must be bound before a relation can be asked."""
 
-    program: Program
+    program: LogicProgram
     dependencies: Dependencies
     domains: Domains
     fact_counts: Mapping[Relation, int]  # facts of the initial state by their name and arity
@@ -118,7 +118,7 @@ class Planner:
 
 
 def make_planner(
-    program: Program, dependencies: Dependencies, domains: Domains, fact_counts: Mapping[Relation, int]
+    program: LogicProgram, dependencies: Dependencies, domains: Domains, fact_counts: Mapping[Relation, int]
 ) -> Planner:
     """The planner of a program; finds out which arguments must be bound, where a rule leaves that to its callers."""
     planner = Planner(program, dependencies, domains, fact_counts, {})

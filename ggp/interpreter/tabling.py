@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from ggp.gdl.dependencies import Dependencies
-from ggp.gdl.program import Clause, Literal, Program, Relation
+from ggp.gdl.logic_program import Clause, Literal, LogicProgram, Relation
 from ggp.gdl.terms import Term, is_variable, variables
 from ggp.interpreter.bodies import BodyWriter, Names, Rest
 from ggp.interpreter.source import Source, expression, pack, unpack_key
@@ -27,7 +27,7 @@ KEY = "? key"  # stands among the variables of a clause for the key that its ans
 class Scope(Protocol):
     """What tabling needs from the compiler around it."""
 
-    program: Program
+    program: LogicProgram
     dependencies: Dependencies
     can_grow: bool
 

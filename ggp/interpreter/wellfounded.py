@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from ggp.gdl.dependencies import Dependencies
-from ggp.gdl.program import Clause, Literal, Program, Relation
+from ggp.gdl.logic_program import Clause, Literal, LogicProgram, Relation
 from ggp.gdl.terms import variables
 from ggp.interpreter.bodies import Access, BodyWriter, Names, Rest
 from ggp.interpreter.source import Source, expression, pack
@@ -20,7 +20,7 @@ ASSUMED_SUFFIX = "/ASSUMED"  # marks a relation that is read from the assumption
 class Scope(Protocol):
     """What this needs from the compiler around it."""
 
-    program: Program
+    program: LogicProgram
     dependencies: Dependencies
     can_grow: bool
 

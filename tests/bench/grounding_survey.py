@@ -4,7 +4,7 @@ import argparse
 from pathlib import Path
 
 from ggp.errors import GgpError
-from ggp.gdl.program import make_program
+from ggp.gdl.logic_program import make_logic_program
 from ggp.gdl.reader import decode
 from ggp.gdl.rulesheet import parse_rulesheet
 from ggp.grounding import Budget, ground
@@ -13,7 +13,7 @@ from ggp.grounding import Budget, ground
 def line(path: Path, budget: Budget, *, plain: bool) -> str:
     """Seconds, rules and literals of one rulesheet; and how many rules it has without rewriting."""
     try:
-        program = make_program(parse_rulesheet(decode(path.read_bytes(), str(path)), str(path)))
+        program = make_logic_program(parse_rulesheet(decode(path.read_bytes(), str(path)), str(path)))
         rules = ground(program, budget)
     except GgpError as error:
         return f"{path.stem:28} {error}"

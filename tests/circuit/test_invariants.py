@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from ggp.circuit.building import build_circuit
 from ggp.circuit.circuit import Circuit
 from ggp.circuit.invariants import LONGEST_PERIOD, find_phases, holds_at_first
-from ggp.gdl.program import make_program
+from ggp.gdl.logic_program import make_logic_program
 from ggp.gdl.rulesheet import parse_rulesheet
 from ggp.gdl.terms import Term, to_text
 from ggp.grounding import GroundRules, ground
@@ -20,7 +20,7 @@ END = "(<= terminal (true over)) (goal a 0)"
 
 
 def built(text: str) -> tuple[GroundRules, Circuit]:
-    rules = ground(make_program(parse_rulesheet(text)))
+    rules = ground(make_logic_program(parse_rulesheet(text)))
     return rules, build_circuit(rules)
 
 

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 from ggp.errors import GgpError
-from ggp.gdl.program import make_program
+from ggp.gdl.logic_program import make_logic_program
 from ggp.gdl.reader import decode
 from ggp.gdl.rulesheet import Rulesheet, parse_rulesheet
 from ggp.grounding import Budget, GroundRules, ground
@@ -59,7 +59,7 @@ def main() -> int:
     for path in paths:
         rulesheet = parse_rulesheet(decode(path.read_bytes(), str(path)), str(path))
         try:
-            rules = ground(make_program(rulesheet), Budget(seconds=arguments.seconds))
+            rules = ground(make_logic_program(rulesheet), Budget(seconds=arguments.seconds))
         except GgpError as error:
             print(f"{path.stem}: {error}", flush=True)
             continue

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from ggp.errors import GroundingError
-from ggp.gdl.program import make_program
+from ggp.gdl.logic_program import make_logic_program
 from ggp.gdl.rulesheet import parse_rulesheet
 from ggp.grounding import NEVER, Budget, GroundRules, ground
 
@@ -12,7 +12,7 @@ FRAME = "(role r) (init (s 0)) (<= (legal r (go ?x)) (true (s ?x))) (<= terminal
 
 
 def grounded(text: str, *, rewrite: bool = True, budget: Budget = Budget()) -> GroundRules:  # noqa: B008 - frozen
-    return ground(make_program(parse_rulesheet(text)), budget, rewrite=rewrite)
+    return ground(make_logic_program(parse_rulesheet(text)), budget, rewrite=rewrite)
 
 
 def rules_of(rules: GroundRules, atom: int) -> list[list[int]]:

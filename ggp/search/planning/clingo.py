@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ggp.errors import GroundingError
-from ggp.gdl.program import make_program
+from ggp.gdl.logic_program import make_logic_program
 from ggp.gdl.rulesheet import Rulesheet
 from ggp.grounding import Budget, ground
 from ggp.search.planning.encoding import Encoder, Wish, read_line
@@ -112,7 +112,7 @@ class Planner:
     def _encoder(self) -> Encoder | None:
         """None where the rules cannot be written out again as they were."""
         try:
-            rules = ground(make_program(self._task.rulesheet), Budget(memory=self._memory_bytes))
+            rules = ground(make_logic_program(self._task.rulesheet), Budget(memory=self._memory_bytes))
         except GroundingError:
             return None
         same = (rules.facts, rules.moves) == (self._game.facts, self._game.moves)

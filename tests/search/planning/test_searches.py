@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from ggp.gdl.program import make_program
+from ggp.gdl.logic_program import make_logic_program
 from ggp.grounding import ground
 from ggp.kernel import aligned_words
 from ggp.search.planning.beam import Beam, fuzzy_values, make_cone
@@ -101,7 +101,7 @@ def test_fuzzy_values_rise_with_what_holds() -> None:
 @pytest.mark.parametrize("name", ["lights", "slide", "ladder", "latin", "ended", "stuck"])
 def test_plans_in_steps(name: str, ordered: bool) -> None:
     machine = machine_of(name)
-    encoder = Encoder(ground(make_program(rulesheet_of(name))))
+    encoder = Encoder(ground(make_logic_program(rulesheet_of(name))))
     state = unpack(machine.batches.initial, len(machine.compiled.facts))[0]
     goals = frozenset({best_value(name) or 0})
     least = shortest(name)

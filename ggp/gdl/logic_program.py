@@ -67,7 +67,7 @@ class Helper:
 
 
 @dataclass(frozen=True, slots=True)
-class Program:
+class LogicProgram:
     """The clauses of a game by relation; ground facts apart, as tables."""
 
     clauses: dict[Relation, tuple[Clause, ...]]
@@ -76,7 +76,7 @@ class Program:
     rulesheet: Rulesheet
 
 
-def make_program(rulesheet: Rulesheet) -> Program:
+def make_logic_program(rulesheet: Rulesheet) -> LogicProgram:
     """The program of a rulesheet."""
     flattener = _Flattener()
     clauses: dict[Relation, list[Clause]] = {}
@@ -90,7 +90,7 @@ def make_program(rulesheet: Rulesheet) -> Program:
     for relation in clauses.keys() & tables.keys():
         clauses[relation].insert(0, _facts_clause(relation))
         tables[_facts_relation(relation)] = tables.pop(relation)
-    return Program(
+    return LogicProgram(
         {relation: tuple(found) for relation, found in clauses.items()},
         {relation: tuple(rows) for relation, rows in tables.items()},
         flattener.helpers,
