@@ -1,7 +1,13 @@
-"""Grounding: a program → its rules without variables."""
+"""Grounding: a logic program → its rules without variables.
 
-from ggp.grounding.gringo import Budget
+Reading order: `rules` is the value that comes out; `clingo` runs gringo and clasp, in the process of `clingo_process`,
+and reads and writes their format; `prepare` makes clauses safe and translates them for gringo; `tables` are relations
+as arrays of numbers; `reach` finds what each relation can hold for; `rewrite` splits clauses so that fewer ground rules
+say the same; `grounder` does all this in turn and numbers the result.
+"""
+
+from ggp.grounding.clingo import Budget, Clingo
 from ggp.grounding.grounder import ground
 from ggp.grounding.rules import NEVER, GroundRules, Ids, Offsets, Report
 
-__all__ = ["NEVER", "Budget", "GroundRules", "Ids", "Offsets", "Report", "ground"]
+__all__ = ["NEVER", "Budget", "Clingo", "GroundRules", "Ids", "Offsets", "Report", "ground"]

@@ -1,4 +1,4 @@
-"""The value that grounding gives: all rules without variables, as arrays."""
+"""The value that grounding gives, all rules without variables as arrays, and two questions about such rules."""
 
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -6,17 +6,20 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from ggp.gdl.dependencies import strong_components
 from ggp.gdl.terms import Term
+from ggp.kernel import kernel
 
 Ids: TypeAlias = NDArray[np.int32]
 Offsets: TypeAlias = NDArray[np.int64]
+Atoms: TypeAlias = NDArray[np.int64]
 
 NEVER = -1  # stands for an atom that no rule can ever give
 
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """How the ground rules came about."""
+    """How the ground rules were made."""
 
     seconds: float  # from program to ground rules
     rewritings: tuple[tuple[str, int], ...]  # the name of each and how often it was applied
@@ -42,3 +45,54 @@ class GroundRules:
     first_literal: Offsets  # (R + 1,)
     literals: Ids  # 2 * atom, and one more if negated; no head is a fact or a move
     report: Report
+
+
+def needed_atoms(heads: Atoms, first_literal: Offsets, literals: Ids, outputs: Atoms, bound: int) -> NDArray[np.bool_]:
+    """Of all atoms below the bound, those that are outputs or are read by rules of such atoms; signs do not count."""
+    order = np.argsort(heads, kind="stable")
+    first_rule = np.searchsorted(heads[order], np.arange(bound + 1))
+    return _needed(order, first_rule, first_literal, literals, outputs, bound)
+
+
+@kernel
+def _needed(
+    order: Atoms, first_rule: Atoms, first_literal: Offsets, literals: Ids, outputs: Atoms, bound: int
+) -> NDArray[np.bool_]:
+    needed = np.zeros(bound, np.bool_)
+    waiting = np.empty(bound, np.int64)
+    count = 0
+    for atom in outputs:
+        if not needed[atom]:
+            needed[atom] = True
+            waiting[count] = atom
+            count += 1
+    while count:
+        count -= 1
+        atom = waiting[count]
+        for place in range(first_rule[atom], first_rule[atom + 1]):
+            rule = order[place]
+            for index in range(first_literal[rule], first_literal[rule + 1]):
+                other = abs(literals[index])
+                if not needed[other]:
+                    needed[other] = True
+                    waiting[count] = other
+                    count += 1
+    return needed
+
+
+def is_stratified(rules: GroundRules) -> bool:
+    """Whether no atom depends on its own negation, so that the rules have a meaning.
+
+    Relations may do so where their atoms do not, as in `(<= (goal ?r 0) (not (goal ?r 100)))`.
+    """
+    bounds = rules.first_literal.tolist()
+    literals = rules.literals.tolist()
+    reads: dict[int, dict[int, None]] = {atom: {} for atom in range(rules.atom_count)}
+    negative: list[tuple[int, int]] = []
+    for rule, head in enumerate(rules.heads.tolist()):
+        for literal in literals[bounds[rule] : bounds[rule + 1]]:
+            reads[head][literal >> 1] = None
+            if literal & 1:
+                negative.append((head, literal >> 1))
+    component = {atom: number for number, members in enumerate(strong_components(reads)) for atom in members}
+    return all(component[head] != component[atom] for head, atom in negative)

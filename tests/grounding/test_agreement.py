@@ -5,7 +5,7 @@ from hypothesis import HealthCheck, given, settings
 
 from ggp.gdl.rulesheet import parse_rulesheet
 from ggp.gdl.terms import Term, to_text
-from ggp.grounding import parts, splitting
+from ggp.grounding import rewrite
 from ggp.library import find_rulesheet, game_names
 from tests.grounding.agreement import assert_agree
 from tests.grounding.test_by_hand import grounded
@@ -39,11 +39,11 @@ def test_shipped_games(name: str) -> None:
 def eagerness(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """How much is rewritten; random rulesheets are too small for most of it to pay."""
     if request.param == "wherever it can be":
-        monkeypatch.setattr(splitting, "_SMALL", 0)
-        monkeypatch.setattr(splitting, "_LARGE", 5)
-        monkeypatch.setattr(splitting, "_MAX_EASY", 10)
-        monkeypatch.setattr(splitting, "_GAIN_UNFOLDED", 0.99)
-        monkeypatch.setattr(parts, "_GAIN", 0.999)
+        monkeypatch.setattr(rewrite, "_SMALL", 0)
+        monkeypatch.setattr(rewrite, "_LARGE", 5)
+        monkeypatch.setattr(rewrite, "_MAX_EASY", 10)
+        monkeypatch.setattr(rewrite, "_GAIN_UNFOLDED", 0.99)
+        monkeypatch.setattr(rewrite, "_GAIN", 0.999)
 
 
 @pytest.mark.usefixtures("eagerness")

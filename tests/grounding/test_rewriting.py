@@ -3,8 +3,7 @@
 import pytest
 
 from ggp.gdl.rulesheet import parse_rulesheet
-from ggp.grounding import GroundRules, reaching
-from ggp.grounding.gringo import Budget
+from ggp.grounding import Budget, GroundRules, reach
 from tests.grounding.agreement import assert_agree
 from tests.grounding.test_by_hand import grounded
 
@@ -89,8 +88,8 @@ def test_definitions_are_unfolded() -> None:
 
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reaching, "_QUICK", Budget(rules=2_000))
-    monkeypatch.setattr(reaching, "_MUCH", 500.0)
+    monkeypatch.setattr(reach, "_QUICK", Budget(rules=2_000))
+    monkeypatch.setattr(reach, "_MUCH", 500.0)
 
 
 @pytest.mark.usefixtures("impatient")

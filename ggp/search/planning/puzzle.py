@@ -8,7 +8,7 @@ import numpy as np
 from ggp.gdl.state_machine import Facts
 from ggp.gdl.terms import Term
 from ggp.kernel import aligned_words
-from ggp.search.planning.clingo import Task
+from ggp.search.planning.asp_planner import Task
 from ggp.search.planning.store import Scratch, make_scratch
 from ggp.search.planning.work import Means, Work
 from ggp.simulation.packing import Bits

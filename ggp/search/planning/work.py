@@ -6,9 +6,9 @@ from time import monotonic
 import numpy as np
 
 from ggp.kernel import LANES
+from ggp.search.planning.asp_planner import AspPlanner, Task
 from ggp.search.planning.beam import Beam
 from ggp.search.planning.breadth import Breadth
-from ggp.search.planning.clingo import Planner, Task
 from ggp.search.planning.lines import Path, Sampling
 from ggp.search.planning.patterns import Patterns
 from ggp.search.planning.store import Scratch
@@ -43,7 +43,7 @@ class Work:
         self._sampling = Sampling(task.batches, task.state, np.random.default_rng(means.seed))
         self._breadth: Breadth | None = self._make_breadth()
         self._beam: Beam | None = None
-        self._planner: Planner | None = None
+        self._planner: AspPlanner | None = None
         self._patterns: Patterns | None = None
         self._seconds = {"breadth": 0.0, "beam": 0.0, "patterns": 0.0}
         self._states = LANES // 8  # in one call of a kernel
@@ -137,7 +137,7 @@ class Work:
         longest = max(self._sampling.sample.lengths, default=_LONGEST_LINE)
         self._patterns = Patterns(self._task.batches, self._task.state, longest, self._means.seed)
         memory_bytes = int(self._means.budget_bytes * _PLANNER_SHARE)
-        self._planner = Planner(self._task, self._sampling.sample, memory_bytes, self._means.seed)
+        self._planner = AspPlanner(self._task, self._sampling.sample, memory_bytes, self._means.seed)
         self._planner.resume()
 
     def _make_breadth(self) -> Breadth:
@@ -148,7 +148,7 @@ class Work:
         size = int(self._means.budget_bytes * share)
         return Beam(self._task.batches, self._means.scratch, self._task.state, size, self._means.seed)
 
-    def _is_planners_turn(self, planner: Planner, now: float) -> bool:
+    def _is_planners_turn(self, planner: AspPlanner, now: float) -> bool:
         """On one thread: the process stands still while the others run, and they while it does."""
         if now >= self._turn_ends:
             self._is_planning = not self._is_planning and not planner.is_over

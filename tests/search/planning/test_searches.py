@@ -1,28 +1,34 @@
 """The parts of the search, each by itself, against all states looked at one by one."""
 
 import itertools
+from collections.abc import Iterator
 
 import numpy as np
 import pytest
 
 from ggp.gdl.logic_program import make_logic_program
-from ggp.grounding import ground
+from ggp.grounding import Clingo, ground
+from ggp.grounding.clingo import GroundProgram, Solver
 from ggp.kernel import aligned_words
+from ggp.search.planning.asp_planner import AspPlanner, Task
 from ggp.search.planning.beam import Beam, fuzzy_values, make_cone
 from ggp.search.planning.breadth import Breadth
-from ggp.search.planning.clingo import Planner, Task
-from ggp.search.planning.encoding import Encoder, Wish, read_line
+from ggp.search.planning.encodings import PlanQuery, StepEncoder, find_effects, order_free_text, read_moves
 from ggp.search.planning.lines import Path, Sampling, arrange, follow
 from ggp.search.planning.patterns import Patterns, fill, judge, make_guide
-from ggp.search.planning.solving import Solver
 from ggp.search.planning.store import SIZE, expand, make_scratch, make_store
 from ggp.search.planning.strands import Strands, find_strands
-from ggp.search.planning.unordered import find_effects, unordered_text
 from ggp.simulation.batches import Batches, unpack
 from tests.search.planning.games import GAMES, all_states, best_value, machine_of, rulesheet_of, shortest, value_of
 
 BYTES = 1 << 24
 SOLVER_BYTES = 1 << 30
+
+
+@pytest.fixture(scope="module")
+def clingo() -> Iterator[Clingo]:
+    with Clingo() as running:
+        yield running
 
 
 def path_holds(name: str, path: Path | None) -> bool:
@@ -99,39 +105,39 @@ def test_fuzzy_values_rise_with_what_holds() -> None:
 
 @pytest.mark.parametrize("ordered", [False, True])
 @pytest.mark.parametrize("name", ["lights", "slide", "ladder", "latin", "ended", "stuck"])
-def test_plans_in_steps(name: str, ordered: bool) -> None:
+def test_plans_in_steps(clingo: Clingo, name: str, ordered: bool) -> None:
     machine = machine_of(name)
-    encoder = Encoder(ground(make_logic_program(rulesheet_of(name))))
+    encoder = StepEncoder(ground(make_logic_program(rulesheet_of(name))))
     state = unpack(machine.batches.initial, len(machine.compiled.facts))[0]
     goals = frozenset({best_value(name) or 0})
     least = shortest(name)
     for horizon, solvable in ((least - 1, False), (least, True), (least + 2, True)):
         if horizon < 0:
             continue
-        solver = Solver(encoder.text(state, Wish(horizon, goals, ordered)), SOLVER_BYTES)
+        solver = Solver(clingo, encoder.text(state, PlanQuery(horizon, goals, ordered)), SOLVER_BYTES)
         assert solver.wait(60)
         if not solvable:
             assert (solver.answer, solver.is_refuted) == (None, True)
         elif not (ordered and name == "slide"):  # its moves do not commute, so that an order may lose all lines
             assert solver.answer is not None
-            path = follow(machine.batches, machine.batches.initial, read_line(solver.answer))
+            path = follow(machine.batches, machine.batches.initial, read_moves(solver.answer))
             assert path_holds(name, path)
             assert path is not None
             assert path.value == best_value(name)
         solver.close()
 
 
-def test_sets_of_moves() -> None:
+def test_sets_of_moves(clingo: Clingo) -> None:
     machine = machine_of("latin")
     circuit = machine.compiled.circuit
     effects = find_effects(circuit)
     assert effects is not None
     assert effects.plain.all()
     state = unpack(machine.batches.initial, circuit.facts)[0]
-    solver = Solver(unordered_text(circuit, effects, state, np.array([1])), SOLVER_BYTES)
+    solver = Solver(clingo, order_free_text(circuit, effects, state, np.array([1])), SOLVER_BYTES)
     assert solver.wait(60)
     assert solver.answer is not None
-    moves = read_line(solver.answer)
+    moves = read_moves(solver.answer)
     assert len(moves) == 7
     path = arrange(machine.batches, machine.batches.initial, moves, np.random.default_rng(1))
     assert path_holds("latin", path)
@@ -176,7 +182,7 @@ def test_the_planner_by_itself(name: str) -> None:
     machine = machine_of(name)
     task = Task(machine.rulesheet, machine.batches, machine.batches.initial)
     empty = Sampling(machine.batches, machine.batches.initial, np.random.default_rng(0)).sample
-    planner = Planner(task, empty, SOLVER_BYTES, seed=1)
+    planner = AspPlanner(task, empty, SOLVER_BYTES, seed=1)
     planner.resume()
     while planner.best is None or planner.best.value < max(machine.compiled.goals[0]):
         assert planner.found.wait(60)
@@ -197,24 +203,27 @@ def test_lines_that_break_off() -> None:
     assert follow(machine_of("stuck").batches, machine_of("stuck").batches.initial, [0, 0]) is None
 
 
-def test_a_solver_that_is_closed_has_no_answer() -> None:
-    """The pigeons of Haken's theorem: clasp would take years."""
+def test_a_solver_that_is_closed_has_no_answer(clingo: Clingo) -> None:
+    """The pigeons of Haken's theorem: clasp would take years. The process starts anew for the next run."""
     count = 12
-    lines = ["asp 1 0 0"]
-    for pigeon in range(count + 1):
-        atoms = [1 + pigeon * count + hole for hole in range(count)]
-        lines.append(f"1 1 {count} {' '.join(map(str, atoms))} 0 0")
-        lines.append(f"1 0 0 0 {count} {' '.join(str(-atom) for atom in atoms)}")
-    for hole in range(count):
-        atoms = [1 + pigeon * count + hole for pigeon in range(count + 1)]
-        lines.append(f"1 0 0 1 2 {len(atoms)} {' '.join(f'{atom} 1' for atom in atoms)}")
-    solver = Solver(("\n".join(lines) + "\n0\n").encode(), SOLVER_BYTES)
+    program = GroundProgram()
+    holes = [range(1 + pigeon * count, 1 + (pigeon + 1) * count) for pigeon in range(count + 1)]
+    for atoms in holes:
+        for atom in atoms:
+            program.choice(atom)
+        program.constraint(*(-atom for atom in atoms))
+    for pigeons in zip(*holes, strict=True):
+        program.at_most_one(pigeons)
+    solver = Solver(clingo, program.text(), SOLVER_BYTES)
     assert not solver.wait(0.2)
-    solver.pause()
+    clingo.pause()
     assert not solver.wait(0.05)
     solver.close()
     assert solver.wait(0)
     assert (solver.answer, solver.is_refuted) == (None, False)
+    again = Solver(clingo, GroundProgram().text(), SOLVER_BYTES)
+    assert again.wait(60)
+    assert again.answer == []
 
 
 def strands_of(name: str) -> Strands | None:

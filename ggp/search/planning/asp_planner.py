@@ -11,14 +11,20 @@ from ggp.errors import GroundingError
 from ggp.gdl.logic_program import make_logic_program
 from ggp.gdl.rulesheet import Rulesheet
 from ggp.grounding import Budget, ground
-from ggp.search.planning.encoding import Encoder, Wish, read_line
+from ggp.grounding.clingo import Clingo, Solver
+from ggp.search.planning.encodings import (
+    Effects,
+    PlanQuery,
+    StepEncoder,
+    find_effects,
+    order_free_text,
+    read_moves,
+)
 from ggp.search.planning.lines import Path, Sample, arrange, follow
-from ggp.search.planning.solving import Solver
-from ggp.search.planning.unordered import Effects, find_effects, unordered_text
 from ggp.simulation.batches import Batches, unpack
 from ggp.simulation.packing import Bits
 
-_UNORDERED_SECONDS = 20.0
+_ORDER_FREE_SECONDS = 20.0
 _FIRST_SECONDS = 2.0  # of the first attempts; each round has twice that of the round before
 _LONGEST_SECONDS = 600.0
 _MOST_LITERALS = 20_000_000  # of a program
@@ -31,7 +37,7 @@ _WAIT_SECONDS = 0.01
 @dataclass(frozen=True, slots=True)
 class _Attempt:
     seconds: float
-    wish: Wish
+    query: PlanQuery
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -43,8 +49,11 @@ class Task:
     state: Bits  # (1, words)
 
 
-class Planner:
-    """Plans for one state in a thread and a process of its own, until it is closed."""
+class AspPlanner:
+    """Plans for one state in a thread and a process of its own, until it is closed.
+
+    The thread writes `best`; others read it after `found` is set.
+    """
 
     def __init__(self, task: Task, shown: Sample, memory_bytes: int, seed: int) -> None:
         self._task = task
@@ -57,6 +66,7 @@ class Planner:
         self._closed = Event()
         self._running = Event()
         self._refuted: set[tuple[int, bool]] = set()  # horizon, ordered: of the highest goal
+        self._clingo = Clingo()
         self._thread = Thread(target=self._run, daemon=True)
         self._thread.start()
 
@@ -81,17 +91,21 @@ class Planner:
         self._thread.join()
 
     def _run(self) -> None:
+        with self._clingo:
+            self._plan()
+        self.found.set()
+
+    def _plan(self) -> None:
         effects = find_effects(self._game.circuit)
         if effects is not None and effects.plain.any():
-            self._plan_unordered(effects)
+            self._plan_order_free(effects)
         encoder = None if self._closed.is_set() else self._encoder()
         if encoder is not None:
             for attempt in self._attempts():
-                if attempt.wish.horizon * encoder.literals <= _MOST_LITERALS:
-                    self._solve(encoder.text(self._flags, attempt.wish), attempt)
+                if attempt.query.horizon * encoder.literals <= _MOST_LITERALS:
+                    self._solve(encoder.text(self._flags, attempt.query), attempt)
                 if self._closed.is_set():
                     break
-        self.found.set()
 
     @property
     def _flags(self) -> NDArray[np.bool_]:
@@ -99,24 +113,25 @@ class Planner:
         flags: NDArray[np.bool_] = unpack(self._task.state, len(self._game.facts))[0]
         return flags
 
-    def _plan_unordered(self, effects: Effects) -> None:
+    def _plan_order_free(self, effects: Effects) -> None:
         goals = np.array([len(self._game.goals[0]) - 1], np.int64)
         try:
-            program = unordered_text(self._game.circuit, effects, self._flags, goals)
+            program = order_free_text(self._game.circuit, effects, self._flags, goals)
         except GroundingError:
             return
-        answer = self._run_solver(program, _UNORDERED_SECONDS).answer
+        answer = self._run_solver(program, _ORDER_FREE_SECONDS).answer
         if answer is not None:
-            self._note(arrange(self._task.batches, self._task.state, read_line(answer), self._rng))
+            self._note(arrange(self._task.batches, self._task.state, read_moves(answer), self._rng))
 
-    def _encoder(self) -> Encoder | None:
+    def _encoder(self) -> StepEncoder | None:
         """None where the rules cannot be written out again as they were."""
         try:
-            rules = ground(make_logic_program(self._task.rulesheet), Budget(memory=self._memory_bytes))
+            program = make_logic_program(self._task.rulesheet)
+            rules = ground(program, Budget(memory=self._memory_bytes), clingo=self._clingo)
         except GroundingError:
             return None
         same = (rules.facts, rules.moves) == (self._game.facts, self._game.moves)
-        return Encoder(rules) if same else None
+        return StepEncoder(rules) if same else None
 
     def _attempts(self) -> Iterator[_Attempt]:
         highest = frozenset({max(self._game.goals[0], default=0)})
@@ -130,7 +145,7 @@ class Planner:
                 for horizon in horizons:
                     for ordered in orders:
                         if goals != highest or not self._is_refuted(horizon, ordered=ordered):
-                            yield _Attempt(seconds, Wish(horizon, goals, ordered))
+                            yield _Attempt(seconds, PlanQuery(horizon, goals, ordered))
             if self._is_refuted(max(horizons), ordered=False):
                 horizons = [2 * max(horizons)]
                 if horizons[0] > _MOST_HORIZON:
@@ -144,23 +159,23 @@ class Planner:
 
     def _solve(self, program: bytes, attempt: _Attempt) -> None:
         solver = self._run_solver(program, attempt.seconds)
-        wish = attempt.wish
+        query = attempt.query
         if solver.answer is not None:
-            self._note(follow(self._task.batches, self._task.state, read_line(solver.answer)))
-        elif solver.is_refuted and wish.goals == {max(self._game.goals[0], default=0)}:
-            self._refuted.add((wish.horizon, wish.ordered))
+            self._note(follow(self._task.batches, self._task.state, read_moves(solver.answer)))
+        elif solver.is_refuted and query.goals == {max(self._game.goals[0], default=0)}:
+            self._refuted.add((query.horizon, query.ordered))
 
     def _run_solver(self, program: bytes, seconds: float) -> Solver:
         """One run, over; seconds while this was not paused."""
-        solver = Solver(program, self._memory_bytes)
+        solver = Solver(self._clingo, program, self._memory_bytes)
         waited = 0.0
         while not self._closed.is_set() and waited < seconds and not solver.wait(_WAIT_SECONDS):
             if self._running.is_set():
                 waited += _WAIT_SECONDS
             else:
-                solver.pause()
+                self._clingo.pause()
                 self._running.wait()
-                solver.resume()
+                self._clingo.resume()
         solver.close()
         return solver
 

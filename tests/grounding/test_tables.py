@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ggp.grounding.joins import Table, join, make_table
+from ggp.grounding.tables import Table, join, make_table
 
 LARGE = 1 << 40  # so that keys of three columns do not fit into one number at once
 

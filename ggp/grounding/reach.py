@@ -1,55 +1,63 @@
-"""Clauses → all that each relation may ever hold for: the rules without their dynamic negations, as facts."""
+"""Clauses → all that each relation can ever hold for: the rules without their dynamic negations, as facts.
 
-from collections.abc import Iterable
-from dataclasses import replace
+Where that is too much, large relations are evaluated only for the arguments for which they are needed: a relation that
+every clause reads with some arguments bound gets a second one that says for which values of those it is needed (the
+magic sets of Bancilhon, Maier, Sagiv and Ullman 1986, with one binding pattern for each relation).
+"""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from math import prod
 from time import perf_counter
 
 from ggp.gdl.logic_program import DISTINCT, Clause, Literal, Relation
 from ggp.gdl.terms import Term, variables
-from ggp.grounding.aspif import parse_names
-from ggp.grounding.demand import with_demand
-from ggp.grounding.extents import Extents
-from ggp.grounding.gringo import Budget, OverBudgetError, run_gringo
-from ggp.grounding.preparation import Prepared
-from ggp.grounding.translation import KEYWORDS, Translation
+from ggp.grounding.clingo import Budget, Clingo, OverBudgetError, ground_text, parse_names
+from ggp.grounding.prepare import KEYWORDS, Prepared, Translation
+from ggp.grounding.tables import Extents
 
 PART_PREFIX = "PART"
 _QUICK = Budget(seconds=5.0, rules=250_000)  # beyond, only what is needed is looked for
 _MUCH = 20_000.0  # joins of fewer rows are left as they are
+DEMAND_PREFIX = "DEMAND"
 
 
-def find_extents(prepared: Prepared, translation: Translation, budget: Budget) -> tuple[Prepared, Extents]:
+def find_extents(
+    prepared: Prepared, translation: Translation, clingo: Clingo, budget: Budget
+) -> tuple[Prepared, Extents]:
     """The extents of all relations that clauses read; and the clauses, which hold less where they need not hold."""
     start = perf_counter()
     quick = replace(budget, seconds=min(budget.seconds, _QUICK.seconds), rules=min(budget.rules, _QUICK.rules))
     try:
-        return prepared, _reach(prepared, prepared.clauses, (), translation, quick)
+        return prepared, _reach(prepared, prepared.clauses, (), _Gringo(translation, clingo, quick))
     except OverBudgetError:
         if prepared.domains.can_nest:
             raise
         large = _Eliminator(prepared).large_relations()
         guarded, asking, needed = with_demand(prepared.clauses, large, prepared.dependencies.component)
         left = replace(budget, seconds=max(0.0, start + budget.seconds - perf_counter()))
-        extents = _reach(prepared, (*guarded, *asking), needed, translation, left)
+        extents = _reach(prepared, (*guarded, *asking), needed, _Gringo(translation, clingo, left))
         tables = {**prepared.tables, **{relation: extents.terms(relation) for relation in needed}}
         return replace(prepared, clauses=tuple(guarded), tables=tables), extents
 
 
-def _reach(
-    prepared: Prepared,
-    clauses: Iterable[Clause],
-    needed: tuple[Relation, ...],
-    translation: Translation,
-    budget: Budget,
-) -> Extents:
+@dataclass(frozen=True, slots=True)
+class _Gringo:
+    """What a run of gringo needs besides its program."""
+
+    translation: Translation
+    clingo: Clingo
+    budget: Budget
+
+
+def _reach(prepared: Prepared, clauses: Iterable[Clause], needed: tuple[Relation, ...], gringo: _Gringo) -> Extents:
     eliminator = _Eliminator(prepared)
     parts = [part for clause in clauses for part in eliminator.split(_positive(clause, prepared))]
     shown = dict.fromkeys(literal.relation for clause in prepared.clauses for literal in clause.body)
     shown |= dict.fromkeys(needed)
     shown.pop(DISTINCT, None)
-    text = translation.reached_text(parts, prepared.tables, shown)
-    return Extents(translation, parse_names(run_gringo(text, budget)))
+    text = gringo.translation.reached_text(parts, prepared.tables, shown)
+    return Extents(gringo.translation, parse_names(ground_text(gringo.clingo, text, gringo.budget)))
 
 
 def _positive(clause: Clause, prepared: Prepared) -> Clause:
@@ -152,3 +160,70 @@ class _Eliminator:
 
 def _bucket(body: list[Literal], name: str) -> list[Literal]:
     return [literal for literal in body if name in variables(literal.atom)]
+
+
+# Evaluation on demand.
+
+
+def with_demand(
+    clauses: Sequence[Clause], large: frozenset[Relation], rank: Mapping[Relation, int]
+) -> tuple[list[Clause], list[Clause], tuple[Relation, ...]]:
+    """The clauses, those of large relations guarded; the clauses that say what is needed; and their relations.
+
+    Of the large relations that a clause reads, those of lower rank are asked first.
+    """
+    bound = _bound_arguments(clauses, large, rank)
+    names = {relation: f"{DEMAND_PREFIX}{number}" for number, relation in enumerate(bound)}
+
+    def needed(atom: Literal | Clause) -> Literal:
+        arguments = tuple(atom.arguments[index] for index in bound[atom.relation])
+        return Literal((names[atom.relation], *arguments), positive=True)
+
+    guarded: list[Clause] = []
+    asking: list[Clause] = []
+    for clause in clauses:
+        guards = (needed(clause),) if clause.relation in bound else ()
+        guarded.append(replace(clause, body=(*guards, *clause.body)))
+        for literal in clause.body:
+            if literal.relation in bound:
+                body = (*guards, *_before(literal, clause, bound, rank))
+                asking.append(Clause(needed(literal).atom, body, clause.offset))
+    return guarded, asking, tuple((names[relation], len(places)) for relation, places in bound.items())
+
+
+def _before(
+    literal: Literal, clause: Clause, bound: Collection[Relation], rank: Mapping[Relation, int]
+) -> tuple[Literal, ...]:
+    """The conditions that are known before one on a large relation is asked."""
+
+    def order(other: Literal) -> tuple[int, int]:
+        return rank.get(other.relation, 0), clause.body.index(other)
+
+    return tuple(
+        other
+        for other in clause.body
+        if other.positive
+        and other.relation != DISTINCT
+        and (other.relation not in bound or order(other) < order(literal))
+    )
+
+
+def _bound_arguments(
+    clauses: Sequence[Clause], large: frozenset[Relation], rank: Mapping[Relation, int]
+) -> dict[Relation, tuple[int, ...]]:
+    """For each relation, the arguments that are bound wherever it is read; without those of which none is."""
+    bound = {relation: frozenset(range(relation[1])) for relation in large}
+    changed = True
+    while changed:
+        before = dict(bound)
+        for clause in clauses:
+            for literal in clause.body:
+                if literal.relation in bound:
+                    terms = [clause.arguments[index] for index in bound.get(clause.relation, ())]
+                    terms += (other.atom for other in _before(literal, clause, bound, rank))
+                    known = {name for term in terms for name in variables(term)}
+                    places = (i for i in bound[literal.relation] if known.issuperset(variables(literal.arguments[i])))
+                    bound[literal.relation] = frozenset(places)
+        bound = {relation: places for relation, places in bound.items() if places}
+        changed = bound != before
+    return {relation: tuple(sorted(places)) for relation, places in bound.items()}

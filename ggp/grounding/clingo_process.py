@@ -1,0 +1,61 @@
+"""The process in which clingo runs: it loads clingo once and forks for each run. See `ggp.grounding.clingo`.
+
+Started by its path, `clingo_process.py CHANNEL PARENT PATHS`, because importing its package would load numba. A request
+is one message on the channel: the bytes of memory that the run may use and clingo's arguments, separated by NUL, along
+with the files that become its standard input, output and error. The answer is the exit code of the run as text.
+"""
+
+import os
+import socket
+import sys
+
+
+def serve(channel: socket.socket) -> None:
+    """Answers requests until the other end is closed; runs take place one after the other."""
+    from clingo.application import Application, clingo_main  # noqa: PLC0415 - its folder is not known before
+
+    class Plain(Application):
+        """clingo as it comes."""
+
+    while True:
+        request, files, _, _ = socket.recv_fds(channel, 1 << 12, 3)
+        if not request:
+            return
+        run = os.fork()
+        if run == 0:
+            channel.close()
+            memory_bytes, *arguments = request.decode().split("\0")
+            _confine(int(memory_bytes), files)
+            sys.exit(clingo_main(Plain(), arguments))
+        for file in files:
+            os.close(file)
+        _, status = os.waitpid(run, 0)
+        channel.send(b"%d" % os.waitstatus_to_exitcode(status))
+
+
+def _confine(memory_bytes: int, files: list[int]) -> None:
+    """Bounds the memory of this process and gives it its standard files."""
+    import resource  # noqa: PLC0415 - there is none on Windows
+
+    _end_with_parent()
+    resource.setrlimit(resource.RLIMIT_AS, (memory_bytes, memory_bytes))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    for number, file in enumerate(files):
+        os.dup2(file, number)
+        os.close(file)
+
+
+def _end_with_parent() -> None:
+    """Lets the system kill this process when its parent ends, where the system can."""
+    if sys.platform == "linux":
+        import ctypes  # noqa: PLC0415
+
+        ctypes.CDLL(None).prctl(1, 9)  # PR_SET_PDEATHSIG, SIGKILL
+
+
+if __name__ == "__main__":
+    _end_with_parent()
+    if os.getppid() != int(sys.argv[2]):
+        sys.exit(1)
+    sys.path[:] = sys.argv[3].split(os.pathsep)
+    serve(socket.socket(fileno=int(sys.argv[1])))

@@ -1,0 +1,121 @@
+"""Ground programs written and read, and runs of clingo."""
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ggp.errors import GroundingError
+from ggp.grounding.clingo import (
+    Budget,
+    Clingo,
+    GroundProgram,
+    OverBudgetError,
+    Solver,
+    ground_text,
+    parse_aspif,
+    parse_names,
+)
+
+TEXT = b"""asp 1 0 0
+1 1 1 1 0 0
+1 0 1 2 0 2 1 -3
+1 0 1 3 0 0
+1 1 1 14 0 1 2
+1 0 1 105 0 1 14
+4 1 a 1 14
+4 6 b(c,d) 0
+4 1 c 1 105
+0
+"""
+
+
+@pytest.fixture(scope="module")
+def clingo() -> Iterator[Clingo]:
+    with Clingo() as running:
+        yield running
+
+
+def test_rules_and_names() -> None:
+    aspif = parse_aspif(TEXT)
+    assert aspif.heads.tolist() == [2, 3, 105]
+    assert aspif.first_literal.tolist() == [0, 2, 2, 3]
+    assert aspif.literals.tolist() == [1, -3, 14]
+    assert aspif.names == (b"a", b"b(c,d)", b"c")
+    assert aspif.named.tolist() == [14, 0, 105]
+    assert parse_names(TEXT) == [b"a", b"b(c,d)", b"c"]
+
+
+def test_an_output_that_breaks_off() -> None:
+    with pytest.raises(ValueError, match="breaks off"):
+        parse_aspif(TEXT[:-4])
+
+
+def test_gringo_writes_that(clingo: Clingo) -> None:
+    aspif = parse_aspif(ground_text(clingo, b"{a}. b :- a, not c. {c} :- a. #show b/0.", Budget()))
+    (b,) = aspif.named.tolist()
+    assert aspif.names == (b"b",)
+    assert aspif.heads.tolist() == [b]
+    assert sorted(literal < 0 for literal in aspif.literals) == [False, True]
+
+
+def test_gringo_ends_before_it_has_read_everything(clingo: Clingo) -> None:
+    with pytest.raises(OverBudgetError, match="ran out of time"):
+        ground_text(clingo, b"a." * 1_000_000, Budget(seconds=0.0))
+
+
+def test_gringo_refuses_what_is_no_program(clingo: Clingo) -> None:
+    with pytest.raises(GroundingError, match=r"gringo failed .* syntax error"):
+        ground_text(clingo, b"a :- :-.", Budget())
+
+
+def test_a_run_that_gives_too_much_is_stopped_and_the_next_is_not(clingo: Clingo) -> None:
+    many = b"n(1..100). p(X, Y) :- n(X), n(Y)."
+    with pytest.raises(OverBudgetError, match="ran out of rules"):
+        ground_text(clingo, many, Budget(rules=10))
+    with pytest.raises(OverBudgetError, match="ran out of room"):
+        ground_text(clingo, many, Budget(output=10))
+    assert ground_text(clingo, many, Budget()).count(b"p(") == 10_000
+
+
+def test_statements_by_hand() -> None:
+    program = GroundProgram()
+    program.choice(1)
+    program.rule(2, 1, -3)
+    program.at_most_one([1, 2])
+    program.rows(1, 0, 1, np.array([4, 5]), 0, 1, np.array([-1, 2]))
+    program.constraint(4)
+    program.show("a", 2)
+    assert program.text() == (
+        b"asp 1 0 0\n1 1 1 1 0 0 \n1 0 1 2 0 2 1 -3 \n1 0 0 1 2 2 1 1 2 1 \n1 0 1 4 0 1 -1 \n1 0 1 5 0 1 2 \n"
+        b"1 0 0 0 1 4 \n4 1 a 1 2\n0\n"
+    ).replace(b" \n", b"\n")
+
+
+@given(st.lists(st.tuples(st.integers(1, 2**31 - 1), st.lists(st.integers(1 - 2**31, 2**31 - 1).filter(bool)))))
+def test_rules_that_are_written_read_back(rules: list[tuple[int, list[int]]]) -> None:
+    program = GroundProgram()
+    for head, body in rules:
+        program.rule(head, *body)
+    aspif = parse_aspif(program.text())
+    assert aspif.heads.tolist() == [head for head, _ in rules]
+    assert aspif.literals.tolist() == [literal for _, body in rules for literal in body]
+    assert np.diff(aspif.first_literal).tolist() == [len(body) for _, body in rules]
+
+
+def test_an_answer_and_none(clingo: Clingo) -> None:
+    program = GroundProgram()
+    program.choice(1)
+    program.rule(2, -1)
+    program.show("chosen", 1)
+    program.show("not", 2)
+    program.constraint(2)
+    solver = Solver(clingo, program.text(), 1 << 30)
+    assert solver.wait(60)
+    assert (solver.answer, solver.is_refuted) == (["chosen"], False)
+    program.constraint(1)
+    solver = Solver(clingo, program.text(), 1 << 30)
+    assert solver.wait(60)
+    assert (solver.answer, solver.is_refuted) == (None, True)
