@@ -77,74 +77,79 @@ def run_player(  # noqa: PLR0913 - one for each option
         float | None,
         _search_option("c in value + c·sqrt(log(visits of the state) / visits of the move).", "0.25", least=0),
     ] = None,
-    tuned: Annotated[
+    ucb1_tuned: Annotated[
         bool | None,
         typer.Option(
-            "--tuned/--no-tuned",
-            help="Explore less where values vary little (UCB1-Tuned).",
-            show_default="tuned",
+            "--ucb1-tuned/--no-ucb1-tuned",
+            help="Explore less where values vary little (UCB1-Tuned); otherwise plain UCB1.",
+            show_default="ucb1-tuned",
             rich_help_panel=_PANEL,
         ),
     ] = None,
-    urgency: Annotated[
-        float | None, _search_option("What an untried move is thought to be worth above its state.", "0.2", least=0)
-    ] = None,
-    loss: Annotated[
-        float | None, _search_option("How far a visit under way counts as lost, 0 to 1.", "0.3", least=0)
-    ] = None,
-    ties: Annotated[
+    first_play_urgency: Annotated[
         float | None,
-        _search_option("Where several roles choose at once, scores that differ by less are equal.", "0.01", least=0),
+        _search_option("An untried move is assumed to be worth this much more than its state.", "0.2", least=0),
     ] = None,
-    elsewhere: Annotated[
-        float | None,
-        _search_option("Tries of a move until what it was worth elsewhere counts half; 0: never.", "0.0", least=0),
+    virtual_loss: Annotated[
+        float | None, _search_option("How much of a loss a visit in flight counts as, 0 to 1.", "0.3", least=0)
     ] = None,
-    liking: Annotated[
+    tie_margin: Annotated[
         float | None,
         _search_option(
-            "How much more a move is worth that playouts clearly prefer; 0: they prefer none.", "0.0", least=0
+            "Where several roles choose at once, scores that differ by less count as equal.", "0.01", least=0
         ),
+    ] = None,
+    grave_equivalence: Annotated[
+        float | None,
+        _search_option(
+            "GRAVE: visits of a move at which its value in the whole subtree counts half; 0: off.", "0.0", least=0
+        ),
+    ] = None,
+    mast_temperature: Annotated[
+        float | None,
+        _search_option("MAST: temperature at which playouts prefer moves that did well; 0: off.", "0.0", least=0),
     ] = None,
     tune: Annotated[
         bool | None,
         typer.Option(
             "--tune/--no-tune",
-            help="Look for settings that suit the game while nothing is asked, by quick matches.",
+            help="Look for settings that suit the game by quick matches while waiting for other players.",
             show_default="tune",
             rich_help_panel=_PANEL,
         ),
     ] = None,
-    exhaust: Annotated[
+    retrograde: Annotated[
         bool | None,
         typer.Option(
-            "--exhaust/--no-exhaust",
-            help="Work out all states beside the search, if they are few.",
-            show_default="exhaust",
+            "--retrograde/--no-retrograde",
+            help="Solve the game from its ends in parallel with the search, if its states are few.",
+            show_default="retrograde",
             rich_help_panel=_PANEL,
         ),
     ] = None,
-    prove: Annotated[
+    proof: Annotated[
         bool | None,
         typer.Option(
-            "--prove/--no-prove",
-            help="Prove beside the search what a state is worth, where two roles are opposed.",
-            show_default="prove",
+            "--proof/--no-proof",
+            help="Prove values by proof-number search in parallel, where two roles are opposed.",
+            show_default="proof",
             rich_help_panel=_PANEL,
         ),
     ] = None,
     playouts: Annotated[
         int | None,
-        _search_option("Of each new state; 0: as many as take as long as the way there.", "0", least=0),
+        _search_option("Of each new state; 0: as many as take as long as the descent to it.", "0", least=0),
     ] = None,
-    peek: Annotated[
-        int | None, _search_option("States with at most so many moves are looked at a step ahead.", "40", least=0)
+    lookahead_moves: Annotated[
+        int | None, _search_option("One-ply lookahead for states with at most this many moves.", "40", least=0)
     ] = None,
     most_steps: Annotated[int | None, _search_option("Of a playout.", "10000", least=1)] = None,
-    ramp: Annotated[int | None, _search_option("Visits of the state for each one under way.", "16", least=1)] = None,
+    visits_per_descent: Annotated[
+        int | None, _search_option("Batch schedule: visits of the state for each descent in flight.", "16", least=1)
+    ] = None,
     batch: Annotated[
         int | None,
-        _search_option("Visits under way at a time, at most; a power of two from 8 to 512.", "512", least=8),
+        _search_option("Descents in flight at a time, at most; a power of two from 8 to 512.", "512", least=8),
     ] = None,
 ) -> None:
     """Run a player as a service that a game master can call to matches.
@@ -161,10 +166,11 @@ def run_player(  # noqa: PLR0913 - one for each option
 
     options = {
         "name": name, "seed": seed, "margin": margin, "abandon": abandon, "max_message_bytes": max_message_bytes,
-        "ponder": ponder, "threads": threads, "memory": memory, "exploration": exploration, "tuned": tuned,
-        "urgency": urgency, "ties": ties, "playouts": playouts, "peek": peek, "most_steps": most_steps,
-        "loss": loss, "ramp": ramp, "batch": batch, "elsewhere": elsewhere,
-        "liking": liking, "tune": tune, "exhaust": exhaust, "prove": prove,
+        "ponder": ponder, "threads": threads, "memory": memory, "exploration": exploration, "ucb1_tuned": ucb1_tuned,
+        "first_play_urgency": first_play_urgency, "virtual_loss": virtual_loss, "tie_margin": tie_margin,
+        "grave_equivalence": grave_equivalence, "mast_temperature": mast_temperature, "tune": tune,
+        "retrograde": retrograde, "proof": proof, "playouts": playouts, "lookahead_moves": lookahead_moves,
+        "most_steps": most_steps, "visits_per_descent": visits_per_descent, "batch": batch,
     }  # fmt: skip
     given: dict[str, Any] = {"seed": secrets.randbits(32), **({} if settings is None else read_settings(settings))}
     given |= {field: value for field, value in options.items() if value is not None}

@@ -31,19 +31,19 @@ class SettingsFile(BaseModel):
     max_message_bytes: Positive = 1
     ponder: bool = True
     exploration: NotNegative = 0.0
-    tuned: bool = True
-    urgency: NotNegative = 0.0
-    loss: Annotated[float, Field(ge=0, le=1)] = 0.0
-    ties: NotNegative = 0.0
-    liking: NotNegative = 0.0
-    elsewhere: NotNegative = 0.0
+    ucb1_tuned: bool = True
+    first_play_urgency: NotNegative = 0.0
+    virtual_loss: Annotated[float, Field(ge=0, le=1)] = 0.0
+    tie_margin: NotNegative = 0.0
+    mast_temperature: NotNegative = 0.0
+    grave_equivalence: NotNegative = 0.0
     tune: bool = True
-    exhaust: bool = True
-    prove: bool = True
+    retrograde: bool = True
+    proof: bool = True
     playouts: Count = 0
-    peek: Count = 0
+    lookahead_moves: Count = 0
     most_steps: Positive = 1
-    ramp: Positive = 1
+    visits_per_descent: Positive = 1
     batch: Literal[8, 16, 32, 64, 128, 256, 512] = 8
     memory: Positive = 1
     threads: Positive = 1

@@ -28,19 +28,19 @@ class SearchSettings:
     """
 
     exploration: float | None = None
-    tuned: bool | None = None
-    urgency: float | None = None
-    loss: float | None = None
-    ties: float | None = None
-    liking: float | None = None
-    elsewhere: float | None = None
-    exhaust: bool | None = None
-    prove: bool | None = None
+    ucb1_tuned: bool | None = None
+    first_play_urgency: float | None = None
+    virtual_loss: float | None = None
+    tie_margin: float | None = None
+    mast_temperature: float | None = None
+    grave_equivalence: float | None = None
+    retrograde: bool | None = None
+    proof: bool | None = None
     tune: bool | None = None  # not of the search: whether settings that suit the game are looked for
     playouts: int | None = None
-    peek: int | None = None
+    lookahead_moves: int | None = None
     most_steps: int | None = None
-    ramp: int | None = None
+    visits_per_descent: int | None = None
     batch: int | None = None
     memory: int | None = None  # MiB
     threads: int | None = None
@@ -50,11 +50,11 @@ class SearchSettings:
         for name, value in given.items():
             if not 0 <= value < math.inf:
                 raise SettingsError(f"{name} cannot be {value}")
-        for name in ("most_steps", "ramp", "memory", "threads"):
+        for name in ("most_steps", "visits_per_descent", "memory", "threads"):
             if given.get(name, 1) < 1:
                 raise SettingsError(f"{name} must be at least 1")
-        if given.get("loss", 0) > 1:
-            raise SettingsError("loss is at most 1")
+        if given.get("virtual_loss", 0) > 1:
+            raise SettingsError("virtual_loss is at most 1")
         if given.get("batch", 8) not in BATCHES:
             raise SettingsError(f"batch must be one of {', '.join(map(str, BATCHES))}")
 

@@ -38,7 +38,7 @@ def load_kernels() -> None:
     search.go_to(start)
     for role in machine.roles:
         search.result(role)
-    in_turn = Search(_machine(_IN_TURN), Settings(memory_bytes=_LEAST_BYTES, exhaust=False, prove=False))
+    in_turn = Search(_machine(_IN_TURN), Settings(memory_bytes=_LEAST_BYTES, retrograde=False, proof=False))
     in_turn.run(lambda: False, 1)
     proof = ProofBeside(in_turn.machine, in_turn.parameters, _PROOF_BYTES)
     proof.go_to_root(in_turn.tree)

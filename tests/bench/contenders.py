@@ -182,7 +182,7 @@ class MergedContender:
         self._machine = machine
         self._count = settings.threads
         one = replace(settings, threads=1, memory_bytes=max(settings.memory_bytes // settings.threads, 2**20))
-        others = replace(one, exhaust=False, prove=False)  # once is enough
+        others = replace(one, retrograde=False, proof=False)  # once is enough
         self._settings = [one, *[others] * (self._count - 1)]
         self._role = ""
         self.searches: list[mcts.Search] = []

@@ -37,7 +37,7 @@ def test_bounds_of_two_trees_may_prove_what_neither_does() -> None:
 
 @pytest.mark.parametrize("knowing", [0, 1])
 def test_what_one_tree_proves_decides_the_move(knowing: int) -> None:
-    contender = merged("threads=2,exhaust=0")
+    contender = merged("threads=2,retrograde=0")
     contender.new_match("xplayer", 1)
     state = after(("(mark 3 1)", "noop"), ("noop", "(mark 2 2)"), ("(mark 3 2)", "noop"), ("noop", "(mark 1 2)"))
     for search in contender.searches:
@@ -49,7 +49,7 @@ def test_what_one_tree_proves_decides_the_move(knowing: int) -> None:
 
 def test_the_choice_is_that_of_the_sums() -> None:
     """Each tree is made to prefer a move of its own; the second best of both has the most visits together."""
-    contender = merged("threads=2,exhaust=0")
+    contender = merged("threads=2,retrograde=0")
     contender.new_match("xplayer", 1)
     contender.choose(MACHINE.initial_state, MACHINE.legal_moves(MACHINE.initial_state, "xplayer"), Limit(visits=40))
     for search, tries in zip(contender.searches, ([9, 8, 0], [0, 8, 9]), strict=True):
@@ -83,8 +83,8 @@ def test_a_single_tree_is_the_search_itself_and_two_give_the_same_again() -> Non
         arena = Arena(MACHINE, contenders, Settings("tictactoe", (player, "random"), visits=30, seed=2))
         return [outcome.steps for outcome in play_matches(arena, (), 4, None)]
 
-    assert once("merged:exhaust=0") == once("mcts:exhaust=0")
-    assert once("merged:threads=2,exhaust=0") == once("merged:threads=2,exhaust=0")
+    assert once("merged:retrograde=0") == once("mcts:retrograde=0")
+    assert once("merged:threads=2,retrograde=0") == once("merged:threads=2,retrograde=0")
 
 
 def merged(options: str) -> MergedContender:

@@ -28,7 +28,7 @@ def invoke(*arguments: str) -> Result:
     app = typer.Typer()
     app.callback()(lambda: None)
     add_commands(app)
-    return CliRunner().invoke(app, ["player", *arguments], env={"COLUMNS": "250", "TERM": "dumb"})
+    return CliRunner().invoke(app, ["player", *arguments], env={"COLUMNS": "270", "TERM": "dumb"})
 
 
 def test_a_file_sets_what_it_names(tmp_path: Path) -> None:
@@ -76,16 +76,24 @@ def test_options_beat_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         seen.append(settings)
 
     monkeypatch.setattr("players.server.serve", serve)
-    path = written(tmp_path, "exploration = 1\nurgency = 0.1\nseed = 5\ntuned = false\n")
-    done = invoke("mcts", "--settings", str(path), "--exploration", "0.25", "--no-ponder", "--tuned")
+    path = written(tmp_path, "exploration = 1\nfirst_play_urgency = 0.1\nseed = 5\nucb1_tuned = false\n")
+    done = invoke("mcts", "--settings", str(path), "--exploration", "0.25", "--no-ponder", "--ucb1-tuned")
     assert done.exit_code == 0, done.output
     [settings] = seen
-    assert settings.search == SearchSettings(exploration=0.25, urgency=0.1, tuned=True)
+    assert settings.search == SearchSettings(exploration=0.25, first_play_urgency=0.1, ucb1_tuned=True)
     assert (settings.seed, settings.ponder) == (5, False)
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"exploration": float("nan")}, {"loss": 1.5}, {"batch": 7}, {"memory": 0}, {"threads": 0}, {"peek": -1}]
+    "wrong",
+    [
+        {"exploration": float("nan")},
+        {"virtual_loss": 1.5},
+        {"batch": 7},
+        {"memory": 0},
+        {"threads": 0},
+        {"lookahead_moves": -1},
+    ],
 )
 def test_search_settings_out_of_range(wrong: dict[str, Any]) -> None:
     with pytest.raises(SettingsError):
@@ -106,5 +114,5 @@ def test_help_tells_every_parameter_with_its_default() -> None:
         option = "--" + name.replace("_", "-")
         if name == "memory_bytes":
             continue
-        shown = (name if default else f"no-{name}") if isinstance(default, bool) else str(default)
+        shown = option[2:] if default is True else f"no-{option[2:]}" if default is False else str(default)
         assert re.search(rf"{option}\s.*[a-z].*\[default: \({re.escape(shown)}\)\]", text), (option, shown)

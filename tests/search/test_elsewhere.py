@@ -32,7 +32,7 @@ ORDERS = """
 @pytest.mark.parametrize("visits", [REFERENCE // 2, 500, 3000])
 def test_tables_add_up_what_is_below(visits: int) -> None:
     machine = make_pair(parse_rulesheet(ORDERS)).circuit
-    search = Search(machine, Settings(memory_bytes=2**22, elsewhere=20.0, peek=0), 1)
+    search = Search(machine, Settings(memory_bytes=2**22, grave_equivalence=20.0, lookahead_moves=0), 1)
     search.run(lambda: False, visits)
     tree = search.tree
     nodes = check_structure(tree)

@@ -92,7 +92,7 @@ def test_what_is_too_large_is_given_up() -> None:
 @pytest.mark.parametrize("heap", [9, 12, 16])
 def test_a_search_that_knows_all_states_needs_no_more_visits(heap: int) -> None:
     machine = make_pair(parse_rulesheet(nim(heap, kept=False))).circuit
-    search = Search(machine, Settings(memory_bytes=2**22, peek=0), 1)
+    search = Search(machine, Settings(memory_bytes=2**22, lookahead_moves=0), 1)
     search.run(lambda: False, 5000)
     assert search.is_solved
     assert search.solution is not None
@@ -148,6 +148,6 @@ TRAP = """
 
 def test_values_are_not_looked_for_when_that_is_not_wanted() -> None:
     machine = make_pair(parse_rulesheet(GAMES["turns"])).circuit
-    search = Search(machine, Settings(memory_bytes=2**22, exhaust=False), 1)
+    search = Search(machine, Settings(memory_bytes=2**22, retrograde=False), 1)
     search.run(lambda: False, 3000)
     assert search.solution is None

@@ -88,7 +88,7 @@ def test_a_search_is_guided_by_what_did_well() -> None:
     """Once moves have been tried often enough, only guided playouts are made, in which going up is liked best."""
     machine = make_pair(parse_rulesheet(STAIRS)).circuit
     assert isinstance(machine, CircuitMachine)
-    search = Search(machine, Settings(memory_bytes=2**20, liking=0.02, peek=0, playouts=1), 1)
+    search = Search(machine, Settings(memory_bytes=2**20, mast_temperature=0.02, lookahead_moves=0, playouts=1), 1)
     search.run(lambda: False, 1500)
     crew = search.crews[0]
     before = int(crew.leaves.counters[PLAYOUTS]), search.playouts

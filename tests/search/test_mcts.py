@@ -208,7 +208,7 @@ def test_finds_a_win_in_a_tree_that_is_too_small(heap: int) -> None:
 
 def test_a_state_whose_proven_moves_made_room_is_proven_again() -> None:
     machine = nim_pair(21).circuit
-    search = Search(machine, Settings(memory_bytes=SMALL, exhaust=False), 1)
+    search = Search(machine, Settings(memory_bytes=SMALL, retrograde=False), 1)
     search.run(never, 100_000)
     assert search.is_solved
     state = machine.next_state(machine.initial_state, (("take", "2"), "wait"))  # a mistake: 19 are left
@@ -378,7 +378,7 @@ FORK = "(way s l) (way s m) (path l l1) (path l1 l2) (path m m1) (path m1 m2)"
 
 def claimed(ends: str, bounds: dict[str, tuple[float, float]], lengths: dict[str, int]) -> Term | None:
     """What is best where moves have these bounds, 0 to 1, and are so far from the end; both were worth 0 so far."""
-    search = Search(ways(f"{FORK} {ends}").circuit, Settings(memory_bytes=SMALL, peek=0), 13)
+    search = Search(ways(f"{FORK} {ends}").circuit, Settings(memory_bytes=SMALL, lookahead_moves=0), 13)
     search.run(never, 1)
     tree, root = search.tree, int(search.tree.numbers[ROOT])
     first = int(tree.nodes[root, FIRST])
@@ -450,14 +450,16 @@ def test_before_the_first_visit_all_is_open() -> None:
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"threads": 0}, {"most_steps": 0}, {"memory_bytes": 2**20 - 1}, {"peek": -1}, {"playouts": -1}]
+    "wrong", [{"threads": 0}, {"most_steps": 0}, {"memory_bytes": 2**20 - 1}, {"lookahead_moves": -1}, {"playouts": -1}]
 )
 def test_settings_have_ranges(wrong: dict[str, int]) -> None:
     with pytest.raises(SettingsError):
         Settings(**wrong)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("wrong", [{"batch": 1000}, {"batch": 4}, {"ramp": 0}, {"loss": 1.5}, {"loss": -0.1}])
+@pytest.mark.parametrize(
+    "wrong", [{"batch": 1000}, {"batch": 4}, {"visits_per_descent": 0}, {"virtual_loss": 1.5}, {"virtual_loss": -0.1}]
+)
 def test_settings_out_of_range_are_refused(wrong: dict[str, float]) -> None:
     with pytest.raises(SettingsError):
         Settings(**wrong)  # type: ignore[arg-type]

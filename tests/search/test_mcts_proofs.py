@@ -106,8 +106,8 @@ def test_bounds_hold_in_random_graphs(name: str) -> None:
         world = explore(pair.interpreter, pair.circuit)
         assert world is not None
         settings = Settings(
-            memory_bytes=2**20, playouts=seed % 3, peek=40 * (seed % 2), elsewhere=20.0 * (seed // 2 % 2),
-            liking=0.05 * (seed // 3 % 2),
+            memory_bytes=2**20, playouts=seed % 3, lookahead_moves=40 * (seed % 2),
+            grave_equivalence=20.0 * (seed // 2 % 2), mast_temperature=0.05 * (seed // 3 % 2),
         )  # fmt: skip
         search = Search(pair.circuit, settings, seed)
         for visits in VISITS:

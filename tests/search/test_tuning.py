@@ -52,7 +52,7 @@ def test_matches_are_played_in_every_role_from_any_state() -> None:
 
 def test_guided_playouts_are_tried_only_when_they_are_prepared() -> None:
     tuner = Tuner(machine_of("tictactoe"), USUAL)
-    guided = [variant for variant in tuner.variants if variant.settings.liking]
+    guided = [variant for variant in tuner.variants if variant.settings.mast_temperature]
     for variant in tuner.variants:
         if variant not in guided:
             variant.matches, variant.points = 40, 5.0  # hopeless

@@ -89,7 +89,7 @@ def _land(tree: Tree, flights: Flights, parameters: Parameters, flight: Int) -> 
         nodes[node, FLYING] -= 1
         nodes[node, VISITS] += 1
         if at < depth:
-            if parameters.elsewhere > 0.0:
+            if parameters.grave_equivalence > 0.0:
                 note_moves(tree, flights, parameters.first_move, flight, np.int64(at))
             for role in range(roles):
                 slot, value = flights.slots[flight, at, role], flights.values[flight, role]
@@ -97,7 +97,7 @@ def _land(tree: Tree, flights: Flights, parameters: Parameters, flight: Int) -> 
                 tree.tries[slot] += 1
                 tree.gain[slot] += value
                 tree.square[slot] += value * value
-                if parameters.liking > 0.0 and nodes[node, COUNT + role] > 1:
+                if parameters.mast_temperature > 0.0 and nodes[node, COUNT + role] > 1:
                     move = parameters.first_move[role] + tree.move[slot]
                     parameters.credit[0, move] += 1.0
                     parameters.credit[1, move] += value

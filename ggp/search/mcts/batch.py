@@ -53,12 +53,12 @@ class Parameters(NamedTuple):
     """How the tree grows."""
 
     exploration: float  # c in value + c * sqrt(log(visits of the node) / visits of the move)
-    tuned: bool  # whether the bonus is cut by the variance (UCB1-Tuned)
-    urgency: float  # what an untried move is thought to be worth above its node's value
-    loss: float  # how far a visit under way counts as lost
-    ties: float  # where several roles choose at once, scores this close to the best are equal
+    ucb1_tuned: bool  # whether the bonus is cut by the variance (UCB1-Tuned)
+    first_play_urgency: float  # what an untried move is thought to be worth above its node's value
+    virtual_loss: float  # how far a visit under way counts as lost
+    tie_margin: float  # where several roles choose at once, scores this close to the best are equal
     expand_after: int  # visits of a node before it gets slots
-    peek: int  # a node with at most so many moves is looked at one step ahead when it gets slots
+    lookahead_moves: int  # a node with at most so many moves is looked at one step ahead when it gets slots
     phases: int
     opposed: NDArray[np.bool_]  # (1,) whether two roles' values seem always to add up to 1
     nature: NDArray[np.bool_]  # (roles,) whether the role is played by chance
@@ -67,8 +67,8 @@ class Parameters(NamedTuple):
     span: NDArray[np.float64]  # (roles,) what is added to it for 1
     first_move: Ids  # (roles,) where each role's moves start
     credit: NDArray[np.float64]  # (2, M) visits and values of each move anywhere in the tree, while they are liked
-    liking: float  # how much more a move is worth that playouts clearly prefer; 0: they prefer none
-    elsewhere: float  # tries of a move until what it was worth elsewhere counts half; 0: never
+    mast_temperature: float  # how much more a move is worth that playouts clearly prefer; 0: they prefer none
+    grave_equivalence: float  # tries of a move until what it was worth elsewhere counts half; 0: never
 
 
 def make_flights(words: tuple[int, int, int], roles: int, most_moves: int, seed: int) -> Flights:

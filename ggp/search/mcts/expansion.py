@@ -111,7 +111,7 @@ def _look_ahead(tree: Tree, flights: Flights, rules: Rules, parameters: Paramete
         if rows and (at == count or rows + total > len(flights.fresh)):
             _link_ends(tree, flights, rules, parameters, rows)
             rows = np.int64(0)
-        if not 1 < total <= min(parameters.peek, len(flights.fresh)):
+        if not 1 < total <= min(parameters.lookahead_moves, len(flights.fresh)):
             continue
         for slot in range(_choosing(tree, node), _choosing(tree, node) + total):
             copy_state(flights.states, rows, tree.states, node)

@@ -84,7 +84,7 @@ class Search:
         simulator = machine.simulator()
         self._plan = simulator.plan._replace(cap=settings.most_steps)
         most_moves = sum(map(len, compiled.moves))
-        self._may_prove = settings.prove and len(self._roles) == 2 and NATURE not in self._roles
+        self._may_prove = settings.proof and len(self._roles) == 2 and NATURE not in self._roles
         self.tree = self._make_tree()
         self.crews = [
             Crew(machine, self._plan, most_moves, (seed * 1000 + at) % 2**32) for at in range(settings.threads)
@@ -93,7 +93,7 @@ class Search:
         self.parameters = self._make_parameters()
         self._rounds = settings.playouts
         self._exhaustion: Exhaustion | None = None
-        self._may_exhaust = settings.exhaust and len(self._roles) > 1
+        self._may_exhaust = settings.retrograde and len(self._roles) > 1
         self.solution: Exhaustion | None = None
         self._proof: ProofBeside | None = None
         machine.compile_beside()
@@ -198,9 +198,11 @@ class Search:
         self.settings = settings
         self._rounds = settings.playouts or self._rounds
         self.parameters = self.parameters._replace(
-            exploration=settings.exploration, tuned=settings.tuned, urgency=settings.urgency, loss=settings.loss,
-            ties=settings.ties, peek=settings.peek, elsewhere=settings.elsewhere,
-            liking=settings.liking if self._can_guide() else 0.0,
+            exploration=settings.exploration, ucb1_tuned=settings.ucb1_tuned,
+            first_play_urgency=settings.first_play_urgency, virtual_loss=settings.virtual_loss,
+            tie_margin=settings.tie_margin, lookahead_moves=settings.lookahead_moves,
+            grave_equivalence=settings.grave_equivalence,
+            mast_temperature=settings.mast_temperature if self._can_guide() else 0.0,
         )  # fmt: skip
 
     def force(self, role: str, move: Term | None) -> None:
@@ -367,7 +369,7 @@ class Search:
     def _effort(self) -> tuple[int, int]:
         """How many visits to have under way, and how often to play out each leaf in each of its lanes."""
         count = _FIRST_VISITS
-        while count < self.settings.batch and self.settings.ramp * count <= self.visits:
+        while count < self.settings.batch and self.settings.visits_per_descent * count <= self.visits:
             count *= 2
         return count, max(1, self._rounds * count // LANES)
 
@@ -417,7 +419,7 @@ class Search:
         settings, compiled = self.settings, self.machine.compiled
         words = self.machine.batches.initial.shape[1]
         whole, share = settings.memory_bytes, 0
-        if settings.exhaust and len(self._roles) > 1:
+        if settings.retrograde and len(self._roles) > 1:
             share = min(whole // _EXHAUSTION_SHARE, _MOST_EXHAUSTION_BYTES)
         if self._may_prove:
             share = max(share, whole // _PROOF_SHARE)
@@ -434,11 +436,12 @@ class Search:
         lowest = np.array([min(values, default=0) for values in goals], np.float64)
         highest = np.array([max(values, default=0) for values in goals], np.float64)
         return Parameters(
-            settings.exploration, settings.tuned, settings.urgency, settings.loss, settings.ties, 1, settings.peek,
+            settings.exploration, settings.ucb1_tuned, settings.first_play_urgency, settings.virtual_loss,
+            settings.tie_margin, 1, settings.lookahead_moves,
             len(self.machine.compiled.phases), np.zeros(1, np.bool_),
             np.array([role == NATURE for role in self._roles]),
             np.full(len(self._roles), NONE, np.int32), lowest, np.maximum(highest - lowest, 1.0),
             self.machine.batches.first_move[:-1].astype(np.int32),
             np.zeros((2, sum(map(len, self.machine.compiled.moves)))),
-            settings.liking if self._can_guide() else 0.0, settings.elsewhere,
+            settings.mast_temperature if self._can_guide() else 0.0, settings.grave_equivalence,
         )  # fmt: skip

@@ -146,7 +146,7 @@ def _step_down(tree: Tree, flights: Flights, parameters: Parameters, flight: Int
             slot = first + draw(flights.random, count)
         elif count > 1:
             slot = _best_slot(
-                tree, flights, parameters, node, role, first, parameters.ties if choosers > 1 else 0.0, table
+                tree, flights, parameters, node, role, first, parameters.tie_margin if choosers > 1 else 0.0, table
             )
         if count > 1:
             place = slot
@@ -188,7 +188,7 @@ def _best_slot(
     known = tree.values[node, roles + role]
     growth = np.log(1.0 + visits + nodes[node, FLYING])
     mean = tree.values[node, role] / visits if visits else 0.5
-    untried = min(1.0, mean + parameters.urgency)
+    untried = min(1.0, mean + parameters.first_play_urgency)
     last = first + count
     tries, aloft, gain, square = (
         tree.tries[first:last],
@@ -200,10 +200,10 @@ def _best_slot(
     usual = mean
     for at in range(count):
         share = 1.0 / max(np.float64(tries[at]), 1.0)
-        value = gain[at] / max(tries[at] + parameters.loss * aloft[at], 1.0)
+        value = gain[at] / max(tries[at] + parameters.virtual_loss * aloft[at], 1.0)
         mean = gain[at] * share
         variance = max(square[at] * share - mean * mean, 0.0)
-        value = value if tries[at] > 0 else untried / (1.0 + parameters.loss * aloft[at])
+        value = value if tries[at] > 0 else untried / (1.0 + parameters.virtual_loss * aloft[at])
         variance = variance if tries[at] > 0 else 0.25
         value = min(max(value, low[at]), high[at])
         rate = growth / max(np.float64(tries[at] + aloft[at]), 0.5)
@@ -211,10 +211,10 @@ def _best_slot(
         if table != NONE:
             move = parameters.first_move[role] + tree.move[first + at]
             elsewhere, seen = worth_elsewhere(tree, table, move, usual)
-            elsewhere += parameters.urgency if tries[at] == 0 else 0.0
-            weight = parameters.elsewhere / (parameters.elsewhere + tries[at]) * seen / (seen + PRIOR)
+            elsewhere += parameters.first_play_urgency if tries[at] == 0 else 0.0
+            weight = parameters.grave_equivalence / (parameters.grave_equivalence + tries[at]) * seen / (seen + PRIOR)
             value = min(max((1.0 - weight) * value + weight * elsewhere, low[at]), high[at])
-        score = value + parameters.exploration * np.sqrt(rate * (cut if parameters.tuned else 1.0))
+        score = value + parameters.exploration * np.sqrt(rate * (cut if parameters.ucb1_tuned else 1.0))
         scores[at] = score if low[at] < high[at] and high[at] > known else low[at] - 2.0
     best = np.float64(-10.0)
     for at in range(count):

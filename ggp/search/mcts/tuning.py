@@ -56,8 +56,8 @@ class Variant:
 def variants_of(settings: Settings) -> tuple[Settings, ...]:
     """What is worth trying in place of these settings."""
     return (
-        replace(settings, elsewhere=20.0),
-        replace(settings, liking=0.05),
+        replace(settings, grave_equivalence=20.0),
+        replace(settings, mast_temperature=0.05),
         replace(settings, exploration=settings.exploration / 2),
         replace(settings, exploration=settings.exploration * 2),
     )
@@ -105,7 +105,9 @@ class Tuner:
         return finished
 
     def _play(self, state: Facts, stop: Callable[[], bool]) -> bool:
-        hopeful = [each for each in self.variants if each.is_open and (self.can_guide or not each.settings.liking)]
+        hopeful = [
+            each for each in self.variants if each.is_open and (self.can_guide or not each.settings.mast_temperature)
+        ]
         if not hopeful:
             return False
         variant = max(hopeful, key=lambda each: each.mean + 2 * each.error)

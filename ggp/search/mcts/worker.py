@@ -80,7 +80,7 @@ class Crew:
         """
         flights, leaves, plan = self.flights, self.leaves, self._plan
         with lock:
-            if parameters.liking > 0 and tree.nodes[tree.numbers[ROOT], VISITS] >= LEAST_VISITS:
+            if parameters.mast_temperature > 0 and tree.nodes[tree.numbers[ROOT], VISITS] >= LEAST_VISITS:
                 leaves, plan = self._guided(parameters)
             flights.status[:count] = WANTED
             descend(tree, flights, parameters, count)
@@ -130,7 +130,7 @@ class Crew:
         if self._guide is None or self._guided_leaves is None:
             self._guide = Guide(self._machine, self._plan.cap, parameters.nature)
             self._guided_leaves = self._guide.leaves(self._seed)
-        self._guide.draw(self._guided_leaves, parameters.credit, parameters.liking)
+        self._guide.draw(self._guided_leaves, parameters.credit, parameters.mast_temperature)
         return self._guided_leaves, self._guide.plan
 
     def _counted(self, number: int) -> int:

@@ -15,7 +15,9 @@ from tests.search.proof.test_prover import OPPOSED, OTHERS, TINY, inner_states, 
 from tests.search.test_mcts import nim
 from tests.search.test_mcts_proofs import check_books, check_claims, is_opposed, never
 
-SETTINGS = Settings(memory_bytes=2**23, exhaust=False, peek=0, ramp=1000)  # the tree itself proves late
+SETTINGS = Settings(
+    memory_bytes=2**23, retrograde=False, lookahead_moves=0, visits_per_descent=1000
+)  # the tree itself proves late
 
 
 @pytest.fixture
@@ -147,7 +149,7 @@ def test_the_same_seed_and_visits_give_the_same_result() -> None:
     machine = make_pair(parse_rulesheet(nim(40, kept=True))).circuit
     found = []
     for _ in range(2):
-        search = Search(machine, Settings(exhaust=False, memory_bytes=2**24), 3)
+        search = Search(machine, Settings(retrograde=False, memory_bytes=2**24), 3)
         for visits in (10, 200, 700):
             search.run(never, visits)
         found.append((search.result("left"), search.bounds[0].tolist(), search._proof is not None))
@@ -157,7 +159,7 @@ def test_the_same_seed_and_visits_give_the_same_result() -> None:
 
 def test_no_proof_is_tried_where_it_is_not_wanted_or_cannot_be() -> None:
     for shape, settings in (
-        (Shape(positions=20), Settings(memory_bytes=2**24, exhaust=False, prove=False)),
+        (Shape(positions=20), Settings(memory_bytes=2**24, retrograde=False, proof=False)),
         (Shape(roles=3, positions=20), SETTINGS),
         (Shape(chance=True, positions=20), SETTINGS),
     ):
@@ -170,7 +172,7 @@ def test_no_proof_is_tried_where_it_is_not_wanted_or_cannot_be() -> None:
 @pytest.mark.usefixtures("eager")
 def test_a_stop_ends_the_work() -> None:
     machine = make_pair(parse_rulesheet(nim(60, kept=True))).circuit
-    search = Search(machine, Settings(exhaust=False, memory_bytes=2**24, threads=2), 3)
+    search = Search(machine, Settings(retrograde=False, memory_bytes=2**24, threads=2), 3)
     asked = 0
 
     def stop() -> bool:
