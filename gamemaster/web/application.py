@@ -2,41 +2,41 @@
 
 import asyncio
 import logging
+import signal
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
+import typer
 from aiohttp import web
 
 from gamemaster.tournament.store import Store, open_store
-from gamemaster.web.analysts import Analysts
-from gamemaster.web.api.documents import OPERATIONS, document_text
+from gamemaster.web.api.document import OPERATIONS, document_text
 from gamemaster.web.api.games import start_image
-from gamemaster.web.api.operations import ROOT
+from gamemaster.web.api.operations import ROOT, SERVICES, Services
 from gamemaster.web.catalogue import Catalogue
-from gamemaster.web.depot import Depot
-from gamemaster.web.evaluators import Pool
-from gamemaster.web.feed import Feed
-from gamemaster.web.guests import Guests
-from gamemaster.web.hall import Hall
+from gamemaster.web.evaluators.analysis import Analysts
+from gamemaster.web.evaluators.pool import Pool
 from gamemaster.web.html.pages import add_pages, problem_page
+from gamemaster.web.live.external import Guests
+from gamemaster.web.live.feed import Feed, Streams
+from gamemaster.web.live.human import Switchboard
+from gamemaster.web.live.runner import Hall
 from gamemaster.web.problems import MEDIA_TYPE, Problem
+from gamemaster.web.queries import Shelf, Watchers
+from gamemaster.web.repository import Depot
 from gamemaster.web.safety import Guard, add_headers
-from gamemaster.web.seats import Switchboard
-from gamemaster.web.services import SERVICES, Services
 from gamemaster.web.settings import ServeSettings
-from gamemaster.web.shelf import Shelf
-from gamemaster.web.streams import Streams
 from gamemaster.web.tournaments import Tournaments
-from gamemaster.web.watchers import Watchers
 from ggp.errors import GgpError, SettingsError, StoreError
 
 RULESHEETS = "rulesheets"  # the folder in that of the records where pasted rulesheets are kept
-
-_STATIC = Path(__file__).parent / "static"
-
 log = logging.getLogger(__name__)
+MOST_LINE_BYTES = 16_384  # of the first line of a request: the longest query that the API describes has 7,300
+log = logging.getLogger(__name__)
+_STATIC = Path(__file__).parent / "static"
+_SHUTDOWN_SECONDS = 2.0  # for open requests
 
 
 def make_app(settings: ServeSettings, store: Store | None = None) -> web.Application:
@@ -176,3 +176,37 @@ def _response(request: web.Request, problem: Problem) -> web.Response:
     if problem.status == 401:
         response.headers["WWW-Authenticate"] = "Bearer"
     return response
+
+
+def run(settings: ServeSettings) -> None:
+    """Until SIGTERM, SIGINT or SIGHUP; the matches under way are given up in order."""
+    logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(message)s", datefmt="%H:%M:%S")
+    logging.getLogger("aiohttp.server").setLevel(logging.CRITICAL)  # whatever is no HTTP; ours is told by ourselves
+    asyncio.run(_serve(settings))
+
+
+async def _serve(settings: ServeSettings) -> None:
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        loop.add_signal_handler(number, stop.set)
+    app = make_app(settings)
+    runner = web.AppRunner(app, access_log=None, shutdown_timeout=_SHUTDOWN_SECONDS, max_line_size=MOST_LINE_BYTES)
+    await runner.setup()
+    try:
+        site = web.TCPSite(runner, settings.host, settings.port)
+        try:
+            await site.start()
+        except OSError as error:
+            reason = (error.strerror or str(error)).rpartition(": ")[2]  # asyncio says the address once more
+            raise SettingsError(f"cannot listen on {settings.host}, port {settings.port}: {reason}") from None
+        typer.echo(f"serving at {_address(runner.addresses[0])}")
+        await stop.wait()
+    finally:
+        await runner.cleanup()
+
+
+def _address(address: object) -> str:
+    assert isinstance(address, tuple)
+    host, port = address[:2]
+    return f"http://[{host}]:{port}/" if ":" in host else f"http://{host}:{port}/"

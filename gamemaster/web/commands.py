@@ -48,7 +48,7 @@ def serve(  # noqa: PLR0913 - an option of a command is a parameter
 
     For others to reach: ggp serve --host 0.0.0.0 --token "$(openssl rand -hex 16)"
     """
-    from gamemaster.web.server import run  # noqa: PLC0415 - aiohttp is loaded only when something is served
+    from gamemaster.web.application import run  # noqa: PLC0415 - aiohttp is loaded only when something is served
     from gamemaster.web.settings import ServeSettings, check_settings  # noqa: PLC0415
 
     run(

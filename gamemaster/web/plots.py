@@ -6,7 +6,7 @@ from math import ceil, floor
 
 from markupsafe import Markup, escape
 
-from gamemaster.web.standings import Rated
+from gamemaster.web.models import Rated
 
 COLOURS = 6
 WIDTH = 640

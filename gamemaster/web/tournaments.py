@@ -14,10 +14,10 @@ from gamemaster.tournament.schedule import next_pairings
 from gamemaster.tournament.spec import TournamentSpec
 from gamemaster.tournament.standings import Conduct, Line, RoleLine, Standings, standings
 from gamemaster.tournament.store import Store, Stored
-from gamemaster.web import standings as values
+from gamemaster.web import models
 from gamemaster.web.catalogue import roles_of
-from gamemaster.web.depot import head_of_row
 from gamemaster.web.problems import not_found
+from gamemaster.web.repository import head_of_row
 from ggp.errors import GgpError, StoreError
 from ggp.gdl.reader import decode
 from ggp.gdl.rulesheet import NATURE, parse_rulesheet
@@ -36,7 +36,7 @@ class _Worked:
     finished: int  # results that it was worked out of
     at: float
     standings: Standings
-    test: values.SequentialTest | None
+    test: models.SequentialTest | None
     planned: Mapping[frozenset[str], int]  # who meets whom how often, where that is known
     total: int | None
 
@@ -50,7 +50,7 @@ class Tournaments:
         self._worked: dict[str, _Worked] = {}
         self._locks: dict[str, threading.Lock] = {}
 
-    def heads(self) -> tuple[values.TournamentHead, ...]:
+    def heads(self) -> tuple[models.TournamentHead, ...]:
         """All tournaments, those that are running and the newest first."""
         if self._store is None:
             return ()
@@ -58,7 +58,7 @@ class Tournaments:
         stored.sort(key=lambda one: one.status != "running")
         return tuple(self._head(one) for one in stored)
 
-    def get(self, name: str) -> values.Tournament:
+    def get(self, name: str) -> models.Tournament:
         """A Problem where there is no such tournament."""
         store = self._store
         if store is None:
@@ -70,11 +70,11 @@ class Tournaments:
         worked = self._work(store, stored)
         found = worked.standings
         running = store.running(name)
-        return values.Tournament(
+        return models.Tournament(
             **dict(self._head(stored)),
             lines=tuple(map(_line, found.lines)),
             meetings=tuple(
-                values.MeetingLine(
+                models.MeetingLine(
                     player=meeting.player,
                     opponent=meeting.opponent,
                     wins=meeting.wins,
@@ -86,7 +86,7 @@ class Tournaments:
             ),
             roles=tuple(_role(role) for table in found.games for role in table.roles),
             tables=tuple(
-                values.GameStandings(
+                models.GameStandings(
                     game=table.game,
                     matches=table.matches,
                     mean_steps=table.mean_steps,
@@ -105,10 +105,10 @@ class Tournaments:
             for stored in self._store.tournaments():
                 self._work(self._store, stored)
 
-    def _head(self, stored: Stored) -> values.TournamentHead:
+    def _head(self, stored: Stored) -> models.TournamentHead:
         spec, counts = stored.spec, stored.counts
         worked = self._worked.get(spec.name)
-        return values.TournamentHead(
+        return models.TournamentHead(
             name=spec.name,
             status=stored.status,
             url=f"/tournaments/{quote(spec.name)}",
@@ -161,7 +161,7 @@ def _players(rules: str) -> list[str]:
     return [role for role in roles_of(rulesheet) if role != NATURE]
 
 
-def _test(spec: TournamentSpec, results: tuple[Result, ...]) -> values.SequentialTest | None:
+def _test(spec: TournamentSpec, results: tuple[Result, ...]) -> models.SequentialTest | None:
     wanted = spec.sprt
     if wanted is None:
         return None
@@ -169,7 +169,7 @@ def _test(spec: TournamentSpec, results: tuple[Result, ...]) -> values.Sequentia
         found = sprt_of(results, wanted.elo0, wanted.elo1, wanted.alpha, wanted.beta, player=spec.players[0].name)
     except GgpError:  # nothing can be said yet
         return None
-    return values.SequentialTest(
+    return models.SequentialTest(
         player=found.player,
         opponent=found.opponent,
         llr=found.llr,
@@ -181,13 +181,13 @@ def _test(spec: TournamentSpec, results: tuple[Result, ...]) -> values.Sequentia
     )
 
 
-def _rated(estimate: Estimate) -> values.Rated:
-    return values.Rated(value=estimate.value, low=estimate.low, high=estimate.high)
+def _rated(estimate: Estimate) -> models.Rated:
+    return models.Rated(value=estimate.value, low=estimate.low, high=estimate.high)
 
 
-def _line(line: Line) -> values.StandingLine:
+def _line(line: Line) -> models.StandingLine:
     tally = line.tally
-    return values.StandingLine(
+    return models.StandingLine(
         rank=line.rank,
         player=line.player,
         matches=tally.matches,
@@ -200,9 +200,9 @@ def _line(line: Line) -> values.StandingLine:
     )
 
 
-def _role(role: RoleLine) -> values.RoleLine:
+def _role(role: RoleLine) -> models.RoleLine:
     tally = role.tally
-    return values.RoleLine(
+    return models.RoleLine(
         game=role.game,
         role=role.role,
         matches=tally.matches,
@@ -214,8 +214,8 @@ def _role(role: RoleLine) -> values.RoleLine:
     )
 
 
-def _conduct(conduct: Conduct) -> values.ConductLine:
-    return values.ConductLine(
+def _conduct(conduct: Conduct) -> models.ConductLine:
+    return models.ConductLine(
         player=conduct.player,
         moves=conduct.steps,
         seconds=conduct.seconds,

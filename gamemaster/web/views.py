@@ -1,28 +1,19 @@
 """Records and what workers answer → values of the API."""
 
-from collections.abc import Mapping
 from datetime import UTC, timedelta
-from typing import Any
 from urllib.parse import quote, urlsplit
 
 from gamemaster.faults import Fault
 from gamemaster.record import EvaluationRecord, MatchRecord, PlayerRecord, StepRecord, now
-from gamemaster.web.derivation import origin_of
+from gamemaster.web.catalogue import origin_of
 from gamemaster.web.models import (
-    Analysis,
-    Check,
     Evaluation,
-    Evidence,
     FaultDetail,
-    Finding,
-    Line,
     Match,
     MatchHead,
-    Move,
     Origin,
     Player,
     StartDetail,
-    State,
     Status,
     Step,
     Ticking,
@@ -186,65 +177,3 @@ def _telling(moves: tuple[str, ...]) -> tuple[str, ...]:
 
 def fault_of(fault: Fault | None) -> FaultDetail | None:
     return None if fault is None else FaultDetail(kind=fault.kind, detail=fault.detail, answer=fault.answer)
-
-
-def state_of(look: Mapping[str, Any], step: int) -> State:
-    """From what a worker sees in a state."""
-    legal = {role: tuple(Move.model_validate(move) for move in moves) for role, moves in look["legal"].items()}
-    return State(
-        step=step,
-        facts=tuple(look["facts"]),
-        terminal=look["terminal"],
-        goals=look["goals"],
-        legal=legal,
-        svg=look["svg"],
-        text=look["text"],
-        problem=look["problem"],
-    )
-
-
-def check_of(answer: Mapping[str, Any]) -> Check:
-    """From what a worker says about a rulesheet."""
-    evidence = answer["evidence"]
-    look = answer["look"]
-    return Check(
-        findings=tuple(Finding(**finding) for finding in answer["findings"]),
-        is_playable=answer["problem"] is None,
-        problem=answer["problem"],
-        roles=tuple(answer["roles"]),
-        start=None if look is None else state_of(look, 0),
-        evidence=None if evidence is None else _evidence_of(evidence),
-    )
-
-
-def analysis_of(report: Mapping[str, Any], *, is_final: bool) -> Analysis:
-    return Analysis(
-        role=report["role"],
-        best=report["best"],
-        is_solved=report["solved"],
-        is_final=is_final,
-        seconds=report["seconds"],
-        visits=report["visits"],
-        playouts=report["playouts"],
-        playouts_per_second=report["playouts_per_second"],
-        depth=report["depth"],
-        lines=tuple(
-            Line(
-                moves=tuple(line["steps"]),
-                text=line["text"],
-                visits=line["visits"],
-                goals=line["goals"],
-                bounds={role: (low, high) for role, (low, high) in line["bounds"].items()},
-            )
-            for line in report["lines"]
-        ),
-    )
-
-
-def _evidence_of(evidence: Mapping[str, Any]) -> Evidence:
-    notes = [f"{role} had no legal move in {count} of them" for role, count in evidence["stuck"].items()]
-    notes += [f"{role} had no clear goal value in {count} of them" for role, count in evidence["unclear_goals"].items()]
-    notes += [evidence["error"]] if evidence["error"] else []
-    return Evidence(
-        matches=evidence["matches"], ended=evidence["ended"], longest=evidence["longest"], notes=tuple(notes)
-    )

@@ -6,12 +6,10 @@ from urllib.parse import quote
 from aiohttp import web
 
 from gamemaster.web import models
-from gamemaster.web.api.operations import Operation, answer, read_body, read_query
+from gamemaster.web.api.operations import Operation, Services, answer, read_body, read_query, services_of
 from gamemaster.web.catalogue import Entry
+from gamemaster.web.evaluators.pool import Source, check_of, state_of
 from gamemaster.web.problems import Problem, not_found, refused
-from gamemaster.web.services import Services, services_of
-from gamemaster.web.sources import Source
-from gamemaster.web.views import check_of, state_of
 from ggp.errors import GgpError
 
 

@@ -12,15 +12,13 @@ from aiohttp import web
 from gamemaster.record import MatchRecord
 from gamemaster.web import models
 from gamemaster.web.api.games import find_game, image, svg
-from gamemaster.web.api.operations import Operation, answer, file, number, read_body, read_query
-from gamemaster.web.catalogue import roles_of
-from gamemaster.web.derivation import Origin, derived_rulesheet
-from gamemaster.web.hall import new_seed
-from gamemaster.web.live import LiveMatch, Order
+from gamemaster.web.api.operations import Operation, Services, answer, file, number, read_body, read_query, services_of
+from gamemaster.web.catalogue import Origin, derived_rulesheet, roles_of
+from gamemaster.web.evaluators.pool import Source
+from gamemaster.web.live.match import LiveMatch, Order
+from gamemaster.web.live.runner import new_seed
 from gamemaster.web.problems import Problem, conflict
-from gamemaster.web.services import Services, services_of
-from gamemaster.web.shelf import Found
-from gamemaster.web.sources import Source
+from gamemaster.web.queries import Found
 from gamemaster.web.views import match_url, seat_cookie, without_evaluations
 from gamemaster.writer import record_json
 from ggp.errors import GgpError

@@ -1,4 +1,4 @@
-"""One operation of the API: where it is, what it takes and gives; requests → checked values, values → responses."""
+"""One operation of the API: its path, what it takes and gives; the services that handlers use."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -7,13 +7,54 @@ from typing import Literal, TypeAlias, TypeVar
 from aiohttp import web
 from pydantic import BaseModel, ValidationError
 
+from gamemaster.web.catalogue import Catalogue
+from gamemaster.web.evaluators.analysis import Analysts
+from gamemaster.web.evaluators.pool import Pool
+from gamemaster.web.live.external import Guests
+from gamemaster.web.live.feed import Feed, Streams
+from gamemaster.web.live.human import Switchboard
+from gamemaster.web.live.runner import Hall
+from gamemaster.web.models import State
 from gamemaster.web.problems import Problem
+from gamemaster.web.queries import Shelf, Watchers
+from gamemaster.web.repository import Depot
+from gamemaster.web.safety import Guard
+from gamemaster.web.settings import ServeSettings
+from gamemaster.web.tournaments import Tournaments
 
 Handler: TypeAlias = Callable[[web.Request], Awaitable[web.StreamResponse]]
 M = TypeVar("M", bound=BaseModel)
-
 JSON = "application/json"
 ROOT = "/api/v1"
+
+
+@dataclass(frozen=True, slots=True)
+class Services:
+    """Made once for each application."""
+
+    settings: ServeSettings
+    guard: Guard
+    pool: Pool
+    analysts: Analysts
+    catalogue: Catalogue
+    switchboard: Switchboard
+    hall: Hall
+    guests: Guests
+    depot: Depot
+    shelf: Shelf
+    streams: Streams
+    tournaments: Tournaments
+    watchers: Watchers
+    lobby: Feed  # told whenever a match begins or ends
+    starts: dict[str, State]  # key of a source → its first state, drawn
+    images: dict[str, str]  # the same as a file of its own
+
+
+SERVICES = web.AppKey("SERVICES", Services)
+
+
+def services_of(request: web.Request) -> Services:
+    return request.app[SERVICES]
 
 
 @dataclass(frozen=True, slots=True)

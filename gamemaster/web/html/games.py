@@ -1,14 +1,17 @@
-"""The pages of games: the list, each game, and a rulesheet of one's own."""
+"""The pages of games: the list, each game, and a rulesheet of one's own with coloured words."""
+
+import re
+from dataclasses import dataclass
+from typing import Literal
 
 from aiohttp import web
 
 from gamemaster.web import models
 from gamemaster.web.api.games import add_game, check_text, find_game, game_head, start_state, whole_game
-from gamemaster.web.api.operations import read_query
-from gamemaster.web.highlighting import highlighted
+from gamemaster.web.api.operations import read_query, services_of
 from gamemaster.web.html.rendering import page
 from gamemaster.web.problems import Problem
-from gamemaster.web.services import services_of
+from ggp.gdl.rulesheet import KEYWORDS
 from ggp.library import game_names
 
 SECTION = "/games"
@@ -72,3 +75,56 @@ def _lines(text: str) -> object:
     """Coloured lines, unless there are too many."""
     lines = highlighted(text)
     return lines if len(lines) <= _MOST_LINES else None
+
+
+Kind = Literal["blank", "comment", "open", "close", "keyword", "variable", "number", "name", "constant"]
+
+_PARTS = re.compile(
+    r"[()]|;[^\r\n]*|[^\s();]+|\r\n?|\n|[^\S\r\n]+"
+)  # as `ggp.gdl.reader` divides a text, and what is between
+_LEVELS = 6  # colours of parentheses
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """A piece of a line; `level` counts parentheses around it, and starts again after the last colour."""
+
+    text: str
+    kind: Kind
+    level: int = 0
+
+
+def highlighted(text: str) -> list[list[Word]]:
+    """The lines of the text; joined with line ends they are the text."""
+    lines: list[list[Word]] = [[]]
+    depth = 0
+    follows_open = False
+    for part in _PARTS.findall(text.lstrip("\ufeff")):
+        if part[0] in "\r\n":
+            lines.append([])
+            continue
+        if part == "(":
+            lines[-1].append(Word(part, "open", depth % _LEVELS))
+            depth += 1
+        elif part == ")":
+            depth = max(depth - 1, 0)
+            lines[-1].append(Word(part, "close", depth % _LEVELS))
+        else:
+            lines[-1].append(Word(part, _kind(part, follows_open=follows_open)))
+        if not part.isspace():
+            follows_open = part == "("
+    return lines
+
+
+def _kind(part: str, *, follows_open: bool) -> Kind:
+    if part.isspace():
+        return "blank"
+    if part[0] == ";":
+        return "comment"
+    if part[0] == "?":
+        return "variable"
+    if part.lower() in KEYWORDS:
+        return "keyword"
+    if part.lstrip("+-").isdecimal():
+        return "number"
+    return "name" if follows_open else "constant"

@@ -1,4 +1,4 @@
-"""Where the pages are; the pages of the service itself."""
+"""The paths of all pages; the pages of the service itself, of humans and of tournaments."""
 
 import asyncio
 import hmac
@@ -8,16 +8,16 @@ from itertools import groupby
 from aiohttp import web
 
 from gamemaster.web import models
-from gamemaster.web.api.documents import OPERATIONS
+from gamemaster.web.api.document import OPERATIONS
 from gamemaster.web.api.games import game_head
-from gamemaster.web.api.guests import find_guest, guest_view
-from gamemaster.web.api.operations import ROOT
-from gamemaster.web.api.seats import find_seat
-from gamemaster.web.html import games, matches, tournaments
+from gamemaster.web.api.humans import find_guest, find_seat, guest_view
+from gamemaster.web.api.operations import ROOT, Services, services_of
+from gamemaster.web.html import games, matches
+from gamemaster.web.html.matches import titles
 from gamemaster.web.html.rendering import page
+from gamemaster.web.plots import rating_plot
 from gamemaster.web.problems import Problem
 from gamemaster.web.safety import COOKIE, cookie_of
-from gamemaster.web.services import Services, services_of
 from gamemaster.web.views import seat_cookie
 from ggp.boards.pictures import board_style
 from ggp.errors import GgpError
@@ -43,8 +43,8 @@ def add_pages(app: web.Application) -> None:
     get("/play", matches.show_play)
     get("/seats/{link}", show_seat)
     get("/guests/{link}", show_guest)
-    get("/tournaments", tournaments.show_tournaments)
-    get("/tournaments/{tournament}", tournaments.show_tournament)
+    get("/tournaments", show_tournaments)
+    get("/tournaments/{tournament}", show_tournament)
     get("/token", show_token)
     post("/token", take_token)
     get("/api", show_api)
@@ -142,3 +142,31 @@ async def show_api(request: web.Request) -> web.Response:
     for tag, found in groups:
         merged.setdefault(tag, []).extend(found)
     return page(request, "api.html", values={"groups": list(merged.items()), "root": ROOT})
+
+
+SECTION = "/tournaments"
+_LATEST = 12
+_MOST_IN_MATRIX = 40  # players
+
+
+async def show_tournaments(request: web.Request) -> web.Response:
+    heads = await asyncio.to_thread(services_of(request).tournaments.heads)
+    return page(request, "tournaments.html", SECTION, {"tournaments": heads})
+
+
+async def show_tournament(request: web.Request) -> web.Response:
+    services = services_of(request)
+    name = request.match_info["tournament"]
+    found = await asyncio.to_thread(services.tournaments.get, name)
+    latest = await services.shelf.listing(models.MatchesWanted(tournament=name, limit=_LATEST))
+    rated = [(line.player, line.rating) for line in found.lines if line.rating is not None]
+    values = {
+        "event": found,
+        "plot": rating_plot(rated, "Ratings with their 95 % intervals"),
+        "meetings": {(meeting.player, meeting.opponent): meeting for meeting in found.meetings},
+        "has_matrix": len(found.players) <= _MOST_IN_MATRIX,
+        "under_way": found.under_way,
+        "latest": [head for head in latest.matches if head.status not in ("running", "preparing")],
+        "games": titles(services),
+    }
+    return page(request, "tournament.html", SECTION, values)

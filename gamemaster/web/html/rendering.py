@@ -10,9 +10,8 @@ from pathlib import Path
 from aiohttp import web
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from gamemaster.web.models import Evaluation, MatchHead
-from gamemaster.web.services import services_of
-from gamemaster.web.standings import MeetingLine
+from gamemaster.web.api.operations import services_of
+from gamemaster.web.models import Evaluation, MatchHead, MeetingLine
 
 _PAGES = Path(__file__).parent.parent
 _KINDS = {  # of words of a rulesheet → the class that colours them

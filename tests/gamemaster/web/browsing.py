@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Self
 from aiohttp import web
 
 from gamemaster.tournament.store import Store
+from gamemaster.web.api.operations import SERVICES
 from gamemaster.web.application import make_app
-from gamemaster.web.hall import Hall
-from gamemaster.web.services import SERVICES
+from gamemaster.web.live.runner import Hall
 from gamemaster.web.settings import Limits, ServeSettings
 from tests.gamemaster.scripted import ScriptedPlayer
 

@@ -3,8 +3,8 @@
 import pytest
 
 import ggp
-from gamemaster.web import beliefs
-from gamemaster.web.beliefs import agreed_goal, choices, following, going_on
+from gamemaster.web.evaluators import beliefs
+from gamemaster.web.evaluators.beliefs import agreed_goal, choices, following, going_on
 from ggp.gdl.reader import read_term
 from ggp.gdl.state_machine import Facts
 

@@ -5,7 +5,7 @@ from random import Random
 import pytest
 
 import ggp
-from gamemaster.web.derivation import Origin, derived_rulesheet, origin_of
+from gamemaster.web.catalogue import Origin, derived_rulesheet, origin_of
 from ggp.game import Game
 from ggp.gdl.rulesheet import parse_rulesheet
 

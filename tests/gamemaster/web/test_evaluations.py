@@ -10,9 +10,9 @@ import pytest
 
 from gamemaster.record import EvaluationRecord, now
 from gamemaster.web.html.rendering import expected, went
+from gamemaster.web.live.human import Hurried
 from gamemaster.web.models import Evaluation
 from gamemaster.web.plots import Curve, value_plot
-from gamemaster.web.seats import Hurried
 from gamemaster.web.views import evaluation_of
 from tests.gamemaster.scripted import ScriptedPlayer, thinks
 from tests.gamemaster.web.conftest import Players, Serve

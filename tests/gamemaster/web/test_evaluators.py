@@ -8,10 +8,9 @@ import pytest
 
 from gamemaster.referee import Choice, Outcome, Referee
 from gamemaster.settings import make_settings
-from gamemaster.web.evaluators import Evaluator, Pool
-from gamemaster.web.machines import remote_game
+from gamemaster.web.evaluators.pool import Evaluator, Pool, Source
+from gamemaster.web.live.runner import remote_game
 from gamemaster.web.problems import Problem
-from gamemaster.web.sources import Source
 from ggp.errors import EvaluationError, GgpError, UnknownRoleError
 from ggp.library import rules_folder
 from tests.gamemaster import games

@@ -2,8 +2,8 @@
 
 import pytest
 
-from gamemaster.web import feed as feed_module
-from gamemaster.web.feed import QUEUE, RESYNC, Feed, Listener
+from gamemaster.web.live import feed as feed_module
+from gamemaster.web.live.feed import QUEUE, RESYNC, Feed, Listener
 
 
 async def got(listener: Listener) -> list[str]:

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gamemaster.web.highlighting import Word, highlighted
+from gamemaster.web.html.games import Word, highlighted
 
 
 @given(st.text(alphabet=st.characters(codec="utf-8")) | st.text(alphabet="() ;\n\r\t?ax1<=\u2028\x0b"))

@@ -7,7 +7,7 @@ import pytest
 from aiohttp.web import Application
 
 from gamemaster.web import models
-from gamemaster.web.api.documents import OPERATIONS, document
+from gamemaster.web.api.document import OPERATIONS, document
 from gamemaster.web.api.operations import ROOT, Operation
 from gamemaster.web.problems import MEDIA_TYPE
 from tests.gamemaster.web.conftest import Players

@@ -12,7 +12,7 @@ from pathlib import Path
 import aiohttp
 import pytest
 
-from gamemaster.web.server import _address
+from gamemaster.web.application import _address
 
 CODE = "import ggp.commands; raise SystemExit(ggp.commands.main())"
 

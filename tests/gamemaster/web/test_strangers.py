@@ -17,11 +17,10 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from gamemaster.tournament.store import open_store
-from gamemaster.web.api.documents import OPERATIONS, document
+from gamemaster.web.api.document import OPERATIONS, document
 from gamemaster.web.api.operations import ROOT, Operation
-from gamemaster.web.application import make_app
+from gamemaster.web.application import MOST_LINE_BYTES, make_app
 from gamemaster.web.problems import MEDIA_TYPE
-from gamemaster.web.server import MOST_LINE_BYTES
 from gamemaster.web.settings import Limits, ServeSettings
 from tests.gamemaster import games
 from tests.gamemaster.web.tournaments import NAME, a_finished_match, a_tournament, finish, pairings_of

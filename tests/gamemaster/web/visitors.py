@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 from aiohttp import StreamReader, web
 from aiohttp.test_utils import TestClient
 
-from gamemaster.web.services import SERVICES, Services
+from gamemaster.web.api.operations import SERVICES, Services
 
 Json: TypeAlias = Any
 

@@ -1,5 +1,6 @@
-"""All operations, and the OpenAPI 3.1 document that describes them, written from the values that they take and give."""
+"""All operations, with those of the service and of tournaments, and the OpenAPI 3.1 document that describes them."""
 
+import asyncio
 import json
 import re
 from functools import cache
@@ -11,8 +12,8 @@ from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
 from gamemaster.web import models
-from gamemaster.web.api import games, guests, matches, seats, service, tournaments
-from gamemaster.web.api.operations import JSON, ROOT, Operation
+from gamemaster.web.api import games, humans, matches
+from gamemaster.web.api.operations import JSON, ROOT, Operation, answer, services_of
 from gamemaster.web.problems import MEDIA_TYPE, Problem
 
 _REF = "#/components/schemas/{model}"
@@ -20,19 +21,54 @@ _ALWAYS = (400, 403, 421, 422, 429, 500, 503)  # problems that every operation c
 _SCHEME = "token"
 
 
+async def get_service(request: web.Request) -> web.Response:
+    services = services_of(request)
+    links = {"document": "openapi.json", "games": "games", "matches": "matches", "tournaments": "tournaments"}
+    return answer(
+        models.Service(
+            name="ggp",
+            version=version("ggp"),
+            needs_token=services.settings.needs_token,
+            may_write=services.guard.may_write(request),
+            links={name: f"{ROOT}/{path}" for name, path in links.items()},
+        )
+    )
+
+
+async def get_lobby(request: web.Request) -> web.StreamResponse:
+    services = services_of(request)
+    return await services.streams.serve(request, services.watchers.lists())
+
+
 async def get_document(_: web.Request) -> web.Response:
     return web.Response(text=document_text(), content_type=JSON)
 
 
+async def list_tournaments(request: web.Request) -> web.Response:
+    heads = await asyncio.to_thread(services_of(request).tournaments.heads)
+    return answer(models.Tournaments(tournaments=heads))
+
+
+async def get_tournament(request: web.Request) -> web.Response:
+    tournaments = services_of(request).tournaments
+    return answer(await asyncio.to_thread(tournaments.get, request.match_info["tournament"]))
+
+
 OPERATIONS: tuple[Operation, ...] = (
-    *service.OPERATIONS,
+    Operation("GET", "", "getService", "service", "What this is and where to begin.", get_service, models.Service),
+    Operation("GET", "/events", "watchLists", "service",
+              "Server-sent events: after each `changed` lists of matches and tournaments are to be read anew.",
+              get_lobby, "text/event-stream", problems=(503,)),
     Operation("GET", "/openapi.json", "getDocument", "service", "This document.", get_document, JSON),
     *games.OPERATIONS,
     *matches.OPERATIONS,
-    *seats.OPERATIONS,
-    *guests.OPERATIONS,
-    *tournaments.OPERATIONS,
-)
+    *humans.OPERATIONS,
+    Operation("GET", "/tournaments", "listTournaments", "tournaments", "All tournaments of the store.",
+              list_tournaments, models.Tournaments),
+    Operation("GET", "/tournaments/{tournament}", "getTournament", "tournaments",
+              "A tournament with its standings; its matches are in the list of matches.", get_tournament,
+              models.Tournament, problems=(404,)),
+)  # fmt: skip
 
 
 @cache

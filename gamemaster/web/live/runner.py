@@ -1,32 +1,38 @@
-"""The matches that are played here: orders in, matches that run beside each other, ended when somebody says so."""
+"""The match runner: orders in, matches that run at the same time, ended when somebody says so."""
 
 import asyncio
 import logging
 import secrets
-from collections.abc import Callable, Mapping
-from contextlib import AsyncExitStack
-from typing import TypeAlias
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import replace
+from typing import Any, TypeAlias
 from urllib.parse import urlsplit
 
+from gamemaster.bots import Bot as Process
+from gamemaster.bots import all_players, start_bot, stop_all
 from gamemaster.match import new_match_name, run_match
 from gamemaster.player import Player, parse_player
 from gamemaster.record import Keep, MatchRecord
-from gamemaster.settings import make_settings
-from gamemaster.web.evaluators import Evaluator, Pool
-from gamemaster.web.live import LiveMatch, Order
-from gamemaster.web.machines import remote_game
-from gamemaster.web.models import Bot, Person, Taker
-from gamemaster.web.opponents import at_urls, hurried, opponents
+from gamemaster.settings import derived, make_settings
+from gamemaster.web.evaluators.pool import Evaluator, Pool, Source
+from gamemaster.web.live.human import Hurried, Seat, Switchboard
+from gamemaster.web.live.match import LiveMatch, Order
+from gamemaster.web.models import Bot, Person, Remote, Taker
 from gamemaster.web.problems import Problem, busy, refused
-from gamemaster.web.seats import Seat, Switchboard
 from gamemaster.web.settings import ServeSettings
-from ggp.errors import GgpError
+from ggp.errors import GgpError, SettingsError, UnknownRoleError
+from ggp.game import Game
+from ggp.gdl.rulesheet import parse_rulesheet
+from ggp.gdl.state_machine import Facts, JointMove
+from ggp.gdl.terms import Term
+from ggp.library import Metadata
 
 MakeKeep: TypeAlias = Callable[[str], Keep]  # the name of a match → what is done with its record; may block
-
-_GRACE = 1.0
-
 log = logging.getLogger(__name__)
+_GRACE = 1.0
+_MEMORY = 256  # MiB of a bot that searches
+_REMEMBERED = 4  # states
 
 
 class Hall:
@@ -175,3 +181,145 @@ def _keeping(live: LiveMatch, keep: Keep) -> Keep:
         keep(record.model_copy(update={"reason": live.ending}) if is_ended else record)
 
     return kept
+
+
+@asynccontextmanager
+async def opponents(order: Order, seed: int) -> AsyncIterator[dict[str, Player]]:
+    """Role → player, with all bots listening; they are stopped again however the block ends.
+
+    SettingsError when one does not start. Bots that play against people do not think while these do: that may be long.
+    """
+    processes: list[Process] = []
+    settings = {"memory": _MEMORY, "ponder": not order.has_people}
+    try:
+        yield await all_players(
+            {
+                role: _player(role, taker, derived(seed, "bot", role), settings, processes)
+                for role, taker in order.players.items()
+                if isinstance(taker, Bot | Remote)
+            }
+        )
+    finally:
+        await stop_all(processes)
+
+
+async def _player(
+    role: str, taker: Bot | Remote, seed: int, settings: Mapping[str, object], processes: list[Process]
+) -> Player | SettingsError:
+    if isinstance(taker, Remote):
+        place = parse_player(taker.url)
+        return Player(role, taker.name, place.place, dialect=place.dialect)
+    try:
+        process = await start_bot(taker.bot, seed, settings)
+    except SettingsError as error:
+        return error
+    processes.append(process)
+    return Player(role, taker.name or taker.bot, process.url, taker.bot, seed)
+
+
+def hurried(order: Order, players: Mapping[str, Player]) -> dict[str, Hurried]:
+    """The bots that are told another clock than the match has."""
+    if order.think is None or not order.has_people or order.think >= order.playclock:
+        return {}
+    return {
+        role: Hurried(player.url, min(order.startclock, order.think), order.think)
+        for role, player in players.items()
+        if player.bot is not None
+    }
+
+
+def at_urls(players: Mapping[str, Player], urls: Mapping[str, str]) -> dict[str, Player]:
+    """The players at other URLs, where they have some."""
+    return {role: replace(player, url=urls.get(role, player.url)) for role, player in players.items()}
+
+
+class RemoteMachine:
+    """As `ggp.gdl.state_machine.StateMachine`; called from threads other than that of the event loop.
+
+    EvaluationError also for a state that takes too long.
+    """
+
+    def __init__(self, evaluator: Evaluator, source: Source, loaded: Mapping[str, Any], seconds: float) -> None:
+        """`loaded` is the answer to loading the game; made in the event loop that asks the evaluator."""
+        self._evaluator = evaluator
+        self._source = source
+        self._loop = asyncio.get_running_loop()
+        self._seconds = seconds
+        self._roles: tuple[str, ...] = tuple(loaded["roles"])
+        self._engine: str = loaded["engine"]
+        self._situations: dict[Facts, Mapping[str, Any]] = {}
+        self._initial: Facts | None = None
+
+    @property
+    def engine(self) -> str:
+        return self._engine
+
+    @property
+    def roles(self) -> tuple[str, ...]:
+        return self._roles
+
+    @property
+    def initial_state(self) -> Facts:
+        if self._initial is None:
+            self._initial = self._remember(self._ask({"do": "situation", "state": None}))
+        return self._initial
+
+    def legal_moves(self, state: Facts, role: str) -> tuple[Term, ...]:
+        situation = self._situation(state)
+        self._check(role)
+        return tuple(map(_term, situation["legal"][role])) if "legal" in situation else ()
+
+    def next_state(self, state: Facts, joint_move: JointMove) -> Facts:
+        return self._remember(self._ask({"do": "next", "state": list(state), "moves": joint_move}))
+
+    def is_terminal(self, state: Facts) -> bool:
+        return bool(self._situation(state)["terminal"])
+
+    def goal_values(self, state: Facts, role: str) -> tuple[int, ...]:
+        self._check(role)
+        situation = self._situation(state)
+        if "goals" not in situation:
+            situation = self._ask({"do": "goals", "state": list(state)})
+        return tuple(situation["goals"][role])
+
+    def goal(self, state: Facts, role: str) -> int | None:
+        values = self.goal_values(state, role)
+        return values[0] if len(values) == 1 else None
+
+    def percepts(self, state: Facts, joint_move: JointMove, role: str) -> tuple[Term, ...]:
+        self._check(role)
+        answer = self._ask({"do": "percepts", "state": list(state), "moves": joint_move, "role": role})
+        return tuple(map(_term, answer))
+
+    def _situation(self, state: Facts) -> Mapping[str, Any]:
+        if state not in self._situations:
+            self._remember(self._ask({"do": "situation", "state": list(state)}))
+        return self._situations[state]
+
+    def _remember(self, situation: Mapping[str, Any]) -> Facts:
+        state = frozenset(map(_term, situation["state"]))
+        self._situations[state] = situation
+        while len(self._situations) > _REMEMBERED:
+            self._situations.pop(next(iter(self._situations)))
+        return state
+
+    def _check(self, role: str) -> None:
+        if role not in self._roles:
+            raise UnknownRoleError(f"no role is called {role!r}; the roles are {', '.join(self._roles)}")
+
+    def _ask(self, request: Mapping[str, Any]) -> Any:  # noqa: ANN401 - any JSON
+        asked = self._evaluator.ask(self._source, request, self._seconds)
+        return asyncio.run_coroutine_threadsafe(asked, self._loop).result()
+
+
+async def remote_game(evaluator: Evaluator, source: Source, seconds: float) -> Game:
+    """The game, evaluated by a process that is its own; GgpError when it cannot be loaded."""
+    loaded = await evaluator.ask(None, {"do": "load", **source.as_request()}, seconds)
+    evaluator.known.add(source.key)
+    rulesheet = await asyncio.to_thread(parse_rulesheet, source.text, source.name)
+    machine = RemoteMachine(evaluator, source, loaded, seconds)
+    return Game(source.name, rulesheet, machine, Metadata(drawing=dict(source.drawing)), loaded["fallback"])
+
+
+def _term(value: Any) -> Term:  # noqa: ANN401 - a string, or a list of the same
+    return value if isinstance(value, str) else tuple(map(_term, value))

@@ -1,11 +1,24 @@
-"""What a worker does: requests and answers as JSON, games kept by their keys."""
+"""A process that evaluates rules for the service, bounded in memory, which can be ended at any moment.
 
-from collections.abc import Callable, Mapping
-from dataclasses import asdict, replace
-from typing import Any, TypeAlias
+Run as `python -m gamemaster.web.evaluators.process MEMORY NICENESS`. Requests come on standard input and answers go to
+standard output, one after the other, each as JSON after its length in 4 bytes, big-endian. It ends when its input does.
+"""
 
-from gamemaster.web.beliefs import agreed_goal, choices, following, going_on
-from gamemaster.web.drawings import Artist
+import ctypes
+import json
+import os
+import resource
+import signal
+import struct
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import IO, Any, TypeAlias
+
+from gamemaster.web.evaluators.beliefs import agreed_goal, choices, following, going_on
+from ggp.boards import Layout, Picture, Spot, find_layout, make_picture, move_cells
+from ggp.boards.drawing import draw_state
+from ggp.boards.pictures import board_svg
 from ggp.errors import EvaluationError, GgpError, ReadError
 from ggp.game import Game, State, load_text
 from ggp.gdl.evidence import gather_evidence
@@ -16,14 +29,57 @@ from ggp.gdl.validator import validate
 from ggp.interpreter.legality import refusal
 from ggp.library import Metadata
 
+LENGTH = struct.Struct(">I")  # of what follows, in bytes
 Request: TypeAlias = Mapping[str, Any]
 Tell: TypeAlias = Callable[[object], None]  # reports while something long is being done
-
 KEPT = 12  # games
 UNKNOWN_GAME = "unknown game"  # the answer to a request for a game that is not, or no longer, kept
-
+Cell = tuple[str, str]  # the board, and the constants of the coordinates with blanks between, as in the picture
 _EVIDENCE = {"matches": 5, "max_steps": 200}
 _MOST_LINES = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Drawing:
+    """A picture, and the same for those who read text."""
+
+    svg: str
+    text: str
+
+
+class Artist:
+    """Draws the states of one game; what they look like is found out once."""
+
+    def __init__(self, game: Game) -> None:
+        self._game = game
+        self._layout: Layout = find_layout(game.rulesheet, game.machine, game.metadata.drawing)
+
+    def draw(self, state: Facts, before: Facts | None = None, moves: Sequence[Term] = ()) -> Drawing:
+        """How the state looks; what the moves that led to it from the state before have touched is marked."""
+        picture = make_picture(self._layout, state)
+        marked: frozenset[Spot] = frozenset()
+        if before is not None:
+            earlier = make_picture(self._layout, before)
+            marked = frozenset(spot for move in moves for spot in self._touched(move, earlier, picture))
+        svg = board_svg(picture, marked=marked, has_style=False)
+        return Drawing(svg, draw_state(state, self._game.metadata.drawing))
+
+    def image(self, state: Facts) -> str:
+        """As a file of its own, with its colours."""
+        return board_svg(make_picture(self._layout, state), self._game.metadata.title or self._game.name)
+
+    def clicks(self, move: Term) -> tuple[tuple[Cell, ...], ...]:
+        """The clicks that make a move, each on one of some cells; none where clicks do not say it."""
+        found = move_cells(self._layout, move)
+        return tuple(tuple((spot.board, " ".join(spot.place)) for spot in spots) for spots in found)
+
+    def _touched(self, move: Term, earlier: Picture, later: Picture) -> Iterator[Spot]:
+        """The cells that a move names; where it could be one of several, those that have changed."""
+        for spots in move_cells(self._layout, move):
+            if len(spots) == 1:
+                yield spots[0]
+            else:
+                yield from (spot for spot in spots if earlier.cell(spot) != later.cell(spot))
 
 
 class Desk:
@@ -64,8 +120,7 @@ class Desk:
         while len(self._games) > KEPT:
             self._games.pop(next(iter(self._games)))
         self._artists = {key: artist for key, artist in self._artists.items() if key in self._games}
-        percepts = game.rulesheet.has_percepts
-        return {"roles": game.roles, "engine": game.engine, "fallback": game.fallback, "percepts": percepts}
+        return {"roles": game.roles, "engine": game.engine, "fallback": game.fallback}
 
     def _game(self, request: Request) -> Game:
         return self._games[request["game"]]
@@ -280,3 +335,49 @@ def _facts(terms: list[Any]) -> Facts:
 
 def _term(value: Any) -> Term:  # noqa: ANN401 - a string, or a list of the same
     return value if isinstance(value, str) else tuple(map(_term, value))
+
+
+def main() -> None:
+    """Answers until there are no more requests."""
+    _bound(int(sys.argv[1]), int(sys.argv[2]))
+    output = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # what anything prints must not stand between the answers
+    desk = Desk()
+    while (request := _read(sys.stdin.buffer)) is not None:
+        _write(output, _answer(desk, request, output))
+
+
+def _bound(memory_bytes: int, niceness: int) -> None:
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # ends with the service, also in the middle of something
+    resource.setrlimit(resource.RLIMIT_AS, (memory_bytes, memory_bytes))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    os.nice(niceness)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the service, which ends us in order
+
+
+def _answer(desk: Desk, request: Mapping[str, Any], output: IO[bytes]) -> dict[str, Any]:
+    try:
+        return {"done": desk.do(request, lambda report: _write(output, {"report": report}))}
+    except GgpError as error:
+        return {"error": type(error).__name__, "detail": str(error)}
+    except (RecursionError, MemoryError) as error:
+        detail = f"the rules need too much: {type(error).__name__}"
+        return {"error": "EvaluationError", "detail": detail, "is_worn": True}  # what is left may be too little
+
+
+def _read(stream: IO[bytes]) -> Any:  # noqa: ANN401 - any JSON
+    head = stream.read(LENGTH.size)
+    if len(head) < LENGTH.size:
+        return None
+    return json.loads(stream.read(LENGTH.unpack(head)[0]))
+
+
+def _write(stream: IO[bytes], value: object) -> None:
+    data = json.dumps(value, separators=(",", ":")).encode()
+    stream.write(LENGTH.pack(len(data)) + data)
+    stream.flush()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,25 +1,30 @@
-"""Matches as visitors ask for them, whether they are being played or kept: records, states, pictures, lists."""
+"""Matches as the API asks for them, live or kept: records, states, pictures, lists; and what other processes play."""
 
 import asyncio
+import logging
 from collections import OrderedDict
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from dataclasses import dataclass
 
 from gamemaster.record import MatchRecord
-from gamemaster.web.archive import is_wanted
 from gamemaster.web.catalogue import Catalogue
-from gamemaster.web.depot import Depot
-from gamemaster.web.evaluators import Pool
-from gamemaster.web.hall import Hall
-from gamemaster.web.live import LiveMatch, Texts
+from gamemaster.web.evaluators.pool import Pool, Source, state_of
+from gamemaster.web.live.feed import Feed
+from gamemaster.web.live.match import LiveMatch, Texts
+from gamemaster.web.live.runner import Hall
 from gamemaster.web.models import Match, Matches, MatchesWanted, MatchHead, State, Verdict
 from gamemaster.web.problems import Problem, conflict, not_found
+from gamemaster.web.repository import Depot, is_wanted
 from gamemaster.web.settings import Limits
-from gamemaster.web.sources import Source
-from gamemaster.web.views import OVER, head_of, match_of, player_of, state_of, ticking, without_evaluations
+from gamemaster.web.views import OVER, head_of, match_of, player_of, step_of, ticking, without_evaluations
 from ggp.errors import GgpError
 
+log = logging.getLogger(__name__)
 _KEPT_REPLAYS = 8
 _KEPT_LOOKS = 300
+_EVERY = 0.7  # seconds between two looks
+_IDLE_LOOKS = 20  # after which nobody seems to come back
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,3 +173,91 @@ def _record(found: Found) -> MatchRecord:
     if found.record is None:
         raise conflict("the match has not begun yet")
     return found.record
+
+
+class Watchers:
+    """One task for each match that is watched, and one for the lists; used in the event loop."""
+
+    def __init__(self, shelf: Shelf, depot: Depot, lobby: Feed) -> None:
+        self._shelf = shelf
+        self._depot = depot
+        self._lobby = lobby
+        self._feeds: dict[str, Feed] = {}
+        self._tasks: dict[str, asyncio.Task[None]] = {}
+
+    def match(self, found: Found) -> Feed:
+        """The events of a match that another process plays."""
+        if found.id not in self._feeds:
+            feed = self._feeds[found.id] = Feed()
+            self._begin(found.id, lambda: self._follow(found, feed))
+        return self._feeds[found.id]
+
+    def lists(self) -> Feed:
+        """Told when a list may have changed."""
+        self._begin("", self._watch_lists)
+        return self._lobby
+
+    async def close(self) -> None:
+        for task in list(self._tasks.values()):
+            task.cancel()
+        await asyncio.gather(*self._tasks.values(), return_exceptions=True)
+
+    def _begin(self, name: str, work: Callable[[], Awaitable[None]]) -> None:
+        if name in self._tasks:
+            return
+
+        async def run() -> None:
+            try:
+                await work()
+            except (GgpError, Problem) as error:
+                log.warning("watching %s: %s", name or "the store", error)
+            finally:
+                self._tasks.pop(name, None)
+                feed = self._feeds.pop(name, None)
+                if feed is not None:
+                    feed.end()
+
+        self._tasks[name] = asyncio.get_running_loop().create_task(run())
+
+    async def _watch_lists(self) -> None:
+        idle = 0
+        known = await asyncio.to_thread(self._depot.stamp)
+        while idle < _IDLE_LOOKS:
+            await asyncio.sleep(_EVERY)
+            idle = 0 if self._lobby.listeners else idle + 1
+            stamp = await asyncio.to_thread(self._depot.stamp)
+            if stamp != known:
+                known = stamp
+                self._lobby.publish("changed", {})
+
+    async def _follow(self, found: Found, feed: Feed) -> None:
+        """Tells each new step, until the match is over or nobody listens."""
+        idle, told = 0, found.head.steps
+        while idle < _IDLE_LOOKS:
+            await asyncio.sleep(_EVERY)
+            idle = 0 if feed.listeners else idle + 1
+            found = await self._shelf.find(found.id)
+            record = found.record
+            assert record is not None
+            while told < len(record.steps):
+                told += 1
+                await self._tell(found, record, told, feed)
+            if found.head.status != "running":
+                feed.publish("end", {"match": found.head.model_dump(mode="json"), "clock": OVER.model_dump()})
+                return
+
+    async def _tell(self, found: Found, record: MatchRecord, step: int, feed: Feed) -> None:
+        state: State | None = None
+        with suppress(GgpError, Problem):  # those who watch can ask for it
+            state = await self._shelf.state(found, step)
+        clock = ticking(record) if step == len(record.steps) else None
+        feed.publish(
+            "step",
+            {
+                "match": found.head.model_dump(mode="json"),
+                "number": step,
+                "step": None if found.is_hidden else step_of(record, step - 1).model_dump(mode="json"),
+                "state": None if state is None else state.model_dump(mode="json"),
+                "clock": None if clock is None else clock.model_dump(mode="json"),
+            },
+        )

@@ -4,12 +4,10 @@ import asyncio
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from gamemaster.web.evaluators import Pool
-from gamemaster.web.models import Analysis, Engine
+from gamemaster.web.evaluators.pool import Pool, Source
+from gamemaster.web.models import Analysis, Engine, Line
 from gamemaster.web.problems import refused
 from gamemaster.web.settings import Limits
-from gamemaster.web.sources import Source
-from gamemaster.web.views import analysis_of
 from ggp.errors import GgpError, GroundingError
 
 _MEASURED_SECONDS = 1.0
@@ -91,3 +89,27 @@ class Analysts:
             mean_goals=found["outcomes"]["mean_goals"],
             seconds=found["start"]["first_playout_seconds"] or 0.0,
         )
+
+
+def analysis_of(report: Mapping[str, Any], *, is_final: bool) -> Analysis:
+    return Analysis(
+        role=report["role"],
+        best=report["best"],
+        is_solved=report["solved"],
+        is_final=is_final,
+        seconds=report["seconds"],
+        visits=report["visits"],
+        playouts=report["playouts"],
+        playouts_per_second=report["playouts_per_second"],
+        depth=report["depth"],
+        lines=tuple(
+            Line(
+                moves=tuple(line["steps"]),
+                text=line["text"],
+                visits=line["visits"],
+                goals=line["goals"],
+                bounds={role: (low, high) for role, (low, high) in line["bounds"].items()},
+            )
+            for line in report["lines"]
+        ),
+    )

@@ -1,4 +1,4 @@
-"""A match that is played here, as those who watch it see it: what happens → states, pictures and events."""
+"""A match that is played here, as spectators see it: what happens → states, pictures and events."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
@@ -7,24 +7,14 @@ from typing import TypeAlias
 
 from gamemaster.events import Began, Ended, Event, Started, Stepped
 from gamemaster.record import MatchRecord, now
-from gamemaster.web.derivation import Origin
-from gamemaster.web.evaluators import Pool
-from gamemaster.web.feed import Feed
+from gamemaster.web.catalogue import Origin
+from gamemaster.web.evaluators.pool import Pool, Source, state_of
+from gamemaster.web.live.feed import Feed
+from gamemaster.web.live.human import Asked, Seat
 from gamemaster.web.models import Bot, Match, MatchHead, Move, Person, Player, State, Status, Taker, Ticking
 from gamemaster.web.models import Origin as OriginModel
 from gamemaster.web.problems import Problem, not_found
-from gamemaster.web.seats import Asked, Seat
-from gamemaster.web.sources import Source
-from gamemaster.web.views import (
-    OVER,
-    head_of,
-    links_of,
-    match_of,
-    match_url,
-    state_of,
-    step_of,
-    without_evaluations,
-)
+from gamemaster.web.views import OVER, head_of, links_of, match_of, match_url, step_of, without_evaluations
 from ggp.errors import GgpError
 from ggp.gdl.rulesheet import NATURE
 from ggp.gdl.state_machine import Facts

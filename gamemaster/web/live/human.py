@@ -1,4 +1,4 @@
-"""A person's place in a match: a player that speaks the protocol, and holds its answer until the person has moved."""
+"""A human in a match: a player that answers when the person in the browser has moved."""
 
 import asyncio
 import secrets
@@ -9,7 +9,7 @@ from typing import Protocol
 
 from aiohttp import ClientError, ClientSession, web
 
-from gamemaster.web.feed import Feed
+from gamemaster.web.live.feed import Feed
 from gamemaster.web.views import SEATS
 from ggp.errors import MessageError
 from ggp.gdl.terms import to_text

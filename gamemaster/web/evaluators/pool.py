@@ -1,4 +1,4 @@
-"""The processes that evaluate rules, as the service sees them: asked in coroutines, ended when they take too long."""
+"""The processes that evaluate rules, as coroutines ask them; one that takes too long is ended."""
 
 import asyncio
 import json
@@ -8,18 +8,43 @@ import sys
 from asyncio.subprocess import DEVNULL, PIPE, Process
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
-from typing import Any
+from dataclasses import dataclass, field
+from hashlib import sha256
+from typing import Any, Literal
 
 import ggp.errors
+from gamemaster.web.evaluators.process import LENGTH, UNKNOWN_GAME
+from gamemaster.web.models import Check, Evidence, Finding, Move, State
 from gamemaster.web.problems import busy
-from gamemaster.web.sources import Source
-from gamemaster.web.tasks import UNKNOWN_GAME
-from gamemaster.web.worker import LENGTH
 from ggp.errors import EvaluationError, GgpError
 
+Report = Callable[[Any], None]
 _LONG = 100_000  # bytes of JSON that are read in a thread, so that the loop is not held
 
-Report = Callable[[Any], None]
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A rulesheet as text, with the hints for drawing its states."""
+
+    name: str
+    text: str = field(repr=False)
+    drawing: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    engine: Literal["interpreter", "circuit"] = "interpreter"
+    key: str = field(init=False, repr=False)  # the same for the same text, engine and name
+
+    def __post_init__(self) -> None:
+        words = "\0".join((self.engine, self.name, self.text))
+        object.__setattr__(self, "key", sha256(words.encode(errors="replace")).hexdigest())
+
+    def as_request(self) -> dict[str, Any]:
+        """For the process that loads it."""
+        return {
+            "game": self.key,
+            "name": self.name,
+            "text": self.text,
+            "drawing": dict(self.drawing),
+            "engine": self.engine,
+        }
 
 
 class Evaluator:
@@ -107,7 +132,7 @@ class Evaluator:
         if self._is_closed:
             raise EvaluationError("nothing is evaluated any more")
         self.known.clear()
-        command = (sys.executable, "-P", "-m", "gamemaster.web.worker", *self._arguments)
+        command = (sys.executable, "-P", "-m", "gamemaster.web.evaluators.process", *self._arguments)
         process = await asyncio.create_subprocess_exec(
             *command, stdin=PIPE, stdout=PIPE, stderr=DEVNULL, start_new_session=True
         )
@@ -186,3 +211,41 @@ def _error(kind: str, detail: str) -> GgpError:
     found = getattr(ggp.errors, kind, GgpError)
     plain = (ggp.errors.EvaluationError, ggp.errors.GroundingError, ggp.errors.UnknownRoleError)
     return found(detail) if found in plain else GgpError(detail)
+
+
+def state_of(look: Mapping[str, Any], step: int) -> State:
+    """From what a worker sees in a state."""
+    legal = {role: tuple(Move.model_validate(move) for move in moves) for role, moves in look["legal"].items()}
+    return State(
+        step=step,
+        facts=tuple(look["facts"]),
+        terminal=look["terminal"],
+        goals=look["goals"],
+        legal=legal,
+        svg=look["svg"],
+        text=look["text"],
+        problem=look["problem"],
+    )
+
+
+def check_of(answer: Mapping[str, Any]) -> Check:
+    """From what a worker says about a rulesheet."""
+    evidence = answer["evidence"]
+    look = answer["look"]
+    return Check(
+        findings=tuple(Finding(**finding) for finding in answer["findings"]),
+        is_playable=answer["problem"] is None,
+        problem=answer["problem"],
+        roles=tuple(answer["roles"]),
+        start=None if look is None else state_of(look, 0),
+        evidence=None if evidence is None else _evidence_of(evidence),
+    )
+
+
+def _evidence_of(evidence: Mapping[str, Any]) -> Evidence:
+    notes = [f"{role} had no legal move in {count} of them" for role, count in evidence["stuck"].items()]
+    notes += [f"{role} had no clear goal value in {count} of them" for role, count in evidence["unclear_goals"].items()]
+    notes += [evidence["error"]] if evidence["error"] else []
+    return Evidence(
+        matches=evidence["matches"], ended=evidence["ended"], longest=evidence["longest"], notes=tuple(notes)
+    )

@@ -1,4 +1,4 @@
-"""The API of seats: what a person who takes part in a match sees and does; the link is the right to do it."""
+"""The API of humans: what the person in a match sees and does; the secret link is the right to do it."""
 
 from contextlib import suppress
 from dataclasses import replace
@@ -7,13 +7,13 @@ from aiohttp import web
 
 from gamemaster.web import models
 from gamemaster.web.api.matches import analysed, begin_branch, begun, seat_url
-from gamemaster.web.api.operations import Operation, answer, read_body
-from gamemaster.web.hall import new_seed
-from gamemaster.web.live import LiveMatch
+from gamemaster.web.api.operations import Operation, Services, answer, read_body, services_of
+from gamemaster.web.live.external import Guest
+from gamemaster.web.live.human import SEATS_URL, Seat
+from gamemaster.web.live.match import LiveMatch
+from gamemaster.web.live.runner import new_seed
 from gamemaster.web.problems import Problem, conflict, not_found, refused
-from gamemaster.web.seats import Seat
-from gamemaster.web.services import Services, services_of
-from gamemaster.web.shelf import Found
+from gamemaster.web.queries import Found
 from ggp.errors import GgpError, MessageError
 from ggp.gdl.terms import Term, to_text
 from ggp.protocol.replies import parse_move
@@ -185,6 +185,38 @@ def _may_hint(live: LiveMatch, seat: Seat) -> bool:
     return seat.wanted is not None and is_alone and not live.order.has_percepts
 
 
+def find_guest(request: web.Request) -> Guest:
+    """A Problem where the link leads nowhere."""
+    found = services_of(request).guests.get(request.match_info["link"])
+    if found is None:
+        raise not_found("this link leads to nobody; the service may have been restarted")
+    return found
+
+
+def guest_view(services: Services, guest: Guest) -> models.Guest:
+    seat = guest.seat if guest.is_busy else None
+    return models.Guest(
+        name=guest.name,
+        address=services.guests.address(guest),
+        url=f"/guests/{guest.link}",
+        seat=None if seat is None else f"{SEATS_URL}{seat.link}",
+    )
+
+
+async def post_guest(request: web.Request) -> web.Response:
+    services = services_of(request)
+    wanted = await read_body(request, models.NewGuest)
+    return answer(guest_view(services, services.guests.add(wanted.name or "you")), 201)
+
+
+async def get_guest(request: web.Request) -> web.Response:
+    return answer(guest_view(services_of(request), find_guest(request)))
+
+
+async def get_guest_events(request: web.Request) -> web.StreamResponse:
+    return await services_of(request).streams.serve(request, find_guest(request).feed)
+
+
 _PROBLEMS = (404, 409, 415)
 
 OPERATIONS = (
@@ -203,4 +235,11 @@ OPERATIONS = (
               models.Begun, body=models.Empty, status=201, problems=(*_PROBLEMS, 503), is_open=True),
     Operation("POST", "/seats/{link}/hint", "hint", "seats", "What a search finds out of the current state.",
               post_hint, models.Analysis, body=models.Wanted, problems=(*_PROBLEMS, 503), is_open=True),
+    Operation("POST", "/guests", "addGuest", "guests", "An address at which a person plays for other game masters.",
+              post_guest, models.Guest, body=models.NewGuest, status=201),
+    Operation("GET", "/guests/{link}", "getGuest", "guests", "Whether somebody has begun a match.", get_guest,
+              models.Guest, problems=(404,)),
+    Operation("GET", "/guests/{link}/events", "watchGuest", "guests",
+              "Server-sent events: after each `changed` the guest is to be read anew.", get_guest_events,
+              "text/event-stream", problems=(404, 503)),
 )  # fmt: skip

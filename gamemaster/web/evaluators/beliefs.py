@@ -1,4 +1,4 @@
-"""What a role can know of a state that it is not told: its moves and percepts → the states that agree with them."""
+"""Belief of a role: its moves and percepts → the states that agree with them."""
 
 import time
 from collections.abc import Iterator, Sequence

@@ -1,0 +1,369 @@
+"""Humans in matches of other game masters: START and PLAY come over HTTP, moves go out."""
+
+import asyncio
+import secrets
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from importlib.metadata import version
+from typing import Any
+
+from gamemaster.events import Began, Ended, Started, Stepped
+from gamemaster.match import new_match_name
+from gamemaster.record import MatchRecord, PlayerRecord, StartRecord, StepRecord, now
+from gamemaster.settings import make_settings
+from gamemaster.web.catalogue import Catalogue, roles_of
+from gamemaster.web.evaluators.pool import Pool, Source
+from gamemaster.web.live.feed import Feed
+from gamemaster.web.live.human import SEATS_URL, SPECIES, Choices, Seat, Switchboard
+from gamemaster.web.live.match import LiveMatch, Order
+from gamemaster.web.models import Person, Remote, Taker
+from gamemaster.web.problems import Problem, refused
+from gamemaster.web.settings import Limits
+from gamemaster.web.views import SEATS
+from ggp.errors import GgpError, MessageError
+from ggp.gdl.rulesheet import NATURE, Rulesheet, parse_rulesheet
+from ggp.gdl.state_machine import Facts
+from ggp.gdl.terms import Term, to_text
+from ggp.protocol.messages import (
+    Abort,
+    Info,
+    Message,
+    Ping,
+    Play,
+    PlayPercepts,
+    Preview,
+    Start,
+    Stop,
+    StopPercepts,
+    same_match,
+)
+from ggp.protocol.replies import ABORTED, AVAILABLE, BUSY, DONE, READY, InfoReply, format_info, parse_move
+
+MOST_MISSED = 100  # steps that were never told
+News = Play | PlayPercepts | Stop | StopPercepts
+Goals = dict[str, int | None]
+_STOPPED = "the game master stopped the match"
+_PATIENCE = 60.0  # seconds of silence beyond the clock after which another match may begin
+
+
+@dataclass(frozen=True, slots=True)
+class Belief:
+    """The states that agree with what the person did and was told, as texts; some of them, where not `is_complete`."""
+
+    states: tuple[Sequence[str], ...] = ()
+    is_complete: bool = False
+
+
+@dataclass(slots=True, eq=False)
+class Visit:
+    """One match; used in the event loop."""
+
+    name: str  # as the game master calls it
+    live: LiveMatch
+    seat: Seat
+    pool: Pool
+    seconds: float  # for one question about the rules
+    expected_by: float = 0.0  # when the next message should have come, on the loop's clock
+    answered: Term | None = None  # the person's last move
+    drawing: "asyncio.Task[None] | None" = None
+    _state: Facts = field(default_factory=frozenset)  # where every role is told all moves
+    _belief: Belief | None = None  # where it is not
+
+    async def begin(self, rulesheet: Rulesheet) -> None:
+        """GgpError where the rules cannot be evaluated."""
+        self._state = _facts(await self._ask({"do": "situation", "state": None}))
+        if self.live.order.has_percepts:
+            self._belief = Belief((tuple(map(to_text, self._state)),), is_complete=True)
+        self.live.watch(Began(_record(self.live, rulesheet), self._state))
+        self.drawing = asyncio.get_running_loop().create_task(self.live.draw())
+
+    @property
+    def record(self) -> MatchRecord:
+        record = self.live.record
+        assert record is not None
+        return record
+
+    def with_turn(self, news: News) -> News:
+        """In GDL-II's form of 2011 messages have no turn: each tells a new step, and percepts stand for moves."""
+        if self._belief is None or isinstance(news, PlayPercepts | StopPercepts):
+            return news
+        turn = len(self.record.steps) + 1 if self.record.start else 0
+        told = PlayPercepts if isinstance(news, Play) else StopPercepts
+        return told(news.match, turn, self.answered, news.moves or ())
+
+    async def hear(self, news: News) -> Goals:
+        """Takes over what happened in the last step; goal values when the match is over, as far as they are certain.
+
+        GgpError where far too much was never told.
+        """
+        if self._belief is None:
+            return await self._follow(_joint_move(news, self.record.roles))
+        assert isinstance(news, PlayPercepts | StopPercepts)
+        return await self._perceive(self._belief, news)
+
+    def end(self, goals: Goals, reason: str) -> None:
+        """The record says how it ended, if it did not before."""
+        if self.record.status == "running":
+            ended = {"status": "terminal", "goals": goals} if goals else {"status": "aborted", "reason": reason}
+            self.live.watch(Ended(self.record.model_copy(update={**ended, "finished": now()})))
+
+    async def _follow(self, moves: Sequence[Term] | None) -> Goals:
+        if moves is None:
+            self._begin_steps()
+            return {}
+        try:
+            situation = await self._ask({"do": "next", "state": list(self._state), "moves": moves})
+        except GgpError:
+            return {}  # what the game master says makes no sense by its own rules
+        self._state = _facts(situation)
+        self._step(tuple(map(to_text, moves)), self._state)
+        return {role: values[0] if len(values) == 1 else None for role, values in situation.get("goals", {}).items()}
+
+    async def _perceive(self, belief: Belief, news: PlayPercepts | StopPercepts) -> Goals:
+        missed = news.turn - len(self.record.steps) - 1
+        if missed > MOST_MISSED:
+            raise GgpError(f"{missed} steps were never told")
+        is_over, is_first = isinstance(news, StopPercepts), news.turn == 0
+        if missed < 0 and self.record.start:
+            return {}  # told once more
+        if is_first:
+            self._begin_steps()
+        found = await self._believe(Belief() if missed > 0 else belief, news, is_over=is_over)
+        self._belief = Belief(tuple(found["states"]), found["is_complete"])
+        self.seat.choices = Choices(tuple(found["legal"]), found["is_complete"])
+        own = "" if news.last_move is None else to_text(news.last_move)
+        while len(self.record.steps) < news.turn:
+            is_last = len(self.record.steps) + 1 == news.turn
+            self._step(tuple(own if is_last and role == self.seat.role else "" for role in self.record.roles), None)
+        if found["goal"] is None:
+            return {}
+        return {role: found["goal"] if role == self.seat.role else None for role in self.record.roles}
+
+    async def _believe(self, belief: Belief, news: PlayPercepts | StopPercepts, *, is_over: bool) -> Mapping[str, Any]:
+        told = None
+        if news.turn > 0:
+            move = None if news.last_move is None else to_text(news.last_move)
+            told = {"move": move, "percepts": list(map(to_text, news.percepts))}
+        request = {"states": belief.states, "is_complete": belief.is_complete, "told": told, "is_over": is_over}
+        try:
+            return await self._ask({"do": "believe", "role": self.seat.role, **request})
+        except GgpError:
+            return {"states": (), "is_complete": False, "legal": (), "goal": None}
+
+    def _begin_steps(self) -> None:
+        """Everybody is ready, since moves are asked for."""
+        starts = {role: StartRecord(seconds=0.0, answer=READY) for role in self.record.players}
+        self.live.watch(Started(self.record.model_copy(update={"start": starts})))
+
+    def _step(self, moves: tuple[str, ...], state: Facts | None) -> None:
+        step = StepRecord(moves=moves, seconds={}, time=now())
+        self.live.watch(Stepped(self.record.model_copy(update={"steps": (*self.record.steps, step)}), state))
+
+    async def _ask(self, request: Mapping[str, Any]) -> Mapping[str, Any]:
+        answer: Mapping[str, Any] = await self.pool.ask(self.live.order.source, request, self.seconds)
+        return answer
+
+
+@dataclass(slots=True, eq=False)
+class Guest:
+    """One person at an address of their own; one match at a time."""
+
+    name: str
+    pool: Pool
+    catalogue: Catalogue
+    limits: Limits
+    on_match: Callable[[LiveMatch, Seat], None]  # told of each match, so that its seat can be found
+    link: str = field(default_factory=lambda: secrets.token_urlsafe(18))  # known to the person only
+    line: str = field(default_factory=lambda: secrets.token_urlsafe(18))  # a part of the address
+    feed: Feed = field(default_factory=Feed)
+    seat: Seat | None = None  # in the last match
+    _visit: Visit | None = None
+
+    @property
+    def is_busy(self) -> bool:
+        visit = self._visit
+        return visit is not None and asyncio.get_running_loop().time() < visit.expected_by
+
+    async def answer(self, message: Message) -> str:
+        """The reply to a message of a game master."""
+        match message:
+            case Info():
+                return format_info(InfoReply(self.name, BUSY if self.is_busy else AVAILABLE, SPECIES))
+            case Ping() | Preview():
+                return BUSY if self.is_busy else READY
+            case Start():
+                return await self._start(message)
+            case Play() | PlayPercepts():
+                return await self._play(message)
+            case Stop() | StopPercepts():
+                return await self._stop(message)
+            case Abort():
+                return await self._abort(message)
+
+    async def leave(self, reason: str) -> None:
+        """Ends the match, if there is one, as far as the person is concerned."""
+        visit, self._visit = self._visit, None
+        if visit is None:
+            return
+        visit.end({}, reason)
+        visit.seat.withdraw()
+        visit.live.finish()
+        if visit.drawing is not None:
+            await asyncio.wait([visit.drawing], timeout=self.limits.look_seconds)
+            visit.drawing.cancel()
+        visit.live.close()
+        self.feed.publish("changed", {})
+
+    def _is_of(self, match: str) -> bool:
+        return self._visit is not None and same_match(self._visit.name, match)
+
+    async def _start(self, start: Start) -> str:
+        if self.is_busy:
+            return BUSY
+        await self.leave("another match began")
+        try:
+            visit = await self._visiting(start)
+        except (GgpError, Problem):
+            return BUSY  # rules that cannot be read or evaluated, or too many who ask
+        self._visit = visit
+        if self.seat is not None:
+            self.seat.next = f"{SEATS_URL}{visit.seat.link}"
+        self.seat = visit.seat
+        self.on_match(visit.live, visit.seat)
+        self.feed.publish("changed", {})
+        return await visit.seat.answer(start)
+
+    async def _visiting(self, start: Start) -> Visit:
+        """The match of a START, drawn and ready; GgpError for what cannot be played here."""
+        rulesheet = await asyncio.to_thread(parse_rulesheet, start.rules, start.match)
+        entry = self.catalogue.recognised(rulesheet)
+        order = _order(start, rulesheet, self.name, entry.source if entry else Source("game", start.rules))
+        live = LiveMatch(new_match_name("visit"), order, self.pool, self.limits.look_seconds)
+        if start.role not in live.seats:
+            raise GgpError(f"no role is called {start.role}")
+        live.leave = self.leave
+        visit = Visit(start.match, live, live.seats[start.role], self.pool, self.limits.look_seconds)
+        await visit.begin(rulesheet)
+        visit.expected_by = asyncio.get_running_loop().time() + start.startclock + _PATIENCE
+        return visit
+
+    async def _play(self, message: Play | PlayPercepts) -> str:
+        visit = self._visit
+        if visit is None or not self._is_of(message.match):
+            return BUSY
+        news = visit.with_turn(message)
+        try:
+            await visit.hear(news)
+        except (GgpError, Problem):
+            return BUSY  # this cannot be the same match, or too many ask
+        visit.expected_by = asyncio.get_running_loop().time() + visit.live.order.playclock + _PATIENCE
+        visit.answered = None
+        answer = await visit.seat.answer(news)
+        if answer != BUSY:
+            with suppress(MessageError):
+                visit.answered = parse_move(answer)
+        return answer
+
+    async def _stop(self, message: Stop | StopPercepts) -> str:
+        visit = self._visit
+        if visit is None or not self._is_of(message.match):
+            return DONE if visit is None else BUSY
+        news = visit.with_turn(message)
+        goals = {}
+        with suppress(GgpError, Problem):
+            goals = await visit.hear(news)
+            if isinstance(news, StopPercepts):
+                await visit.seat.answer(news)
+        visit.end(goals, _STOPPED)
+        await self.leave(_STOPPED)
+        return DONE
+
+    async def _abort(self, message: Abort) -> str:
+        if not self._is_of(message.match):
+            return BUSY
+        await self.leave("the game master gave the match up")
+        return ABORTED
+
+
+def _order(start: Start, rulesheet: Rulesheet, name: str, source: Source) -> Order:
+    """The match as if it had been ordered here."""
+    own = Person(kind="person", name=name)
+    others = Remote(kind="url", url="", name="somebody")
+    roles = (role for role in roles_of(rulesheet) if role != NATURE)
+    takers: dict[str, Taker] = {role: own if role == start.role else others for role in roles}
+    sees = rulesheet.has_percepts
+    return Order(source, takers, start.startclock, start.playclock, None, 0, has_percepts=sees, is_guest=True)
+
+
+class Guests:
+    """All who play for others; used in the event loop."""
+
+    def __init__(
+        self,
+        switchboard: Switchboard,
+        pool: Pool,
+        catalogue: Catalogue,
+        limits: Limits,
+        on_match: Callable[[LiveMatch, Seat], None],
+    ) -> None:
+        self._switchboard = switchboard
+        self._pool = pool
+        self._catalogue = catalogue
+        self._limits = limits
+        self._on_match = on_match
+        self._guests: dict[str, Guest] = {}
+
+    def get(self, link: str) -> Guest | None:
+        return self._guests.get(link)
+
+    def add(self, name: str) -> Guest:
+        """A Problem when there are too many."""
+        if len(self._guests) >= self._limits.guests:
+            raise refused(f"{self._limits.guests} people play for others already, as many as may")
+        guest = Guest(name, self._pool, self._catalogue, self._limits, self._on_match)
+        self._guests[guest.link] = guest
+        self._switchboard.open(guest.line, guest)
+        return guest
+
+    def address(self, guest: Guest) -> str:
+        """What a game master is to be told; it can be reached from this computer only."""
+        return self._switchboard.url(guest.line)
+
+    async def close(self) -> None:
+        for guest in self._guests.values():
+            await guest.leave("the service was stopped")
+            guest.feed.end()
+
+
+def _joint_move(news: News, roles: Sequence[str]) -> Sequence[Term] | None:
+    """Where every role is told all moves, percepts are these: in the order of the roles, or as `(does ROLE MOVE)`."""
+    told = news.moves if isinstance(news, Play | Stop) else news.percepts if news.turn > 0 else None
+    done = {term[1]: term[2] for term in told or () if len(term) == 3 and term[0] == "does"}
+    return [done[role] for role in roles] if done.keys() == set(roles) else told
+
+
+def _record(live: LiveMatch, rulesheet: Rulesheet) -> MatchRecord:
+    """What is known of the match, as a record that is kept nowhere."""
+    order = live.order
+    return MatchRecord(
+        ggp=version("ggp"),
+        match=live.id,
+        token=secrets.token_hex(16),
+        game=order.source.name,
+        rulesheet=order.source.text,
+        rulesheet_sha256=rulesheet.sha256,
+        engine="interpreter",
+        roles=roles_of(rulesheet),
+        players={role: PlayerRecord(name=taker.name, url=SEATS) for role, taker in order.players.items()},
+        settings=make_settings(startclock=order.startclock, playclock=order.playclock, seed=0),
+        started=now(),
+    )
+
+
+def _facts(situation: Mapping[str, Any]) -> Facts:
+    return frozenset(map(_term, situation["state"]))
+
+
+def _term(value: Any) -> Term:  # noqa: ANN401 - a string, or a list of the same
+    return value if isinstance(value, str) else tuple(map(_term, value))
