@@ -24,9 +24,9 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from gamemaster.export import exported
+from gamemaster.plots import Curve, course_plot, rating_plot
 from gamemaster.record import MatchRecord
 from gamemaster.replay import replay
-from gamemaster.tournament.plots import course_plot, rating_plot
 from gamemaster.tournament.ratings import Comparisons, Sprt, comparisons_of, course, entries_of, sprt_of
 from gamemaster.tournament.results import Result
 from gamemaster.tournament.schedule import Schedule
@@ -260,19 +260,22 @@ def _ranking(spec: TournamentSpec, results: Collection[Result]) -> tuple[str, ..
     return schedule.ranking if schedule.is_complete else ()
 
 
-def _rating_plot(values: Standings) -> Markup | None:
+def _rating_plot(values: Standings) -> Markup:
     rated = [(line.player, line.rating) for line in values.lines if line.rating is not None]
-    if not rated:
-        return None
-    return Markup(rating_plot(rated, "Ratings with 95 % intervals"))  # noqa: S704 - names are escaped in it
+    return rating_plot(rated, "Ratings in Elo points, with 95 % intervals")
 
 
 def _course_plot(comparisons: Comparisons, values: Standings) -> Markup | None:
     moments = course(comparisons, POINTS)
     if len(moments) < 2:
         return None
-    rated = [line.player for line in values.lines if line.rating is not None]
-    return Markup(course_plot(moments, rated, "Ratings in the course of the event"))  # noqa: S704 - likewise
+    curves = [
+        Curve(line.player, tuple((each.matches, each.elo[line.player]) for each in moments if line.player in each.elo))
+        for line in values.lines
+        if line.rating is not None
+    ]
+    title = "Ratings in the course of the event"
+    return course_plot(curves, title, "rated matches, in the order of the schedule", "Elo points")
 
 
 def _cross(values: Standings) -> tuple[_Row, ...]:

@@ -4,13 +4,13 @@ from urllib.parse import urlencode
 
 from aiohttp import web
 
+from gamemaster.plots import Curve, value_plot
 from gamemaster.web import models
 from gamemaster.web.api.games import game_head
 from gamemaster.web.api.matches import find_match
 from gamemaster.web.api.operations import Services, read_query, services_of
 from gamemaster.web.catalogue import Entry
 from gamemaster.web.html.rendering import page
-from gamemaster.web.plots import Curve, value_plot
 from gamemaster.web.problems import Problem
 from gamemaster.web.views import api_url
 from ggp.errors import GgpError

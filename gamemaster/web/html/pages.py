@@ -7,6 +7,7 @@ from itertools import groupby
 
 from aiohttp import web
 
+from gamemaster.plots import rating_plot
 from gamemaster.web import models
 from gamemaster.web.api.document import OPERATIONS
 from gamemaster.web.api.games import game_head
@@ -15,7 +16,6 @@ from gamemaster.web.api.operations import ROOT, Services, services_of
 from gamemaster.web.html import games, matches
 from gamemaster.web.html.matches import titles
 from gamemaster.web.html.rendering import page
-from gamemaster.web.plots import rating_plot
 from gamemaster.web.problems import Problem
 from gamemaster.web.safety import COOKIE, cookie_of
 from gamemaster.web.views import seat_cookie

@@ -5,15 +5,11 @@ import re
 from dataclasses import replace
 from datetime import timedelta
 from html.parser import HTMLParser
-from itertools import pairwise
-from xml.etree import ElementTree
 
 import numpy as np
 import pytest
 
 from gamemaster.tournament.exporting import match_file, report
-from gamemaster.tournament.plots import course_plot, rating_plot
-from gamemaster.tournament.ratings import Estimate, Moment
 from gamemaster.tournament.results import Result
 from gamemaster.tournament.schedule import next_pairings
 from gamemaster.tournament.spec import GameSpec, PlayerSpec, SprtSpec, TournamentSpec
@@ -190,35 +186,3 @@ def test_files_are_named_by_words() -> None:
         assert re.fullmatch(r"[A-Za-z0-9_-][A-Za-z0-9_.-]*\.json", file)
         assert len(file) < 130
     assert match_file("a/b") != match_file("a b")
-
-
-def test_plots_are_svg_with_variables_for_colours_and_the_names_as_text() -> None:
-    rated = [
-        (name, Estimate(value, value - 50, value + 60)) for name, value in zip(HOSTILE, (9, 3, -2, -10), strict=True)
-    ]
-    moments = [Moment(count, dict.fromkeys(HOSTILE, float(count))) for count in (1, 5, 9)]
-    for text in (rating_plot(rated, "a title"), course_plot(moments, HOSTILE, "a title")):
-        root = ElementTree.fromstring(text)
-        assert root.attrib["viewBox"].startswith("0 0 460 ")
-        assert root[0].text == "a title"
-        titles = [element.text for element in root.iter() if element.tag.endswith("}title")]
-        assert titles[1:] == list(HOSTILE)
-        shown = [element.text or "" for element in root.iter() if element.tag.endswith("}text") and len(element)]
-        assert [name[:10] for name in shown] == [name[:10] for name in HOSTILE]
-        assert "#01" not in text
-        assert "style" not in text
-        assert "var(--plot-0, #0072b2)" in text
-        assert not [element for element in root.iter() if element.tag.endswith("}script")]
-
-
-def test_names_at_the_ends_of_lines_do_not_cover_each_other() -> None:
-    players = [f"p{number}" for number in range(8)]
-    moments = [Moment(count, {name: 100.0 + number / 100 for number, name in enumerate(players)}) for count in (1, 2)]
-    text = course_plot(moments, players, "equal")
-    heights = sorted(
-        float(element.attrib["y"])
-        for element in ElementTree.fromstring(text).iter()
-        if element.tag.endswith("}text") and (element.text or "").startswith("p")
-    )
-    assert len(heights) == 8
-    assert min(later - earlier for earlier, later in pairwise(heights)) > 10

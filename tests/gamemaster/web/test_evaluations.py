@@ -12,7 +12,6 @@ from gamemaster.record import EvaluationRecord, now
 from gamemaster.web.html.rendering import expected, went
 from gamemaster.web.live.human import Hurried
 from gamemaster.web.models import Evaluation
-from gamemaster.web.plots import Curve, value_plot
 from gamemaster.web.views import evaluation_of
 from tests.gamemaster.scripted import ScriptedPlayer, thinks
 from tests.gamemaster.web.conftest import Players, Serve
@@ -200,16 +199,6 @@ async def test_a_bot_with_another_clock_is_asked_through_the_service(visitor: Vi
                 async with visitor.client.session.post(urls["oplayer"], data=b"( INFO )", headers=headers) as answer:
                     assert answer.headers["GGP-Evaluation"] == '{"value":70}'
     assert [b"ggp-evaluation: 1" in head.lower() for head in bot.raw] == [True, False]
-
-
-def test_a_plot_of_values() -> None:
-    plot = value_plot([Curve("<x>", ((0, 0.0), (4, 100.0))), Curve("o", ((1, 50.0),))], 4, 2)
-    assert "<x>" not in plot
-    assert plot.count('class="point"') == 3
-    assert 'd="M44.0 146.0L410.0 14.0"' in plot
-    assert '<path class="here" d="M227.0 14V146"/>' in plot
-    assert value_plot([], 4, 0) == ""
-    assert 'd="M44.0 80.0"' in value_plot([Curve("a", ((0, 50.0),))], 0, 0)
 
 
 @pytest.mark.parametrize(

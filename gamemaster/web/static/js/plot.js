@@ -2,7 +2,7 @@
 
 import { make, makeSvg } from "./lib.js";
 
-const WIDTH = 420, HEIGHT = 170, LEFT = 44, BOTTOM = 24, TOP = 14, RIGHT = 10;
+const WIDTH = 420, HEIGHT = 170, LEFT = 44, BOTTOM = 24, TOP = 14, RIGHT = 10, SERIES = 8;
 
 /** series: [{ name, values: [number | null] }], 0 to 100; `at` is the step that is shown; `go` is called with a step. */
 export function valuePlot(series, steps, at, go, label = "Expected goal value after each step") {
@@ -18,7 +18,7 @@ export function valuePlot(series, steps, at, go, label = "Expected goal value af
   }
   svg.append(makeSvg("line", { class: "here", x1: x(at), x2: x(at), y1: TOP, y2: HEIGHT - BOTTOM }));
   series.forEach((one, number) => {
-    const group = makeSvg("g", { class: `s${(number % 6) + 1}` });
+    const group = makeSvg("g", { class: `s${(number % SERIES) + 1}` });
     const points = one.values.map((value, step) => (value === null || value === undefined ? null : [x(step), y(value)]));
     let path = "";
     points.forEach((point) => {
@@ -34,6 +34,6 @@ export function valuePlot(series, steps, at, go, label = "Expected goal value af
     const share = (((event.clientX - box.left) / box.width) * WIDTH - LEFT) / (WIDTH - LEFT - RIGHT);
     go(Math.max(0, Math.min(steps, Math.round(share * steps))));
   });
-  const legend = make("ul", { class: "legend" }, ...series.map((one, number) => make("li", { class: `s${(number % 6) + 1}` }, one.name)));
+  const legend = make("ul", { class: "legend" }, ...series.map((one, number) => make("li", { class: `s${(number % SERIES) + 1}` }, one.name)));
   return [svg, legend];
 }
