@@ -9,8 +9,8 @@ from rich.text import Text
 from gamemaster.events import Began, Ended, Event, Started, Stepped
 from gamemaster.faults import Fault
 from gamemaster.record import EvaluationRecord, MatchRecord, StepRecord
-from ggp.boards import Layout, make_picture
-from ggp.boards.drawing import WIDTH, draw_picture
+from ggp.boards import Layout, make_picture, picture_lines
+from ggp.boards.text import WIDTH
 from ggp.commands.styled import styled
 from ggp.gdl.rulesheet import NATURE
 from ggp.gdl.state_machine import Facts
@@ -88,7 +88,7 @@ class Display:
     def state(self, state: Facts | None) -> None:
         if state is None:
             return
-        for line in styled(draw_picture(make_picture(self._layout, state), WIDTH - len(_INDENT))):
+        for line in styled(picture_lines(make_picture(self._layout, state), WIDTH - len(_INDENT))):
             self._line(_INDENT, line)
 
     def end(self, record: MatchRecord) -> None:

@@ -21,7 +21,7 @@ class Metadata:
     roles: dict[str, str] = field(default_factory=dict)  # role → who that is, in words
     source: str = ""  # where the rules come from
     readings: tuple[str, ...] = ()  # how ambiguous sentences of the source were read
-    drawing: dict[str, Any] = field(default_factory=dict)  # how to draw a state; see `ggp.boards.drawing`
+    drawing: dict[str, Any] = field(default_factory=dict)  # how to draw a state; see `ggp.boards.hints`
 
 
 _FIELDS = {"title": str, "description": str, "roles": dict, "source": str, "readings": list, "drawing": dict}

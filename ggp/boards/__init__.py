@@ -1,34 +1,50 @@
-"""What a state looks like: `find_layout` once for a game, then `make_picture` for each state.
+"""What a state looks like, found out from the rules; docs/boards.md says how. No game is known here by its name.
 
-    from ggp.boards import find_layout, make_picture, move_cells
-
-    layout = find_layout(game.rulesheet, game.machine, game.metadata.drawing)
-    picture = make_picture(layout, state.terms)
+    layout = find_layout(game.rulesheet, game.machine, game.metadata.drawing)   # once for a game
+    picture = make_picture(layout, state.terms)                                 # for each state
+    svg, text = picture_svg(picture), plain_text(picture_lines(picture))
     clicks = move_cells(layout, move)
 
-Nothing is known here of a particular game: docs/boards.md says how it is found out.
+Files, in reading order:
+
+* `picture`: what a state looks like, as values; `marks`: how pieces look, by their names
+* `layout`: how the facts of a game become pictures; `finding`: rules → layout, by way of
+  `orders` (of constants), `profiles` (of relations), `groups` (relations about the same cells), `grids` and `irregular`
+  (boards), or `hints` (what the metadata of a game say)
+* `text`: picture → lines of text; `drawing`: picture → shapes; `shapes`: shapes → SVG and PNG
 """
 
-from ggp.boards.clicking import move_cells
-from ggp.boards.finding import find_layout, hinted_layout
-from ggp.boards.layouts import Layout
-from ggp.boards.picture import Board, Cell, Entry, Label, Line, Picture, Piece, Spot, Value, Wall
-from ggp.boards.picturing import make_picture
+from ggp.boards.drawing import picture_png, picture_svg
+from ggp.boards.finding import find_layout
+from ggp.boards.layout import Layout, make_picture, move_cells
+from ggp.boards.marks import Mark
+from ggp.boards.picture import Board, Cell, Label, Line, Picture, Piece, Spot, Value, ValueEntry, Wall
+from ggp.boards.shapes import picture_style
+from ggp.boards.text import Span, Style, TextLine, list_facts, picture_lines, plain_text
 
 __all__ = [
     "Board",
     "Cell",
-    "Entry",
     "Label",
     "Layout",
     "Line",
+    "Mark",
     "Picture",
     "Piece",
+    "Span",
     "Spot",
+    "Style",
+    "TextLine",
     "Value",
+    "ValueEntry",
     "Wall",
     "find_layout",
-    "hinted_layout",
+    "list_facts",
     "make_picture",
     "move_cells",
+    "picture_lines",
+    "picture_png",
+    "picture_style",
+    "picture_svg",
+    "plain_text",
 ]

@@ -1,293 +1,501 @@
-"""Picture → lines of text for a terminal: boards of letters, lines between dots, and below them what no board shows.
+"""Picture → shapes → SVG or PNG: boards side by side, under them labelled values, and facts that nothing else shows."""
 
-Each line is made of spans, so that a terminal can colour what plain text shows as well: nothing depends on the colours.
-"""
-
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from math import ceil
-from textwrap import wrap
-from typing import Any, Literal, TypeAlias
+from itertools import pairwise
+from math import sqrt
+from typing import Literal
 
-from ggp.boards import Board, Cell, Picture, hinted_layout, make_picture
-from ggp.boards.marks import Colour
+from ggp.boards.marks import CHESS, Colour, Mark
 from ggp.boards.orders import natural_key
-from ggp.gdl.rulesheet import name_and_arity
-from ggp.gdl.state_machine import Facts
-from ggp.gdl.terms import Term, to_text
+from ggp.boards.picture import Board, Cell, Line, Picture, Spot, Value, ValueEntry, Wall
+from ggp.boards.shapes import (
+    Brush,
+    Circle,
+    Drawing,
+    Point,
+    Polygon,
+    Polyline,
+    Rect,
+    Shape,
+    ShapeGroup,
+    Text,
+    Theme,
+    approximate_width,
+    drawing_png,
+    drawing_svg,
+    placed,
+)
+from ggp.boards.text import list_facts
 
-Style: TypeAlias = Colour | Literal["", "dim", "title"]
-
-WIDTH = 100  # characters of a line
-EMPTY = "."
-
-_BESIDE = 4  # characters between two boards
-_MARGIN = "  "  # between the names of rows and the cells
-_DOTS_APART = 4  # characters between two dots of a row
-_NO_BREAK = "\N{NO-BREAK SPACE}"  # keeps the arguments of a fact on one line
-
-
-@dataclass(frozen=True, slots=True)
-class Span:
-    """A piece of a line in one style."""
-
-    text: str
-    style: Style = ""
-
-
-TextLine: TypeAlias = tuple[Span, ...]
-
-
-def draw_picture(picture: Picture, width: int = WIDTH) -> tuple[TextLine, ...]:
-    """The picture as lines: boards, side by side where there is room, and below them what they do not show."""
-    lines = _side_by_side([_block(board) for board in _in_order(picture.boards)], width)
-    return tuple(lines) + tuple((Span(line),) for line in list_facts(picture.listed, width))
+_EDGE = 12.0  # around everything
+_GAP = 28.0  # between boards
+_TITLE = 22.0  # height of the title of a board
+_LEAST = 260.0  # width of the panel
+_LINE = 17.0  # of listed facts
+_SMALL = 12.0
+_MOST_LINES = 30
 
 
-def plain(lines: Iterable[TextLine]) -> str:
-    """Lines without their styles."""
-    return "\n".join("".join(span.text for span in line) for line in lines)
+def picture_svg(
+    picture: Picture,
+    title: str = "",
+    *,
+    marked: Collection[Spot] = (),
+    has_values: bool = True,
+    has_style: bool = True,
+    theme: Theme = "auto",
+) -> str:
+    """The picture as the text of an SVG image, without scripts and references.
+
+    marked: cells to highlight. has_values: labelled values and other facts below the boards. has_style: with the
+    colours in it, as a file needs it; a page that has `picture_style()` in its own style sheet leaves them out.
+
+    Every cell is a `<g class="cell" data-board="…" data-cell="…">` with the constants of its coordinates, separated by
+    spaces; every line between dots a `<g class="line" data-board data-from data-to data-drawn="yes|no">`. Both have
+    a `<title>` and an `aria-label`.
+    """
+    return drawing_svg(make_drawing(picture, title, marked, has_values=has_values), has_style=has_style, theme=theme)
 
 
-def draw_state(facts: Facts, drawing: Mapping[str, Any]) -> str:
-    """The state as lines of text, by the hints of the metadata alone: what they do not place is listed."""
-    return plain(draw_picture(make_picture(hinted_layout(drawing), facts)))
+def picture_png(
+    picture: Picture, title: str = "", *, theme: Literal["light", "dark"] = "light", scale: float = 2.0
+) -> bytes:
+    """The picture as the bytes of a PNG; `scale` is how many pixels one of the drawing becomes."""
+    return drawing_png(make_drawing(picture, title), theme=theme, scale=scale)
 
 
-def list_facts(facts: Iterable[Term], width: int = WIDTH) -> list[str]:
-    """Facts grouped by name and arity: `control xplayer`, `coins: o 10, x 10`."""
-    groups: dict[tuple[str, int], list[str]] = {}
-    for fact in sorted(facts, key=lambda fact: natural_key(to_text(fact))):
-        name, arity = name_and_arity(fact)
-        arguments = " ".join(map(to_text, fact[1:])) if arity else ""
-        groups.setdefault((name, arity), []).append(arguments)
-    lines: list[str] = []
-    for (name, _), members in groups.items():
-        text = f"{name} {members[0]}".rstrip() if len(members) == 1 else f"{name}: {_joined(members)}"
-        folded = wrap(text, width, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
-        lines += [line.replace(_NO_BREAK, " ") for line in folded]
-    return lines
-
-
-def _joined(members: list[str]) -> str:
-    return ", ".join(member.replace(" ", _NO_BREAK) for member in members)
-
-
-class _Canvas:
-    """Characters with styles, put anywhere."""
-
-    def __init__(self) -> None:
-        self._rows: list[list[tuple[str, Style]]] = []
-
-    def put(self, row: int, column: int, text: str, style: Style = "") -> None:
-        while len(self._rows) <= row:
-            self._rows.append([])
-        line = self._rows[row]
-        line += [(" ", "")] * (column + len(text) - len(line))
-        line[column : column + len(text)] = [(letter, style) for letter in text]
-
-    def lines(self) -> list[TextLine]:
-        return [_trimmed(_spans(row)) for row in self._rows]
-
-
-def _spans(letters: Sequence[tuple[str, Style]]) -> list[Span]:
-    spans: list[Span] = []
-    for letter, style in letters:
-        if spans and spans[-1].style == style:
-            spans[-1] = Span(spans[-1].text + letter, style)
-        else:
-            spans.append(Span(letter, style))
-    return spans
-
-
-def _trimmed(spans: list[Span]) -> TextLine:
-    """Without white space at the end."""
-    kept = list(spans)
-    while kept and not kept[-1].text.strip():
-        kept.pop()
-    if kept:
-        kept[-1] = Span(kept[-1].text.rstrip(), kept[-1].style)
-    return tuple(kept)
-
-
-def _in_order(boards: Sequence[Board]) -> list[list[Board]]:
-    """The boards in rows."""
-    rows = sorted({board.down for board in boards})
-    return [sorted((b for b in boards if b.down == row), key=lambda board: board.across) for row in rows]
-
-
-def _block(boards: Sequence[Board]) -> list[tuple[str, list[TextLine]]]:
-    return [(board.title, _draw(board)) for board in boards]
-
-
-def _side_by_side(rows: Sequence[Sequence[tuple[str, list[TextLine]]]], width: int) -> list[TextLine]:
-    lines: list[TextLine] = []
+def make_drawing(
+    picture: Picture, title: str = "", marked: Collection[Spot] = (), *, has_values: bool = True
+) -> Drawing:
+    """The picture as shapes; `marked` cells are highlighted, as those of the last move."""
+    plans = [_plan_board(board, marked) for board in picture.boards]
+    groups: list[ShapeGroup] = []
+    width, y = _EDGE, _EDGE
+    rows = sorted({board.down for board in picture.boards})
     for row in rows:
-        beside: list[tuple[str, list[TextLine]]] = []
-        for title, block in row:
-            if beside and sum(_wide(*item) + _BESIDE for item in (*beside, (title, block))) - _BESIDE > width:
-                lines += [*_beside(beside), ()]
-                beside = []
-            beside.append((title, block))
-        lines += _beside(beside)
-        if len(rows) > 1 and row is not rows[-1]:
-            lines.append(())
-    return lines
+        members = [(b, p) for b, p in zip(picture.boards, plans, strict=True) if b.down == row]
+        x, height = _EDGE, 0.0
+        for board, plan in sorted(members, key=lambda member: member[0].across):
+            above = _TITLE if board.title else 0.0
+            if board.title:
+                groups.append(
+                    ShapeGroup((Text(x + plan.middle, y + above / 2, board.title, 14.0, "dim", is_bold=True),))
+                )
+            groups += plan.placed(x, y + above)
+            x += plan.width + _gap(board)
+            height = max(height, plan.height + above)
+            width = max(width, x - _gap(board))
+        y += height + (_gap(members[0][0]) / 2 if row != rows[-1] else 0.0)
+    width = max(width, _EDGE + _LEAST)
+    if has_values:
+        shown, y = _value_groups(picture.values, _EDGE, y + (10.0 if plans else 0.0), width)
+        groups += shown
+        rest, y, widest = _rest(picture, y)
+        groups += rest
+        width = max(width, widest)
+    return Drawing(width + _EDGE, y + _EDGE, tuple(groups), title)
 
 
-def _wide(title: str, block: Sequence[TextLine]) -> int:
-    return max([len(title), *(sum(len(span.text) for span in line) for line in block)])
+def _gap(board: Board) -> float:
+    """Beside a board; one without a title belongs to the next one."""
+    return _GAP if board.title else _GAP / 2
 
 
-def _beside(blocks: Sequence[tuple[str, list[TextLine]]]) -> list[TextLine]:
-    if len(blocks) == 1 and not blocks[0][0]:
-        return blocks[0][1]
-    canvas = _Canvas()
-    column = 0
-    for title, block in blocks:
-        canvas.put(0, column, title, "title")
-        for row, line in enumerate(block):
-            at = column
-            for span in line:
-                canvas.put(row + 1, at, span.text, span.style)
-                at += len(span.text)
-        column += _wide(title, block) + _BESIDE
-    return canvas.lines()
+def _rest(picture: Picture, y: float) -> tuple[list[ShapeGroup], float, float]:
+    """Facts as text, where the lines end, and how far to the right they go."""
+    if not picture.rest:
+        return [], y, 0.0
+    lines = list_facts(picture.rest, 64)
+    if len(lines) > _MOST_LINES:
+        lines = [*lines[: _MOST_LINES - 1], f"… and {len(lines) - _MOST_LINES + 1} more lines"]
+    y += 6.0
+    texts = tuple(Text(_EDGE, y + _LINE * (n + 0.5), line, _SMALL, "dim", "start") for n, line in enumerate(lines))
+    widest = max(0.56 * _SMALL * len(line) for line in lines)
+    return [ShapeGroup(texts, kind="rest")], y + _LINE * len(lines), _EDGE + widest
+
+
+_LINE = 24.0
+_SIZE = 14.0
+_SPACE = 6.0
+_BETWEEN = 18.0  # entries
+_MOST = 60  # entries of a value
+
+
+def _value_groups(values: Sequence[Value], left: float, top: float, right: float) -> tuple[list[ShapeGroup], float]:
+    """One group for each value, and where they end."""
+    groups: list[ShapeGroup] = []
+    y = top
+    for value in values:
+        shapes: list[Shape] = [_text(left, y, value.label, "dim")]
+        start = left + approximate_width(value.label, _SIZE) + 2 * _SPACE
+        x = start
+        for entry in _few(value.entries):
+            wide = _width(entry)
+            if x > start and x + wide > right:
+                x, y = left + 2 * _BETWEEN, y + _LINE
+            shapes += _entry(entry, x, y)
+            x += wide + _BETWEEN
+        groups.append(ShapeGroup(tuple(shapes), kind="value"))
+        y += _LINE
+    return groups, y
+
+
+def _few(entries: Sequence[ValueEntry]) -> Sequence[ValueEntry]:
+    if len(entries) <= _MOST:
+        return entries
+    return [*entries[: _MOST - 1], ValueEntry("", f"… and {len(entries) - _MOST + 1} more")]
+
+
+def _width(entry: ValueEntry) -> float:
+    keyed = approximate_width(entry.key, _SIZE) + _SPACE if entry.key else 0.0
+    return (_LINE if entry.mark else 0.0) + keyed + approximate_width(entry.value, _SIZE)
+
+
+def _entry(entry: ValueEntry, x: float, y: float) -> list[Shape]:
+    shapes: list[Shape] = []
+    if entry.mark is not None and entry.mark.symbol != "text":
+        shapes += piece_shapes(entry.mark, x + _SIZE / 2, y + _LINE / 2, 1.3 * _SIZE)
+        x += _LINE
+    if entry.key:
+        shapes.append(_text(x, y, entry.key, "ink"))
+        x += approximate_width(entry.key, _SIZE) + _SPACE
+    shapes.append(Text(x, y + _LINE / 2, entry.value, _SIZE, "ink", "start", is_bold=True))
+    return shapes
+
+
+def _text(x: float, y: float, text: str, paint: str) -> Text:
+    return Text(x, y + _LINE / 2, text, _SIZE, paint, "start")
+
+
+_LABELS = 22.0  # room for the names of rows and columns
+_HALF_HEIGHT = 1 / sqrt(3)  # of a hexagon that is 1 wide
 
 
 @dataclass(frozen=True, slots=True)
-class _Scale:
-    """Characters from one cell to the next."""
+class _Plan:
+    """The shapes of a board, from its own corner on."""
 
-    down: int
-    across: int
-    width: int  # of what stands on a cell
+    width: float
+    height: float
+    middle: float
+    groups: tuple[ShapeGroup, ...]
 
-    def at(self, down: float, across: float) -> tuple[int, int]:
-        return round(down * self.down), round(across * self.across)
+    def placed(self, x: float, y: float) -> list[ShapeGroup]:
+        return [
+            ShapeGroup(tuple(placed(shape, x, y) for shape in group.shapes), group.label, group.kind, group.data)
+            for group in self.groups
+        ]
 
 
-def _draw(board: Board) -> list[TextLine]:
-    if board.shape == "stacks":
-        return _draw_stacks(board)
-    if board.shape == "row":
-        return _draw_row(board)
-    scale = _scale(board)
-    margin = max((len(label.text) for label in board.rows), default=0)
-    left = margin + len(_MARGIN) if board.rows else 0
-    top = (1 if board.columns else 0) + (1 if board.walls else 0)
-    canvas = _Canvas()
-    for label in board.columns:
-        canvas.put(0, left + scale.at(0, label.at)[1], label.text, "dim")
-    for label in board.rows:
-        canvas.put(top + scale.at(label.at, 0)[0], 0, f"{label.text:>{margin}}", "dim")
-    for start, end in board.guides:
-        _put_guide(canvas, scale.at(*start), scale.at(*end), (top, left))
-    for cell in board.cells:
-        down, across = scale.at(cell.down, cell.across)
-        if board.shape == "dots":
-            canvas.put(top + down, left + across, "+", "dim")
+def _plan_board(board: Board, marked: Collection[Spot]) -> _Plan:
+    return _Planner(board, marked).plan()
+
+
+class _Planner:
+    """Turns the places of one board into pixels."""
+
+    def __init__(self, board: Board, marked: Collection[Spot]) -> None:
+        self._board = board
+        self._marked = frozenset(marked)
+        size = max(board.height, board.width)
+        self._unit = 64.0 if size <= 4 else 52.0 if size <= 8 else 44.0 if size <= 12 else 34.0 if size <= 20 else 24.0
+        self._across = 1.0
+        self._down = 1.0
+        match board.shape:
+            case "hexagons":
+                self._down = sqrt(3) / 2
+            case "row":
+                self._down = 1.45
+            case "stacks":
+                self._across = 1.0 + 0.16 * max((len(str(cell.spot)) for cell in board.cells), default=0)
+                self._down = 0.7
+            case _:
+                pass
+        self._is_upward = len(board.rows) > 1 and natural_key(board.rows[0].text) > natural_key(board.rows[-1].text)
+        self._left = _LABELS if board.rows else 0.0
+        self._top = _LABELS if board.columns and not self._is_upward else 0.0
+
+    def plan(self) -> _Plan:
+        board, unit = self._board, self._unit
+        groups = [ShapeGroup(self._labels(), kind="labels"), ShapeGroup(self._guides(), kind="guides")]
+        groups += [self._cell(cell) for cell in board.cells]
+        groups += [self._line(line) for line in board.lines]
+        groups += [
+            ShapeGroup(piece_shapes(box.pieces[0].mark, *self._at(box.down, box.across), 0.8 * unit), box.text, "box")
+            for box in board.boxes
+        ]
+        groups += [ShapeGroup(self._wall(wall), wall.text, "wall") for wall in board.walls]
+        below = _LABELS if board.columns and self._is_upward else 0.0
+        wide = ((board.width - 1) * self._across + max(1.0, self._across)) * unit
+        high = ((board.height - 1) * self._down + self._tall) * unit
+        return _Plan(
+            self._left + wide, self._top + high + below, self._left + wide / 2,
+            tuple(group for group in groups if group.shapes),
+        )  # fmt: skip
+
+    @property
+    def _tall(self) -> float:
+        """The height of one cell."""
+        match self._board.shape:
+            case "hexagons":
+                return 2 * _HALF_HEIGHT
+            case "row":
+                return 1.4
+            case "stacks":
+                return 0.7
+            case _:
+                return 1.0
+
+    def _at(self, down: float, across: float) -> Point:
+        """The middle of a place."""
+        x = self._left + (across * self._across + max(1.0, self._across) / 2) * self._unit
+        above = 0.9 if self._board.shape == "row" else self._tall / 2
+        return x, self._top + (down * self._down + above) * self._unit
+
+    def _labels(self) -> tuple[Shape, ...]:
+        rows = [Text(_LABELS / 2 - 2, self._at(r.at, 0)[1], r.text, self._small, "dim") for r in self._board.rows]
+        bottom = self._at(self._board.height - 1, 0)[1] + self._tall * self._unit / 2 + _LABELS / 2
+        y = bottom if self._is_upward else _LABELS / 2
+        columns = [Text(self._at(0, c.at)[0], y, c.text, self._small, "dim") for c in self._board.columns]
+        return (*rows, *columns)
+
+    @property
+    def _small(self) -> float:
+        return min(14.0, 0.36 * self._unit)
+
+    def _guides(self) -> tuple[Shape, ...]:
+        brush = Brush(None, "grid", 2.0)
+        return tuple(Polyline((self._at(*start), self._at(*end)), brush) for start, end in self._board.guides)
+
+    def _cell(self, cell: Cell) -> ShapeGroup:
+        x, y = self._at(cell.down, cell.across)
+        is_marked = cell.spot in self._marked
+        shapes = [*self._ground(cell, x, y, is_marked=is_marked), *self._content(cell, x, y)]
+        data = {"board": cell.spot.board, "cell": " ".join(cell.spot.place)}
+        return ShapeGroup(tuple(shapes), cell.text, "cell", data)
+
+    def _ground(self, cell: Cell, x: float, y: float, *, is_marked: bool) -> list[Shape]:
+        """What is under the pieces."""
+        unit, shape = self._unit, self._board.shape
+        is_shaded = self._board.shade == round(cell.down + cell.across) % 2
+        fill = "marked" if is_marked else "shade" if is_shaded else "cell"
+        brush = Brush(fill, "grid", 1.0)
+        if shape == "dots":
+            return [
+                Circle(x, y, 0.3 * unit, Brush("marked" if is_marked else "none")),
+                Circle(x, y, 0.09 * unit, Brush("ink")),
+            ]
+        if shape == "points":
+            return [Circle(x, y, 0.3 * unit, brush)]
+        if shape == "stacks":
+            wide, high = (self._across - 0.08) * unit, 0.64 * unit
+            return [Rect(x - wide / 2, y - high / 2, wide, high, brush, 5.0)]
+        ground: list[Shape] = []
+        if shape == "hexagons":
+            ground.append(Polygon(tuple((x + unit * u, y + unit * v) for u, v in _hexagon()), brush))
         else:
-            _put_cell(canvas, top + down, left + across, cell)
-    _put_lines(canvas, board, scale, (top, left))
-    _put_walls(canvas, board, scale, (top, left))
-    return canvas.lines()
+            ground.append(Rect(x - unit / 2, y - unit / 2, unit, unit, brush))
+        if shape == "row":
+            name = " ".join(cell.spot.place)
+            size = min(self._small, 1.7 * unit / max(1, len(name)))
+            ground.append(Text(x, y - 0.72 * unit, name, size, "dim"))
+        if cell.notes:
+            inset = 0.42 * unit
+            edge = Brush(None, "orange", 0.06 * unit)
+            ground.append(Rect(x - inset, y - inset, 2 * inset, 2 * inset, edge, 0.1 * unit))
+        return ground
+
+    def _content(self, cell: Cell, x: float, y: float) -> list[Shape]:
+        unit = self._unit
+        if self._board.shape == "dots":
+            return []
+        if self._board.shape == "stacks":
+            return [Text(x, y, " ".join(cell.spot.place), self._small, "ink", is_bold=True)]
+        marks = [piece.mark for piece in cell.pieces]
+        scale = 0.8 if self._board.shape in ("points", "hexagons") else 1.0
+        if len(marks) <= 1:
+            return [shape for mark in marks for shape in piece_shapes(mark, x, y, scale * unit)]
+        shapes: list[Shape] = []
+        others = [mark for mark in marks if mark.symbol not in ("block", "dot")]
+        for mark in marks:
+            if mark.symbol == "block":
+                shapes += piece_shapes(mark, x, y, scale * unit)
+            elif mark.symbol == "dot":  # beside what else is there
+                shapes += piece_shapes(mark, x + 0.34 * unit, y + 0.34 * unit, 0.8 * scale * unit)
+        if len(others) == 1:
+            return [*shapes, *piece_shapes(others[0], x - 0.04 * unit, y - 0.04 * unit, 0.8 * scale * unit)]
+        for number, mark in enumerate(others[:4]):
+            down, across = divmod(number, 2)
+            shapes += piece_shapes(
+                mark, x + (across - 0.5) * 0.46 * unit, y + (down - 0.5) * 0.46 * unit, 0.5 * scale * unit
+            )
+        return shapes
+
+    def _line(self, line: Line) -> ShapeGroup:
+        start, end = self._at(line.from_down, line.from_across), self._at(line.to_down, line.to_across)
+        unit = self._unit
+        paint = line.owner.mark.colour if line.owner else "ink"
+        near, far = _between(start, end, 0.16), _between(start, end, 0.84)
+        visible = Brush(None, paint, 0.13 * unit) if line.is_drawn else Brush(None, "faint", 0.05 * unit)
+        shapes = (Polyline((near, far), Brush(None, "none", 0.5 * unit)), Polyline((near, far), visible))
+        data = {
+            "board": line.start.board,
+            "from": " ".join(line.start.place),
+            "to": " ".join(line.end.place),
+            "drawn": "yes" if line.is_drawn else "no",
+        }
+        return ShapeGroup(shapes, line.text, "line", data)
+
+    def _wall(self, wall: Wall) -> tuple[Shape, ...]:
+        x, y = self._at(wall.down, wall.across)
+        half = self._unit / 2
+        ends: dict[str, tuple[Point, Point]] = {
+            "top": ((x - half, y - half), (x + half, y - half)),
+            "bottom": ((x - half, y + half), (x + half, y + half)),
+            "left": ((x - half, y - half), (x - half, y + half)),
+            "right": ((x + half, y - half), (x + half, y + half)),
+        }
+        start, end = ends[wall.side]
+        if wall.sign:
+            middle = _between(start, end, 0.5)
+            ground = Circle(*middle, 0.2 * self._unit, Brush("cell"))
+            return (ground, Text(*middle, wall.sign, 0.4 * self._unit, "ink", is_bold=True))
+        return (Polyline((start, end), Brush(None, "ink", 0.1 * self._unit)),)
 
 
-def _scale(board: Board) -> _Scale:
-    width = max([_cell_width(cell) for cell in board.cells] + [len(label.text) for label in board.columns], default=1)
-    match board.shape:
-        case "dots":
-            return _Scale(2, max(_DOTS_APART, width + 1), 1)
-        case "points":
-            return _Scale(2, 2 * ceil((width + 2) / 2), width)
-        case "hexagons":
-            return _Scale(1, 2 * ceil((width + 1) / 2), width)
+def _between(start: Point, end: Point, part: float) -> Point:
+    return start[0] + part * (end[0] - start[0]), start[1] + part * (end[1] - start[1])
+
+
+def _hexagon() -> tuple[Point, ...]:
+    """Upright, 1 wide, around (0, 0)."""
+    half = _HALF_HEIGHT / 2
+    return ((0.0, -2 * half), (0.5, -half), (0.5, half), (0.0, 2 * half), (-0.5, half), (-0.5, -half))
+
+
+_BASE: tuple[Point, ...] = ((-0.3, 0.42), (0.3, 0.42), (0.3, 0.36), (0.23, 0.29), (-0.23, 0.29), (-0.3, 0.36))
+_PAWN: tuple[Point, ...] = ((-0.2, 0.3), (-0.08, -0.04), (-0.15, -0.04), (-0.15, -0.1), (0.15, -0.1), (0.15, -0.04),
+                            (0.08, -0.04), (0.2, 0.3))  # fmt: skip
+_ROOK: tuple[Point, ...] = (
+    (-0.21, 0.3), (-0.16, -0.1), (-0.25, -0.17), (-0.25, -0.38), (-0.14, -0.38), (-0.14, -0.29), (-0.055, -0.29),
+    (-0.055, -0.38), (0.055, -0.38), (0.055, -0.29), (0.14, -0.29), (0.14, -0.38), (0.25, -0.38), (0.25, -0.17),
+    (0.16, -0.1), (0.21, 0.3),
+)  # fmt: skip
+_BISHOP: tuple[Point, ...] = (
+    (-0.17, 0.3), (-0.12, 0.16), (-0.21, 0.05), (-0.21, -0.12), (-0.12, -0.24), (0.0, -0.37), (0.12, -0.24),
+    (0.21, -0.12), (0.21, 0.05), (0.12, 0.16), (0.17, 0.3),
+)  # fmt: skip
+_QUEEN: tuple[Point, ...] = (
+    (-0.23, 0.3), (-0.38, -0.18), (-0.2, 0.05), (-0.18, -0.3), (-0.06, 0.02), (0.0, -0.34), (0.06, 0.02), (0.18, -0.3),
+    (0.2, 0.05), (0.38, -0.18), (0.23, 0.3),
+)  # fmt: skip
+_KING: tuple[Point, ...] = (
+    (-0.22, 0.3), (-0.38, 0.02), (-0.37, -0.15), (-0.22, -0.21), (-0.07, -0.12), (0.0, -0.27), (0.07, -0.12),
+    (0.22, -0.21), (0.37, -0.15), (0.38, 0.02), (0.22, 0.3),
+)  # fmt: skip
+_CROWN_CROSS: tuple[Point, ...] = (
+    (-0.035, -0.2), (-0.035, -0.31), (-0.11, -0.31), (-0.11, -0.38), (-0.035, -0.38), (-0.035, -0.46), (0.035, -0.46),
+    (0.035, -0.38), (0.11, -0.38), (0.11, -0.31), (0.035, -0.31), (0.035, -0.2),
+)  # fmt: skip
+_KNIGHT: tuple[Point, ...] = (
+    (0.24, 0.3), (0.26, 0.08), (0.22, -0.12), (0.14, -0.26), (0.03, -0.34), (-0.02, -0.45), (-0.09, -0.35),
+    (-0.17, -0.29), (-0.22, -0.17), (-0.35, 0.0), (-0.36, 0.09), (-0.28, 0.14), (-0.2, 0.08), (-0.08, 0.05),
+    (-0.05, 0.06), (-0.09, 0.15), (-0.18, 0.22), (-0.21, 0.3),
+)  # fmt: skip
+_TIPS: tuple[Point, ...] = ((-0.38, -0.2), (-0.18, -0.32), (0.0, -0.37), (0.18, -0.32), (0.38, -0.2))
+_ON_DARK = frozenset(("blue", "grey"))  # colours that want light letters
+_OUTLINE = 0.025
+
+
+def piece_shapes(mark: Mark, x: float, y: float, size: float) -> tuple[Shape, ...]:
+    """The mark in a square of this size around a point."""
+    brush = Brush(mark.colour, _edge(mark.colour), max(1.0, _OUTLINE * size))
+    match mark.symbol:
+        case "cross":
+            return _cross(mark.colour, x, y, size)
+        case "ring":
+            return (Circle(x, y, 0.29 * size, Brush(None, mark.colour, 0.11 * size)),)
+        case "disc":
+            disc = Circle(x, y, 0.38 * size, brush)
+            return (disc, *_owner(mark, x, y, 0.8 * size, mark.letters))
+        case "block":
+            side = 0.84 * size
+            return (Rect(x - side / 2, y - side / 2, side, side, Brush(mark.colour), 0.08 * size),)
+        case "dot":
+            return (Circle(x, y, 0.13 * size, brush),)
+        case "text" | "badge":
+            return _lettered(mark, x, y, size, brush)
         case _:
-            return _Scale(2, width + 3, width) if board.walls else _Scale(1, width + 1, width)
+            piece = (placed(shape, x, y, size) for shape in _piece(mark, brush))
+            return (*piece, *_owner(mark, x, y + 0.17 * size, 0.5 * size, ""))
 
 
-def _texts(cell: Cell) -> list[Span]:
-    """What stands on a cell."""
-    spans: list[Span] = []
-    for piece in cell.pieces:
-        if spans and (piece.mark.symbol == "text" or len(piece.mark.letters) > 1):
-            spans.append(Span("/", "dim"))
-        spans.append(Span(piece.mark.letters, piece.mark.colour if piece.mark.symbol != "text" else ""))
-    spans = spans or [Span(EMPTY, "dim")]
-    return [*spans, Span("'", "title")] if cell.notes else spans
+def _lettered(mark: Mark, x: float, y: float, size: float, brush: Brush) -> tuple[Shape, ...]:
+    if mark.symbol == "text":
+        return (Text(x, y, mark.letters, _size(mark.letters, 1.2 * size), "ink", is_bold=True),)
+    side = 0.76 * size
+    box = Rect(x - side / 2, y - side / 2, side, side, brush, 0.2 * size)
+    return (box, _letters(mark.letters, mark.colour, x, y, size))
 
 
-def _cell_width(cell: Cell) -> int:
-    return sum(len(span.text) for span in _texts(cell))
+def _owner(mark: Mark, x: float, y: float, size: float, other: str) -> tuple[Shape, ...]:
+    """Letters on what would differ from others by its colour alone; black and white differ enough."""
+    text = mark.owner or other
+    return (_letters(text, mark.colour, x, y, size),) if text and mark.colour not in ("white", "black") else ()
 
 
-def _put_cell(canvas: _Canvas, row: int, column: int, cell: Cell) -> None:
-    for span in _texts(cell):
-        canvas.put(row, column, span.text, span.style)
-        column += len(span.text)
+def _letters(text: str, colour: Colour, x: float, y: float, size: float) -> Text:
+    paint = "black-edge" if colour == "black" else "on-dark" if colour in _ON_DARK else "on-light"
+    return Text(x, y, text, _size(text, size), paint, is_bold=True)
 
 
-def _put_guide(canvas: _Canvas, start: tuple[int, int], end: tuple[int, int], corner: tuple[int, int]) -> None:
-    (row, column), (to_row, to_column) = sorted((start, end))
-    if row == to_row:
-        canvas.put(corner[0] + row, corner[1] + column, "-" * (to_column - column), "dim")
-    elif column == to_column:
-        for between in range(row + 1, to_row):
-            canvas.put(corner[0] + between, corner[1] + column, "|", "dim")
+def _size(text: str, size: float) -> float:
+    """Of letters that are to fit in a square."""
+    return min(0.5 * size, 1.15 * size / max(1, len(text)))
 
 
-def _put_lines(canvas: _Canvas, board: Board, scale: _Scale, corner: tuple[int, int]) -> None:
-    top, left = corner
-    for line in board.lines:
-        if line.is_drawn:
-            down, across = scale.at((line.from_down + line.to_down) / 2, (line.from_across + line.to_across) / 2)
-            style: Style = line.owner.mark.colour if line.owner else ""
-            if line.from_down == line.to_down:
-                length = scale.across - 1
-                canvas.put(top + down, left + across - length // 2, "-" * length, style)
-            else:
-                canvas.put(top + down, left + across, "|", style)
-    for box in board.boxes:
-        down, across = scale.at(box.down, box.across)
-        texts = _texts(box)
-        text = "".join(span.text for span in texts)[: scale.across - 1]
-        canvas.put(top + down, left + across - len(text) // 2, text, texts[0].style)
+def _edge(colour: Colour) -> str:
+    return f"{colour}-edge" if colour in ("white", "black") else "edge"
 
 
-def _put_walls(canvas: _Canvas, board: Board, scale: _Scale, corner: tuple[int, int]) -> None:
-    top, left = corner
-    for wall in board.walls:
-        row, column = scale.at(wall.down, wall.across)
-        if wall.side in ("left", "right"):
-            column += scale.width + 1 if wall.side == "right" else -2
-            canvas.put(top + row, max(0, left + column), wall.sign or "|")
-        else:
-            row += 1 if wall.side == "bottom" else -1
-            sign = wall.sign or "-" * (scale.width + 2)
-            canvas.put(max(0, top + row), left + column - (0 if wall.sign else 1), sign)
+def _cross(colour: Colour, x: float, y: float, size: float) -> tuple[Shape, ...]:
+    arm = 0.27 * size
+    brush = Brush(None, colour, 0.12 * size)
+    return (
+        Polyline(((x - arm, y - arm), (x + arm, y + arm)), brush),
+        Polyline(((x - arm, y + arm), (x + arm, y - arm)), brush),
+    )
 
 
-def _draw_row(board: Board) -> list[TextLine]:
-    """The names of the cells, and below them what they hold."""
-    width = max([_cell_width(cell) for cell in board.cells] + [len(_name(cell)) for cell in board.cells], default=1)
-    canvas = _Canvas()
-    for cell in board.cells:
-        row, column = 2 * round(cell.down), round(cell.across) * (width + 2)
-        canvas.put(row, column, _name(cell), "dim")
-        _put_cell(canvas, row + 1, column, cell)
-    return canvas.lines()
+def _piece(mark: Mark, brush: Brush) -> tuple[Shape, ...]:
+    """A piece of chess in the square of side 1."""
+    assert mark.symbol in CHESS
+    base = Polygon(_BASE, brush)
+    line = Brush(None, brush.stroke, brush.width)
+    match mark.symbol:
+        case "pawn":
+            return (Polygon(_PAWN, brush), base, Circle(0.0, -0.2, 0.14, brush))
+        case "rook":
+            return (Polygon(_ROOK, brush), base, Polyline(((-0.16, -0.1), (0.16, -0.1)), line))
+        case "bishop":
+            slit = Polyline(((0.02, -0.16), (0.1, -0.02)), line)
+            return (Polygon(_rounded(_BISHOP), brush), base, slit, Circle(0.0, -0.38, 0.05, brush))
+        case "queen":
+            tips = tuple(Circle(tip[0], tip[1], 0.05, brush) for tip in _TIPS)
+            return (Polygon(_QUEEN, brush), *tips, base)
+        case "king":
+            return (Polygon(_CROWN_CROSS, brush), Polygon(_rounded(_KING), brush), base)
+        case _:
+            eye = Circle(-0.13, -0.17, 0.025, Brush(brush.stroke))
+            return (Polygon(_rounded(_KNIGHT), brush), base, eye)
 
 
-def _draw_stacks(board: Board) -> list[TextLine]:
-    """Columns of names."""
-    width = max((len(_name(cell)) for cell in board.cells), default=1)
-    canvas = _Canvas()
-    for cell in board.cells:
-        style = cell.pieces[0].mark.colour if cell.pieces else ""
-        canvas.put(round(cell.down), round(cell.across) * (width + 2), _name(cell), style)
-    return canvas.lines()
-
-
-def _name(cell: Cell) -> str:
-    return " ".join(cell.spot.place)
+def _rounded(points: tuple[Point, ...], times: int = 2) -> tuple[Point, ...]:
+    """With its corners cut (Chaikin, 1974); the first and the last side stay."""
+    for _ in range(times):
+        cut: list[Point] = [points[0]]
+        for (x, y), (u, v) in pairwise(points):
+            cut += [(0.75 * x + 0.25 * u, 0.75 * y + 0.25 * v), (0.25 * x + 0.75 * u, 0.25 * y + 0.75 * v)]
+        points = (*cut, points[-1])
+    return points

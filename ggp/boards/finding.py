@@ -1,58 +1,55 @@
-"""Rulesheet and machine → layout: which facts are boards, and how their pieces look."""
+"""Rulesheet and state machine → layout: the boards, how their pieces look, and which cells a move names."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import product
-from typing import Any
+from typing import Any, Literal
 
-from ggp.boards.clicking import find_clicks
 from ggp.boards.grids import grid_boards
-from ggp.boards.grouping import find_groups
+from ggp.boards.groups import find_groups
 from ggp.boards.hints import hinted_boards
-from ggp.boards.layouts import BoardLayout, Layout, Source
+from ggp.boards.irregular import irregular_board, stack_board
+from ggp.boards.layout import BoardLayout, Click, Layout, Place, Placement
 from ggp.boards.marks import CHESS, Mark, make_marks
 from ggp.boards.orders import find_chains, natural
-from ggp.boards.others import other_board, stack_board
 from ggp.boards.profiles import Profile, Samples, find_profiles, take_samples
 from ggp.gdl.domains import find_domains
-from ggp.gdl.logic_program import LogicProgram, Relation, make_logic_program
-from ggp.gdl.rulesheet import Rulesheet
+from ggp.gdl.logic_program import Clause, LogicProgram, Relation, make_logic_program
+from ggp.gdl.rulesheet import Rulesheet, name_and_arity
 from ggp.gdl.state_machine import StateMachine
+from ggp.gdl.terms import Term, to_text
 
-_MOST_NAMES = 400  # of pieces of several words that get marks whether they were seen or not
+_MOST_NAMES = 400  # of pieces; if more are possible, only those that were seen get marks
 _MOST_BOARDS = 36
 _ROLE_SYMBOLS = ("cross", "ring", "disc")
-_BLOCK = {"symbol": "block", "colour": "grey", "letters": "#"}  # the only content that a cell can have
-_TILE = {"symbol": "block", "colour": "sky", "letters": "#"}  # a cell that a fact names without a content
+_BLOCK = {"symbol": "block", "colour": "grey", "letters": "#"}  # the only piece that a cell can have
+_TILE = {"symbol": "block", "colour": "sky", "letters": "#"}  # a cell named by a fact without a piece
 _MEN = frozenset(("king", "pawn"))
+_COORDINATE_SHARE = 0.6  # of the constants of a move's argument that are coordinates, if the argument is one
+_MOVES = frozenset(("legal", "does", "input"))
+_FACTS = frozenset(("true", "next"))
 
 
 def find_layout(rulesheet: Rulesheet, machine: StateMachine, hints: Mapping[str, Any] | None = None) -> Layout:
     """How to draw the states of a game.
 
-    machine: of these rules.
-    hints: the table `drawing` of the metadata of a game (see `ggp.boards.hints`). What it does not place is found out
-    from the rules and from some random matches, the same in every run; that takes some tenths of a second.
+    machine: for these rules.
+    hints: the table `drawing` of the game's metadata (see `ggp.boards.hints`). Relations that it does not mention are
+    analysed by the rules and some random matches, the same ones in every run; that takes about 0.3 s.
     """
     program = make_logic_program(rulesheet)
     domains = find_domains(program)
     samples = take_samples(rulesheet, machine)
     chains = find_chains(program)
     profiles = find_profiles(program, domains, samples, chains)
-    hinted, wishes = hinted_boards(hints or {}, dict(profiles.keys()))
-    placed = {source.relation for board in hinted for source in board.sources}
+    hinted, hinted_marks = hinted_boards(hints or {}, dict(profiles.keys()))
+    placed = {placement.relation for board in hinted for placement in board.placements}
     free = {relation: profile for relation, profile in profiles.items() if relation not in placed}
     found = [*hinted, *_found_boards(free, program, samples, machine.roles, chains)]
     boards = _arranged(found[:_MOST_BOARDS])
-    marks = _marks(boards, profiles, machine.roles, wishes)
+    marks = _marks(boards, profiles, machine.roles, hinted_marks)
     boards = tuple(replace(board, shade=_shade(board, profiles, marks)) for board in boards)
-    return Layout(boards, marks, find_clicks(boards, program, samples))
-
-
-def hinted_layout(hints: Mapping[str, Any]) -> Layout:
-    """The layout that hints alone give, without a rulesheet."""
-    boards, wishes = hinted_boards(hints, {})
-    return Layout(boards, make_marks([*wishes], [], wishes))
+    return Layout(boards, marks, _find_clicks(boards, program, samples))
 
 
 def _found_boards(
@@ -69,22 +66,22 @@ def _found_boards(
     for group in groups:
         name = group.readings[0].profile.relation[0] if len(groups) > 1 else ""
         boards += grid_boards(group, program, samples, name)
-    placed = {source.relation for board in boards for source in board.sources}
+    placed = {placement.relation for board in boards for placement in board.placements}
     for relation, profile in free.items():
-        if relation not in placed and (board := other_board(profile, samples, roles)):
+        if relation not in placed and (board := irregular_board(profile, samples, roles)):
             boards.append(board)
     return boards
 
 
 def _arranged(boards: Sequence[BoardLayout]) -> tuple[BoardLayout, ...]:
-    """Families of boards beside each other; a board that is alone has no name."""
+    """The boards of different relations side by side; a single board has no name."""
     if len(boards) == 1:
         return (replace(boards[0], name="", title=""),)
     found: list[BoardLayout] = []
     start = 0
     family: frozenset[Relation] = frozenset()
     for board in boards:
-        own = frozenset(source.relation for source in board.sources)
+        own = frozenset(placement.relation for placement in board.placements)
         if own != family:
             start, family = max((other.across + 1 for other in found), default=0), own
         found.append(replace(board, across=start + board.across))
@@ -92,17 +89,20 @@ def _arranged(boards: Sequence[BoardLayout]) -> tuple[BoardLayout, ...]:
 
 
 def _marks(
-    boards: Sequence[BoardLayout], profiles: Mapping[Relation, Profile], roles: Sequence[str], wishes: Mapping[str, Any]
+    boards: Sequence[BoardLayout],
+    profiles: Mapping[Relation, Profile],
+    roles: Sequence[str],
+    hinted_marks: Mapping[str, Any],
 ) -> dict[str, Mark]:
-    """The marks of all pieces, and of roles that look like one."""
+    """The marks of all pieces, and of roles that look like a piece."""
     names: dict[str, None] = {}
-    given = dict(wishes)
-    for source in (source for board in boards for source in board.sources):
-        if source.kind in ("pieces", "boxes", "lines", "stacks") and source.relation in profiles:
-            own = _names(source, profiles[source.relation])
+    given = dict(hinted_marks)
+    for placement in (placement for board in boards for placement in board.placements):
+        if placement.kind in ("pieces", "boxes", "lines", "stacks") and placement.relation in profiles:
+            own = _names(placement, profiles[placement.relation])
             names.update(dict.fromkeys(own))
             if len(own) == 1 and make_marks(own, roles)[own[0]].symbol == "badge":
-                given.setdefault(own[0], _BLOCK if source.pieces else _TILE)
+                given.setdefault(own[0], _BLOCK if placement.pieces else _TILE)
     marks = make_marks(sorted(names, key=lambda name: name not in roles), roles, given)
     if {mark.symbol for mark in marks.values()} & CHESS == _MEN:
         marks = {name: replace(m, symbol="disc") if m.symbol == "pawn" else m for name, m in marks.items()}
@@ -115,35 +115,194 @@ def _marks(
     return marks
 
 
-def _names(source: Source, profile: Profile) -> list[str]:
-    """What a piece of the source can be called."""
-    if source.kind == "stacks":
+def _names(placement: Placement, profile: Profile) -> list[str]:
+    """The names that pieces of the placement can have."""
+    if placement.kind == "stacks":
         return list(dict.fromkeys([*profile.constants[0], *profile.constants[1]]))
-    if not source.pieces:
-        return [source.relation[0]] if source.kind == "pieces" else []
-    options: list[Iterable[str]] = [profile.constants[place] for place in source.pieces]
-    seen = {" ".join(row[place] for place in source.pieces) for row in profile.seen}
+    if not placement.pieces:
+        return [placement.relation[0]] if placement.kind == "pieces" else []
+    options: list[Iterable[str]] = [profile.constants[place] for place in placement.pieces]
+    seen = {" ".join(row[place] for place in placement.pieces) for row in profile.seen}
     size = 1
-    for place in source.pieces:
+    for place in placement.pieces:
         size *= len(profile.constants[place])
     names = seen if len(options) > 1 and size > _MOST_NAMES else {" ".join(words) for words in product(*options)}
-    return [name for name in natural(names) if not set(name.split()) & source.empty]
+    return [name for name in natural(names) if not set(name.split()) & placement.empty]
 
 
 def _shade(board: BoardLayout, profiles: Mapping[Relation, Profile], marks: Mapping[str, Mark]) -> int | None:
-    """The dark cells of a board on which pieces of chess or draughts stand: those that pieces keep to, if they do, or
-    else those that the lower left one is of."""
+    """Which cells of a board for chess or draughts are dark; None for other boards.
+
+    Those are dark that all pieces were on, if there are such cells, or else those of the lower left one's colour.
+    """
     if board.shade is not None or board.shape != "squares":
         return board.shade
     used: set[float] = set()
     is_chess = False
-    for source in board.sources:
-        if source.kind == "pieces" and source.relation in profiles:
-            profile = profiles[source.relation]
-            is_chess = is_chess or any(marks[name].symbol in CHESS for name in _names(source, profile) if name in marks)
+    for placement in board.placements:
+        if placement.kind == "pieces" and placement.relation in profiles:
+            profile = profiles[placement.relation]
+            is_chess = is_chess or any(
+                marks[name].symbol in CHESS for name in _names(placement, profile) if name in marks
+            )
             for row in profile.seen:
-                if not any(row[place] in source.empty for place in source.pieces):
-                    used.add(sum(board.places.get(tuple(row[place] for place in source.place), (0.0, 0.0))) % 2)
+                if not any(row[place] in placement.empty for place in placement.pieces):
+                    used.add(sum(board.places.get(tuple(row[place] for place in placement.place), (0.0, 0.0))) % 2)
     if not is_chess:
         return None
     return round(used.pop()) if len(used) == 1 else round(board.height - 1) % 2
+
+
+@dataclass(frozen=True, slots=True)
+class _Slot:
+    """One argument of several that together name a cell."""
+
+    says: Literal["index", "place"]
+    constants: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class _Family:
+    """Boards with the same cells, which differ by the constants of some arguments."""
+
+    names: Mapping[Place, str]  # constants of the index → name of the board
+    index: tuple[frozenset[str], ...]
+    axes: tuple[frozenset[str], ...]
+    relations: frozenset[Relation]
+    placement: Placement  # the first one
+
+    @property
+    def windows(self) -> tuple[tuple[_Slot, ...], ...]:
+        """What arguments of a move that name a cell can be, in the order of the facts: with the board or without."""
+        of_board = [(at, _Slot("index", axis)) for (at, _), axis in zip(self.placement.fixed, self.index, strict=True)]
+        of_place = [(at, _Slot("place", axis)) for at, axis in zip(self.placement.place, self.axes, strict=True)]
+        places = tuple(slot for _, slot in of_place)
+        whole = tuple(slot for _, slot in sorted((*of_board, *of_place), key=lambda pair: pair[0]))
+        return (whole, places) if self.index else (places,)
+
+
+def _find_clicks(
+    boards: Sequence[BoardLayout], program: LogicProgram, samples: Samples
+) -> Mapping[Relation, tuple[Click, ...]]:
+    """How each kind of move names cells, found from the moves that were legal in the samples."""
+    families = _families(boards)
+    arguments: dict[Relation, list[set[str]]] = {}
+    for move in samples.moves:
+        relation = name_and_arity(move)
+        columns = arguments.setdefault(relation, [set() for _ in range(relation[1])])
+        for column, term in zip(columns, move[1:], strict=True) if relation[1] else ():
+            column.add(to_text(term))
+    found: dict[Relation, tuple[Click, ...]] = {}
+    for relation, columns in sorted(arguments.items()):
+        near = _nearest(families, program, relation)
+        clicks = _clicks(near, columns, program, relation) or _column(near, columns)
+        if clicks:
+            found[relation] = clicks
+    return found
+
+
+def _families(boards: Sequence[BoardLayout]) -> tuple[_Family, ...]:
+    found: dict[tuple[frozenset[Relation], frozenset[Place]], list[BoardLayout]] = {}
+    for board in boards:
+        key = (frozenset(placement.relation for placement in board.placements), frozenset(board.places))
+        found.setdefault(key, []).append(board)
+    families: list[_Family] = []
+    for (relations, places), members in found.items():
+        placements = [member.placements[0] for member in members]
+        names = {tuple(constant for _, constant in s.fixed): m.name for s, m in zip(placements, members, strict=True)}
+        index = tuple(map(frozenset, zip(*names, strict=True)))
+        families.append(
+            _Family(names, index, tuple(map(frozenset, zip(*places, strict=True))), relations, placements[0])
+        )
+    return tuple(families)
+
+
+def _nearest(families: Sequence[_Family], program: LogicProgram, move: Relation) -> list[_Family]:
+    """The families that most rules mention together with the move."""
+    counts = [sum(1 for _ in _meetings(family, program, move)) for family in families]
+    return [family for family, count in zip(families, counts, strict=True) if count == max(counts)]
+
+
+def _meetings(family: _Family, program: LogicProgram, move: Relation) -> Iterable[tuple[Term, Term]]:
+    """Pairs of a move and a fact of the family that occur in one rule."""
+    for clauses in program.clauses.values():
+        for clause in clauses:
+            atoms = _atoms(clause)
+            moves = [term for name, term in atoms if name in _MOVES and name_and_arity(term) == move]
+            facts = [term for name, term in atoms if name in _FACTS and name_and_arity(term) in family.relations]
+            yield from ((one, other) for one in moves for other in facts)
+
+
+def _atoms(clause: Clause) -> list[tuple[str, Term]]:
+    """Each atom about a move or a fact: its name, and the move or the fact."""
+    atoms = [clause.head, *(literal.atom for literal in clause.body)]
+    return [(str(atom[0]), atom[-1]) for atom in atoms if not isinstance(atom, str) and atom[0] in _MOVES | _FACTS]
+
+
+def _clicks(
+    families: Sequence[_Family], columns: Sequence[set[str]], program: LogicProgram, move: Relation
+) -> tuple[Click, ...]:
+    """The cells that the arguments name, from left to right."""
+    found: list[Click] = []
+    at = 0
+    while at < len(columns):
+        click = None
+        for family in _turn(families, len(found)):
+            for window in family.windows:
+                if _fits(columns[at : at + len(window)], window):
+                    index = tuple(at + n for n, slot in enumerate(window) if slot.says == "index")
+                    place = tuple(at + n for n, slot in enumerate(window) if slot.says == "place")
+                    click = Click(family.names, index, _in_order(family, place, program, move))
+                    at += len(window)
+                    break
+            if click is not None:
+                break
+        if click is None:
+            at += 1
+        else:
+            found.append(click)
+    return tuple(found)
+
+
+def _turn(families: Sequence[_Family], number: int) -> Sequence[_Family]:
+    """Families for one cell of a move, by preference: the first cell is on the first one, the second on the second."""
+    if not families:
+        return ()
+    first = number % len(families)
+    return (*families[first:], *families[:first])
+
+
+def _fits(columns: Sequence[set[str]], window: Sequence[_Slot]) -> bool:
+    return len(columns) == len(window) and all(
+        len(column & slot.constants) >= _COORDINATE_SHARE * len(column)
+        for column, slot in zip(columns, window, strict=True)
+    )
+
+
+def _in_order(family: _Family, straight: tuple[int, ...], program: LogicProgram, move: Relation) -> tuple[int, ...]:
+    """Two arguments in the order of the coordinates: rules may name column and row the other way round."""
+    if len(straight) != 2:
+        return straight
+    same = crossed = 0
+    for term, fact in _meetings(family, program, move):
+        if name_and_arity(fact)[1] > max(family.placement.place):
+            first, second = (fact[1:][place] for place in family.placement.place)
+            one, other = (term[1:][place] for place in straight)
+            variables = all(isinstance(v, str) and v.startswith("?") for v in (first, second)) and first != second
+            same += variables and (one, other) == (first, second)
+            crossed += variables and (one, other) == (second, first)
+    return straight[::-1] if crossed > same else straight
+
+
+def _column(families: Sequence[_Family], columns: Sequence[set[str]]) -> tuple[Click, ...]:
+    """The click of a move whose only argument is one coordinate and cannot be the other one."""
+    if len(columns) != 1 or not families or len(families[0].axes) != 2 or families[0].index:
+        return ()
+    family = families[0]
+    fitting = [n for n in (0, 1) if _fits(columns, (_Slot("place", family.axes[n]),))]
+    if len(fitting) == 2:
+        fitting = [n for n in fitting if columns[0] == family.axes[n]]
+    if len(fitting) != 1:
+        return ()
+    place = (0, None) if fitting == [0] else (None, 0)
+    return (Click(family.names, (), place),)

@@ -1,7 +1,7 @@
-"""Names of pieces → marks: a symbol, a colour and letters, so that nobody needs the colour to tell two pieces apart.
+"""Names of pieces → marks: a symbol, a colour and letters, so that two pieces never differ by colour alone.
 
 The colours are those of Okabe and Ito (Color Universal Design, 2008), which people with any kind of colour vision can
-tell apart; light and dark pages have their own shades of them.
+distinguish; light and dark pages use different shades of them.
 """
 
 import re
@@ -48,12 +48,12 @@ _KINDS: dict[str, Symbol] = {
     "rock": "block", "obstacle": "block", "ground": "block", "pellet": "dot", "dot": "dot", "coin": "dot",
     "point": "dot",
 }  # fmt: skip
-_ALONE = frozenset(("cross", "ring", "block", "dot"))  # symbols that one letter may mean without an owner before it
-_NATURAL: dict[Symbol | None, Colour] = {"cross": "blue", "ring": "red"}  # whoever owns it
+_ALONE = frozenset(("cross", "ring", "block", "dot"))  # symbols that one letter can mean without an owner
+_NATURAL: dict[Symbol | None, Colour] = {"cross": "blue", "ring": "red"}  # independent of the owner
 _UNOWNED: dict[Symbol, Colour] = {"block": "grey", "dot": "orange"}
-_COUNTED = 2  # letters before the numbers of a series that only counts: s0, s1, s2
+_COUNTED = 2  # letters before the number in series that only count: s0, s1, s2
 _NUMBER_WORDS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
-_SERIES = 3  # names such as piece1, piece2, piece3 that are a series
+_SERIES = 3  # names that make a series, such as piece1, piece2, piece3
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,24 +62,24 @@ class Mark:
 
     symbol: Symbol
     colour: Colour
-    letters: str  # where there are letters only, and on badges; no other piece of the game has them
-    owner: str = ""  # a letter or two for whose it is, where the name says that
+    letters: str  # in text, and on badges; unique among the pieces of a game
+    owner: str = ""  # a letter or two for the owner, if the name contains it
 
 
 @dataclass(frozen=True, slots=True)
 class _Parts:
-    """A name as owner and kind; either may be missing."""
+    """A name split into owner and kind; either may be missing."""
 
     colour: Colour | None
     symbol: Symbol | None
-    kind: str  # what to take letters from
+    kind: str  # the source of the letters
     owner: str
 
 
 def make_marks(names: Sequence[str], roles: Sequence[str], given: Mapping[str, Any] | None = None) -> dict[str, Mark]:
-    """A mark for each name; those of two words (`white king`) start with the owner.
+    """A mark for each name; names of two words (`white king`) start with the owner.
 
-    given: name → letters, or a table with `symbol`, `colour` and `letters`; what is of another kind is left aside.
+    given: name → letters, or a table with `symbol`, `colour` and `letters`; other values are ignored.
     """
     unique = list(dict.fromkeys(names))
     numbers = _series(unique) | _counts(unique)
@@ -102,12 +102,12 @@ def make_marks(names: Sequence[str], roles: Sequence[str], given: Mapping[str, A
 
 
 def is_empty_word(name: str) -> bool:
-    """Whether the name of a content says that there is none."""
+    """Whether the name means an empty cell."""
     return name in EMPTY_WORDS
 
 
 def _initials(names: Sequence[str], roles: Sequence[str]) -> dict[str, str]:
-    """First letters that tell the owner in names of two letters (wp, bk), with the owner."""
+    """The owners by first letter, if all names have two letters, for owner and kind (wp, bk)."""
     firsts = {name[0] for name in names}
     if len(firsts) < 2 or any(not re.fullmatch("[a-z]{2}", name) or name[1] not in _KINDS for name in names):
         return {}
@@ -137,7 +137,7 @@ def _parts(name: str, roles: Sequence[str], initials: Mapping[str, str]) -> _Par
 
 
 def _cut(name: str, roles: Sequence[str]) -> list[str]:
-    """A name in one word as owner and kind, where it is made of them: whiteking, blackpawn."""
+    """A name in one word split into owner and kind, if it is made of both: whiteking, blackpawn."""
     for owner in sorted({*_COLOUR_WORDS, *roles}, key=len, reverse=True):
         if name.startswith(owner) and name[len(owner) :] in _KINDS:
             return [owner, name[len(owner) :]]
@@ -184,7 +184,7 @@ def _mark(name: str, parts: _Parts, owners: Mapping[str, Colour], number: str | 
 
 
 def _letters(parts: _Parts) -> str:
-    """One letter, upper case for what is white: people read chess so."""
+    """One letter, in upper case for white pieces of chess."""
     if parts.symbol == "block":
         return "#"
     if parts.symbol == "dot":
@@ -225,7 +225,7 @@ def _wished(mark: Mark, wish: object) -> Mark:
 
 
 def _distinct(marks: Mapping[str, Mark], parts: Mapping[str, _Parts], given: Mapping[str, Any]) -> dict[str, Mark]:
-    """With letters that no other mark has; those that were wished stay."""
+    """The marks with unique letters; letters from the hints stay."""
     taken = {mark.letters for name, mark in marks.items() if name in given or mark.symbol == "text"}
     found: dict[str, Mark] = {}
     for name, mark in marks.items():
@@ -238,7 +238,7 @@ def _distinct(marks: Mapping[str, Mark], parts: Mapping[str, _Parts], given: Map
 
 
 def _spellings(name: str, parts: _Parts, mark: Mark, others: Collection[str]) -> list[str]:
-    """Shorter ones first, and first those with letters that no other name has."""
+    """Possible letters: shorter ones first, and first those with letters that no other name has."""
     kind = re.sub(r"[^a-z0-9]", "", parts.kind or parts.owner or name) or name
     foreign = "".join(other for other in others if other != name)
     seconds = sorted(kind[1:8], key=lambda letter: letter in foreign)

@@ -1,4 +1,4 @@
-"""Constants → their order along an axis, or none: numbers, letters, successors, numbered names, and directions."""
+"""Constants → their order along an axis: numbers, letters, successor relations, numbered names; and directions."""
 
 import re
 from collections import Counter
@@ -25,7 +25,7 @@ _SIDES: dict[str, Side] = {
 
 
 def find_chains(program: LogicProgram) -> tuple[tuple[str, ...], ...]:
-    """The orders that relations of two arguments give by facts alone: each constant has at most one successor."""
+    """The orders given by successor relations: static relations of two arguments whose facts form one chain."""
     found = []
     for (name, arity), rows in program.tables.items():
         if arity == 2 and name.partition("/")[0] not in _SPECIAL:
@@ -37,7 +37,7 @@ def find_chains(program: LogicProgram) -> tuple[tuple[str, ...], ...]:
 
 
 def _chain(pairs: Collection[tuple[str, str]]) -> tuple[str, ...] | None:
-    """The constants from the first to the last, where the pairs are one line through all of them."""
+    """The constants from first to last if the pairs form one chain through all of them, else None."""
     after = dict(pairs)
     starts = after.keys() - set(after.values())
     if len(after) != len(pairs) or len(set(after.values())) != len(pairs) or len(starts) != 1:
@@ -49,7 +49,7 @@ def _chain(pairs: Collection[tuple[str, str]]) -> tuple[str, ...] | None:
 
 
 def find_order(constants: Collection[str], chains: Sequence[tuple[str, ...]]) -> tuple[str, ...] | None:
-    """The constants in ascending order; None where nothing tells it, or where there is one only."""
+    """The constants in ascending order; None if they have none, or if there is only one."""
     if len(constants) < 2:
         return None
     if all(map(_NUMBER.fullmatch, constants)):
@@ -78,7 +78,7 @@ def natural_key(text: str) -> tuple[list[tuple[int, str]], str]:
 
 
 def find_points(constants: Collection[str]) -> dict[str, tuple[str, str]] | None:
-    """Names of points in two dimensions, such as a1 or c7 → row and column, where most are so and several of each."""
+    """Names of points such as a1 or c7 → their row and column; None unless all constants are such names, on a grid."""
     points = {constant: (match[1], match[2]) for constant in constants if (match := _POINT.fullmatch(constant))}
     rows = Counter(row for row, _ in points.values())
     columns = Counter(column for _, column in points.values())
@@ -88,7 +88,7 @@ def find_points(constants: Collection[str]) -> dict[str, tuple[str, str]] | None
 
 
 def compass(constants: Collection[str]) -> Mapping[str, tuple[int, int]] | None:
-    """Directions as steps down and across, where the constants are some."""
+    """Directions → steps (down, across); None unless all constants are compass directions."""
     if len(constants) >= 4 and all(constant in _COMPASS for constant in constants):
         return {constant: _COMPASS[constant] for constant in constants}
     return None
@@ -99,7 +99,7 @@ def side_of(word: str) -> Side | None:
 
 
 def side_in(name: str) -> Side | None:
-    """The side that the name of a relation tells: blockednorth, wall_right."""
+    """The side that the name of a relation contains: blockednorth, wall_right."""
     parts = re.split(r"[_\-]", name)
     for part in parts:
         if part in _SIDES:

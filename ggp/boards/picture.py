@@ -1,7 +1,7 @@
-"""What a state looks like, however it is painted: boards with cells, pieces, walls and lines; values; the rest.
+"""A picture: what a state looks like, independent of text, SVG or PNG. Boards, labelled values, and other facts.
 
-Places are in units of one cell, counted from the upper left corner: `down` and `across` of a cell are those of its
-middle, whole numbers where cells stand in rows and columns.
+Lengths are in cells, from the upper left corner. `down` and `across` of a cell are those of its middle: whole numbers
+if cells stand in rows and columns.
 """
 
 from dataclasses import dataclass
@@ -10,13 +10,13 @@ from typing import Literal
 from ggp.boards.marks import Mark
 from ggp.gdl.terms import Term
 
-Shape = Literal[
+BoardShape = Literal[
     "squares",
     "hexagons",  # rows one above the other, shifted by halves of a cell
-    "dots",  # points of a grid with lines between them; what is on a cell is on its point
+    "dots",  # points of a grid with lines between them; a piece stands on its point
     "points",  # points without a grid
     "row",  # one row of named cells
-    "stacks",  # what lies on what, from the lowest row up
+    "stacks",  # columns of things that lie on each other
 ]
 Side = Literal["top", "right", "bottom", "left"]
 
@@ -48,11 +48,11 @@ class Cell:
     down: float
     across: float
     pieces: tuple[Piece, ...] = ()
-    notes: tuple[str, ...] = ()  # names of facts that are about the cell and name nothing on it; it is highlighted
+    notes: tuple[str, ...] = ()  # relations of facts that only name the cell; it is highlighted
 
     @property
     def text(self) -> str:
-        """For people who cannot see it: `2 3: white king`."""
+        """The cell in words, for screen readers: `2 3: white king`."""
         content = [*(piece.name for piece in self.pieces), *self.notes]
         return f"{self.spot}: {', '.join(content) or 'empty'}"
 
@@ -71,7 +71,7 @@ class Wall:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A line from one cell to another; also one that could be drawn and is not there yet."""
+    """A line between two points that is drawn, or that could be drawn."""
 
     start: Spot
     end: Spot
@@ -98,50 +98,52 @@ class Label:
 
 @dataclass(frozen=True, slots=True)
 class Board:
-    """One board. `down` and `across` count boards: where it stands among the others."""
+    """One board with what is on it. `down` and `across` count boards: its place among the others."""
 
-    name: str  # as in the spots of its cells; empty where there is one only
+    name: str  # as in the spots of its cells; empty if the game has one board
     title: str
-    shape: Shape
+    shape: BoardShape
     height: float  # in cells
     width: float
     rows: tuple[Label, ...]
     columns: tuple[Label, ...]
     cells: tuple[Cell, ...]  # from the upper left to the lower right
-    boxes: tuple[Cell, ...] = ()  # squares between four dots that somebody owns
+    boxes: tuple[Cell, ...] = ()  # squares between four dots that have an owner
     walls: tuple[Wall, ...] = ()
     lines: tuple[Line, ...] = ()
-    guides: tuple[tuple[tuple[float, float], tuple[float, float]], ...] = ()  # from and to, each down and across
-    shade: int | None = None  # cells whose down + across leaves this remainder by 2 are darker
+    guides: tuple[
+        tuple[tuple[float, float], tuple[float, float]], ...
+    ] = ()  # (down, across) of both ends; they only show which points belong together
+    shade: int | None = None  # 0 or 1: cells with (down + across) % 2 equal to it are darker
     down: int = 0
     across: int = 0
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class ValueEntry:
     """One value of several: `xplayer` and `10` of `coins`; either text may be empty."""
 
     key: str
     value: str
-    mark: Mark | None = None  # of the piece, or of the role, that the value or else the key is called
+    mark: Mark | None = None  # of the piece or role named by the value, or else by the key
 
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """A label with what it holds: whose turn it is, counters, hands."""
+    """The facts of one relation that no board shows: whose turn it is, counters, hands."""
 
     label: str
-    entries: tuple[Entry, ...]  # in natural order; none where the fact has no arguments
+    entries: tuple[ValueEntry, ...]  # in natural order; empty if the fact has no arguments
 
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """A whole state."""
+    """A whole state. The values and the rest together are all facts that no board shows."""
 
     boards: tuple[Board, ...]
     values: tuple[Value, ...]
-    rest: tuple[Term, ...]  # facts that nothing above shows
-    listed: tuple[Term, ...]  # facts that no board shows: those of the values, and the rest; in natural order
+    rest: tuple[Term, ...]  # facts with too many arguments for a value
+    listed: tuple[Term, ...]  # the facts of the values and the rest, in natural order
 
     def cell(self, spot: Spot) -> Cell | None:
         return next((cell for board in self.boards for cell in board.cells if cell.spot == spot), None)

@@ -1,15 +1,20 @@
-"""Rules and machine → what is known of each kind of fact: the constants of its arguments, and what states showed.
+"""Rules, and states of random matches → a profile of each relation: the constants of its arguments, and its facts.
 
-The states are those of a few random matches; their moves come from fixed seeds and from legal moves in sorted order, so
-every engine gives the same ones. Rules that are too slow for all of them are known less well.
+The matches use fixed seeds and legal moves in sorted order, so every engine and every run gives the same samples. Rules
+that are too slow are interrupted, and known by fewer samples.
 """
 
+import ctypes
 import re
-from collections.abc import Collection, Iterable, Sequence
+import sys
+import time
+import weakref
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from random import Random
+from threading import Thread, get_ident
+from types import CodeType, FrameType
 
-from ggp.boards.bounding import run_bounded
 from ggp.boards.orders import find_order
 from ggp.errors import GgpError
 from ggp.gdl.domains import Domains
@@ -23,10 +28,15 @@ _BASE: Relation = ("base", 1)
 _TRUE: Relation = ("true", 1)
 _MATCHES = 3
 _STEPS = 40  # of each
-_SECONDS = 3.0  # for all; most rules take a tenth of one
-_MOST_CONSTANTS = 26  # of an argument; where there could be more, those that were seen count
+_SECONDS = 3.0  # of processor time for all matches; most rules take 0.1 s
+_MOST_CONSTANTS = 26  # of an argument; if the rules allow more, those that were seen count
 _NUMBER = re.compile(r"[+-]?[0-9]{1,9}")
-_SLACK = 2  # how many times the constants that were seen there may be, however many
+_SLACK = 2  # an argument may have this many times as many constants as were seen
+
+
+_POLL_SECONDS = 0.05  # between two looks at the time, and between two attempts to end the work
+_END_SECONDS = 2.0  # in which interrupted work must end
+_PATIENCE = 2  # times as many seconds may pass as may be used
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,13 +49,13 @@ class Samples:
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """What is known of the facts of one relation; arguments are counted from 0."""
+    """What is known about the facts of one relation; arguments are counted from 0."""
 
     relation: Relation
-    constants: tuple[tuple[str, ...], ...]  # of each argument; contents that are function terms are their text
-    orders: tuple[tuple[str, ...] | None, ...]  # of those constants
+    constants: tuple[tuple[str, ...], ...]  # of each argument; compound terms as text
+    orders: tuple[tuple[str, ...] | None, ...]  # the same constants in ascending order, if they have an order
     guessed: tuple[bool, ...]  # whether there may be more constants than those
-    rows: tuple[frozenset[tuple[str, ...]], ...]  # of each state, the arguments of the facts
+    rows: tuple[frozenset[tuple[str, ...]], ...]  # for each state, the arguments of the facts
 
     @property
     def arity(self) -> int:
@@ -60,7 +70,7 @@ class Profile:
         return len(set(self.rows)) > 1
 
     def determines(self, key: Sequence[int], argument: int) -> bool:
-        """Whether no state had two facts that differ in this argument and not in the key."""
+        """Whether the arguments of the key determine this argument in every state."""
         for rows in self.rows:
             values: dict[tuple[str, ...], str] = {}
             for row in rows:
@@ -77,10 +87,10 @@ class Profile:
 
 
 def take_samples(rulesheet: Rulesheet, machine: StateMachine) -> Samples:
-    """The states of a few random matches; fewer where the rules give out, or take their time.
+    """The states of a few random matches; fewer if the rules fail or are slow.
 
-    A step of a circuit has an end. One of the interpreter may have none, and an interpreter that was interrupted is of
-    no use to anybody: another one is made for this.
+    A step of the circuit always ends. A step of the interpreter may not, and an interpreter that was interrupted cannot
+    be used again: so this uses an interpreter of its own.
     """
     states: dict[Facts, None] = {}
     moves: dict[Term, None] = {}
@@ -92,7 +102,7 @@ def take_samples(rulesheet: Rulesheet, machine: StateMachine) -> Samples:
 
 
 def _play(machine: StateMachine, states: dict[Facts, None], moves: dict[Term, None]) -> None:
-    """Random matches; adds what it sees, state by state."""
+    """Plays random matches; adds each state and its moves as soon as it is known."""
     for seed in range(_MATCHES):
         rng = Random(seed)  # noqa: S311 - a sample, and the same one every time
         try:
@@ -142,8 +152,11 @@ def _rows(state: Facts, relation: Relation) -> Iterable[tuple[str, ...]]:
 def _constants(
     possible: Collection[object], seen: set[str], listed: frozenset[str] | None
 ) -> tuple[tuple[str, ...], bool]:
-    """What an argument can be, and whether that is a guess: what `base` lists, if that holds, or what the rules could
-    give; if that is far more than was ever seen, what was seen."""
+    """The constants of an argument, and whether they are a guess.
+
+    They are those that `base` lists, if all states agree with it, or else those that the rules can give; if these are
+    far more than were seen, those that were seen.
+    """
     if any(isinstance(value, tuple) for value in possible):
         return tuple(sorted(seen)), True
     values = {value for value in possible if isinstance(value, str)} | seen
@@ -155,7 +168,7 @@ def _constants(
 
 
 def _between(seen: set[str], values: set[str]) -> set[str]:
-    """What was seen, and the numbers between."""
+    """The constants that were seen, and the numbers between them."""
     numbers = {value: int(value) for value in values if _NUMBER.fullmatch(value)}
     known = [numbers[value] for value in seen if value in numbers]
     between = {value for value, number in numbers.items() if known and min(known) <= number <= max(known)}
@@ -186,3 +199,79 @@ def _listed(program: LogicProgram, domains: Domains) -> dict[tuple[Relation, int
                 values = set.intersection(*places) if places else set()
             found.setdefault((name_and_arity(head), place), set()).update(values)
     return {key: frozenset(values) for key, values in found.items()}
+
+
+class _TooLongError(BaseException):
+    """Ends the work; a BaseException, so that no ordinary handler catches it."""
+
+
+def run_bounded(work: Callable[[], None], seconds: float) -> bool:
+    """Runs work that may not end; whether it was done in time. An exception of the work is raised here.
+
+    The work runs in a thread. When its time is up, an exception is raised in that thread at its next step in Python
+    (PyThreadState_SetAsyncExc); what it was changing is lost, so it must use objects that nothing else uses. The limit
+    is processor time where that can be read, so that a busy computer does not change the result.
+    """
+    failures: list[BaseException] = []
+    clocks: list[int] = []
+
+    def run() -> None:
+        try:
+            if hasattr(time, "pthread_getcpuclockid"):
+                clocks.append(time.pthread_getcpuclockid(get_ident()))
+            work()
+        except BaseException as error:  # noqa: BLE001 - it is raised in the thread that waits
+            failures.append(error)
+
+    thread = Thread(target=run, name="bounded work", daemon=True)
+    thread.start()
+    _wait(thread, clocks, seconds)
+    if thread.is_alive():
+        _end(thread, run.__code__)
+        return False
+    for error in failures:
+        if isinstance(error, _TooLongError):
+            return False
+        raise error
+    return True
+
+
+def _wait(thread: Thread, clocks: list[int], seconds: float) -> None:
+    """Until the work is done, or has used its time."""
+    began = time.monotonic()
+    while thread.is_alive():
+        passed = used = time.monotonic() - began
+        if clocks and passed < _PATIENCE * seconds:
+            try:
+                used = time.clock_gettime(clocks[0])
+            except OSError:
+                return  # the thread has just ended
+        if used >= seconds:
+            return
+        thread.join(min(seconds - used, _POLL_SECONDS))
+
+
+def _end(thread: Thread, body: CodeType) -> None:
+    """Raises the exception in the thread until it ends."""
+    until = time.monotonic() + _END_SECONDS
+    assert thread.ident is not None
+    while thread.is_alive() and time.monotonic() < until:
+        if _can_interrupt(sys._current_frames().get(thread.ident), body):  # the GIL keeps it there
+            ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident), ctypes.py_object(_TooLongError))
+            thread.join(_POLL_SECONDS)
+        else:
+            thread.join(_POLL_SECONDS / 50)
+
+
+def _can_interrupt(frame: FrameType | None, body: CodeType) -> bool:
+    """Whether an exception raised in this innermost frame ends the work.
+
+    It does not before or after the work itself, nor where Python ignores exceptions (`__del__`, weak references).
+    """
+    if frame is None or frame.f_code is body:
+        return False
+    while frame is not None and frame.f_code is not body:
+        if frame.f_code.co_filename == weakref.__file__ or frame.f_code.co_name == "__del__":
+            return False
+        frame = frame.f_back
+    return frame is not None

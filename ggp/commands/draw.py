@@ -57,11 +57,11 @@ def draw(
     picture = make_picture(find_layout(loaded.rulesheet, loaded.machine, loaded.metadata.drawing), state.terms)
     title = loaded.metadata.title or loaded.name
     if output is None:
-        from ggp.boards.drawing import draw_picture  # noqa: PLC0415
+        from ggp.boards import picture_lines  # noqa: PLC0415
         from ggp.commands.styled import styled  # noqa: PLC0415 - likewise
 
         console = Console(highlight=False, soft_wrap=True)
-        for line in styled(draw_picture(picture)):
+        for line in styled(picture_lines(picture)):
             console.print(line)
     elif output == _STDOUT:
         typer.echo(_svg(picture, title, dark=dark), nl=False)
@@ -79,18 +79,18 @@ def _random_steps(state: State, steps: int, seed: int) -> State:
 
 
 def _svg(picture: "Picture", title: str, *, dark: bool) -> str:
-    from ggp.boards.pictures import board_svg  # noqa: PLC0415 - needed for images only
+    from ggp.boards import picture_svg  # noqa: PLC0415 - needed for images only
 
-    return board_svg(picture, title, theme="dark" if dark else "auto")
+    return picture_svg(picture, title, theme="dark" if dark else "auto")
 
 
 def _write(path: Path, picture: "Picture", title: str, *, dark: bool) -> None:
-    from ggp.boards.pictures import board_png  # noqa: PLC0415 - needed for images only
+    from ggp.boards import picture_png  # noqa: PLC0415 - needed for images only
 
     if path.suffix.lower() == ".svg":
         data = _svg(picture, title, dark=dark).encode()
     else:
-        data = board_png(picture, title, theme="dark" if dark else "light")
+        data = picture_png(picture, title, theme="dark" if dark else "light")
     try:
         path.write_bytes(data)
     except OSError as error:

@@ -7,8 +7,7 @@ from enum import Enum, auto
 from rich.console import Console
 from rich.text import Text
 
-from ggp.boards import Layout, make_picture
-from ggp.boards.drawing import draw_picture
+from ggp.boards import Layout, make_picture, picture_lines
 from ggp.commands.choosing import find_moves, meant_move
 from ggp.commands.styled import styled
 from ggp.commands.thinkers import Thinker
@@ -218,7 +217,7 @@ class Session:
         if self._table.is_hidden and not is_final:
             return
         self._say("")
-        for line in styled(draw_picture(make_picture(self._table.layout, state.terms))):
+        for line in styled(picture_lines(make_picture(self._table.layout, state.terms))):
             self._console.print(line)
 
     def _say(self, text: str, style: str = "") -> None:

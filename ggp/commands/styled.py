@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 
 from rich.text import Text
 
-from ggp.boards.drawing import Style, TextLine
+from ggp.boards import Style, TextLine
 
 _STYLES: dict[Style, str] = {
     "": "",

@@ -11,8 +11,7 @@ from pathlib import Path
 from random import Random
 
 import ggp
-from ggp.boards import Layout, Picture, find_layout, make_picture
-from ggp.boards.pictures import board_svg
+from ggp.boards import Layout, Picture, find_layout, make_picture, picture_svg
 from ggp.errors import GgpError
 from ggp.game import State
 
@@ -56,7 +55,7 @@ def survey(folder: Path, out: Path) -> list[str]:
             continue
         layout = find_layout(game.rulesheet, game.machine, game.metadata.drawing)
         picture = make_picture(layout, state.terms)
-        (out / f"{path.stem}.svg").write_text(board_svg(picture, path.stem), encoding="utf-8")
+        (out / f"{path.stem}.svg").write_text(picture_svg(picture, path.stem), encoding="utf-8")
         lines.append(f"{path.stem}: {described(layout, picture)}")
         page.append(f"<figure style='display:inline-block'><img src='{escape(path.stem)}.svg' alt=''>")
         page.append(f"<figcaption>{escape(lines[-1])}</figcaption></figure>")

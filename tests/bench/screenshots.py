@@ -16,8 +16,7 @@ from PIL import Image
 
 import ggp
 from gamemaster.tournament.store import open_store
-from ggp.boards import find_layout, make_picture
-from ggp.boards.pictures import board_svg
+from ggp.boards import find_layout, make_picture, picture_svg
 from tests.bench.boards_survey import some_steps_on
 from tests.gamemaster.web.browsing import Server, a_browser, a_page, what_is_missing
 from tests.gamemaster.web.tournaments import NAME, a_tournament, finish, growing, pairings_of, played, renamed
@@ -144,7 +143,7 @@ def boards(*, dark: bool) -> str:
         game = ggp.load(name, "interpreter")
         layout = find_layout(game.rulesheet, game.machine, game.metadata.drawing)
         title = game.metadata.title or name
-        picture = board_svg(make_picture(layout, some_steps_on(game.initial_state).terms), title)
+        picture = picture_svg(make_picture(layout, some_steps_on(game.initial_state).terms), title)
         drawn.append(f"<figure>{picture}<figcaption>{escape(title)}</figcaption></figure>")
     ground, ink = ("#16181d", "#e8e6e1") if dark else ("#f6f5f1", "#1c2024")
     return f"""<!doctype html><style>

@@ -1,11 +1,16 @@
 """What the tests of all games need: matches and states from text."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import count
 from random import Random
+from typing import Any
 
 from ggp import Game, State
+from ggp.boards import Layout, make_picture, picture_lines, plain_text
+from ggp.boards.hints import hinted_boards
+from ggp.boards.marks import make_marks
 from ggp.gdl.reader import read
+from ggp.gdl.state_machine import Facts
 from ggp.interpreter.legality import refusal
 
 
@@ -47,3 +52,9 @@ def play_out(game: Game, seed: int) -> State:
     """The terminal state of a random match."""
     *_, (state, _) = random_match(game, seed)
     return state
+
+
+def draw_state(facts: Facts, drawing: Mapping[str, Any]) -> str:
+    """The state as lines of text, by the hints of the metadata alone; facts that they do not place are listed."""
+    boards, marks = hinted_boards(drawing, {})
+    return plain_text(picture_lines(make_picture(Layout(boards, make_marks([*marks], [], marks)), facts)))

@@ -8,9 +8,9 @@ from pathlib import Path
 from random import Random
 
 import ggp
-from ggp.boards.drawing import draw_state
 from ggp.game import Game
 from ggp.gdl.terms import to_text
+from tests.games.helpers import draw_state
 
 FOLDER = Path(__file__).parent / "playthroughs"
 SEED = 1

@@ -6,10 +6,10 @@ from itertools import pairwise
 import pytest
 
 import ggp
-from ggp.boards.drawing import draw_state, list_facts
+from ggp.boards import list_facts
 from ggp.gdl.state_machine import Facts
 from ggp.gdl.validator import validate
-from tests.games.helpers import random_match
+from tests.games.helpers import draw_state, random_match
 
 LONGEST = {
     "biddingtictactoe": 18,

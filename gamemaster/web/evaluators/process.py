@@ -16,9 +16,17 @@ from dataclasses import asdict, dataclass, replace
 from typing import IO, Any, TypeAlias
 
 from gamemaster.web.evaluators.beliefs import agreed_goal, choices, following, going_on
-from ggp.boards import Layout, Picture, Spot, find_layout, make_picture, move_cells
-from ggp.boards.drawing import draw_state
-from ggp.boards.pictures import board_svg
+from ggp.boards import (
+    Layout,
+    Picture,
+    Spot,
+    find_layout,
+    make_picture,
+    move_cells,
+    picture_lines,
+    picture_svg,
+    plain_text,
+)
 from ggp.errors import EvaluationError, GgpError, ReadError
 from ggp.game import Game, State, load_text
 from ggp.gdl.evidence import gather_evidence
@@ -61,12 +69,12 @@ class Artist:
         if before is not None:
             earlier = make_picture(self._layout, before)
             marked = frozenset(spot for move in moves for spot in self._touched(move, earlier, picture))
-        svg = board_svg(picture, marked=marked, has_style=False)
-        return Drawing(svg, draw_state(state, self._game.metadata.drawing))
+        svg = picture_svg(picture, marked=marked, has_style=False)
+        return Drawing(svg, plain_text(picture_lines(picture)))
 
     def image(self, state: Facts) -> str:
         """As a file of its own, with its colours."""
-        return board_svg(make_picture(self._layout, state), self._game.metadata.title or self._game.name)
+        return picture_svg(make_picture(self._layout, state), self._game.metadata.title or self._game.name)
 
     def clicks(self, move: Term) -> tuple[tuple[Cell, ...], ...]:
         """The clicks that make a move, each on one of some cells; none where clicks do not say it."""

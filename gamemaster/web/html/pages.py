@@ -19,7 +19,7 @@ from gamemaster.web.html.rendering import page
 from gamemaster.web.problems import Problem
 from gamemaster.web.safety import COOKIE, cookie_of
 from gamemaster.web.views import seat_cookie
-from ggp.boards.pictures import board_style
+from ggp.boards import picture_style
 from ggp.errors import GgpError
 
 _SOME_GAMES = 8
@@ -82,7 +82,7 @@ def _hero(services: Services, games: list[models.GameHead]) -> models.GameHead |
 
 async def show_style(_: web.Request) -> web.Response:
     """The colours of boards."""
-    return web.Response(text=board_style(), content_type="text/css", charset="utf-8")
+    return web.Response(text=picture_style(), content_type="text/css", charset="utf-8")
 
 
 async def show_seat(request: web.Request) -> web.Response:

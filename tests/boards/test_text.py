@@ -1,24 +1,18 @@
-"""Drawing: a picture, or a state and hints → text; the command `ggp draw`."""
+"""Text: a picture, or a state and hints → lines of text."""
 
-import re
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
-import typer
-from typer.testing import CliRunner, Result
 
-from ggp.boards import Board, Cell, Label, Line, Picture, Piece, Spot, Wall
-from ggp.boards.drawing import Span, draw_picture, draw_state, plain
-from ggp.boards.layouts import Point
+from ggp.boards import Board, Cell, Label, Line, Picture, Piece, Span, Spot, Wall, picture_lines, plain_text
+from ggp.boards.layout import GridPoint
 from ggp.boards.marks import Mark
-from ggp.boards.picture import Shape
-from ggp.commands.draw import add_commands
+from ggp.boards.picture import BoardShape
 from ggp.commands.styled import styled
-from ggp.errors import GgpError
 from ggp.gdl.reader import read
 from ggp.gdl.state_machine import Facts
+from tests.games.helpers import draw_state
 
 BOARD = {"fact": "at", "row": 1, "column": 2, "piece": 3, "rows": ["1", "2"], "columns": ["a", "b", "c"]}
 LINES = {"fact": "line", "from_row": 2, "from_column": 1, "to_row": 4, "to_column": 3}
@@ -166,10 +160,10 @@ def test_odd_hints_do_no_harm(changes: dict[str, Any]) -> None:
 
 def board(
     cells: tuple[Cell, ...],
-    shape: Shape = "squares",
+    shape: BoardShape = "squares",
     walls: tuple[Wall, ...] = (),
     lines: tuple[Line, ...] = (),
-    guides: tuple[tuple[Point, Point], ...] = (),
+    guides: tuple[tuple[GridPoint, GridPoint], ...] = (),
 ) -> Board:
     rows = tuple(Label(str(row), float(row)) for row in range(2))
     columns = tuple(Label(str(column), float(column)) for column in range(2))
@@ -177,7 +171,7 @@ def board(
 
 
 def lines(*boards: Board, width: int = 100) -> list[str]:
-    return plain(draw_picture(Picture(boards, (), (), ()), width)).split("\n")
+    return plain_text(picture_lines(Picture(boards, (), (), ()), width)).split("\n")
 
 
 def cells(*letters: str) -> tuple[Cell, ...]:
@@ -221,7 +215,7 @@ def test_boards_that_are_too_wide_stand_below_each_other() -> None:
 def test_lines_have_owners_and_guides_lead_from_point_to_point() -> None:
     ends = (Spot("", ("0",)), Spot("", ("1",)))
     line = Line(*ends, 0, 0, 0, 1, is_drawn=True, owner=Piece("x", Mark("cross", "blue", "x")))
-    drawn_line = draw_picture(Picture((board(cells("", "", "", ""), "dots", lines=(line,)),), (), (), ()))
+    drawn_line = picture_lines(Picture((board(cells("", "", "", ""), "dots", lines=(line,)),), (), (), ()))
     assert Span("---", "blue") in drawn_line[1]
     guided = board(cells("x", "", "", "y"), "points", guides=(((0, 0), (0, 1)), ((0, 0), (1, 0))))
     assert lines(guided) == ["   0   1", "0  x---.", "   |", "1  .   y"]
@@ -229,51 +223,6 @@ def test_lines_have_owners_and_guides_lead_from_point_to_point() -> None:
 
 def test_letters_have_the_colours_of_their_pieces() -> None:
     picture = Picture((board(cells("x", "", "", "")),), (), (), ())
-    assert Span("x", "red") in draw_picture(picture)[1]
-    texts = [(text.plain, [str(span.style) for span in text.spans]) for text in styled(draw_picture(picture))]
+    assert Span("x", "red") in picture_lines(picture)[1]
+    texts = [(text.plain, [str(span.style) for span in text.spans]) for text in styled(picture_lines(picture))]
     assert texts[1] == ("0  x .", ["dim", "bold red", "dim"])
-
-
-def invoke(*arguments: str) -> Result:
-    app = typer.Typer()
-    app.callback()(lambda: None)
-    add_commands(app)
-    return CliRunner().invoke(app, ["draw", *arguments])
-
-
-def test_the_command_draws_in_the_terminal() -> None:
-    result = invoke("tictactoe", "--moves", "(mark 2 2) (mark 1 3)")
-    assert result.stdout.splitlines() == ["   1 2 3", "1  . . o", "2  . x .", "3  . . .", "control xplayer"]
-
-
-def test_the_command_writes_images(tmp_path: Path) -> None:
-    vector, raster, dark = tmp_path / "a.svg", tmp_path / "a.PNG", tmp_path / "dark.svg"
-    assert invoke("tictactoe", "-o", str(vector)).exit_code == 0
-    assert invoke("tictactoe", "-o", str(raster)).exit_code == 0
-    assert invoke("tictactoe", "--dark", "-o", str(dark)).exit_code == 0
-    assert vector.read_text(encoding="utf-8").startswith("<svg ")
-    assert raster.read_bytes().startswith(b"\x89PNG")
-    assert "prefers-color-scheme" in vector.read_text(encoding="utf-8")
-    assert "prefers-color-scheme" not in dark.read_text(encoding="utf-8")
-    assert invoke("tictactoe", "-o", "-").stdout == vector.read_text(encoding="utf-8")
-
-
-def test_random_steps_follow_from_the_seed() -> None:
-    pictures = {seed: invoke("tictactoe", "--steps", "4", "--seed", seed).stdout for seed in ("1", "2")}
-    assert pictures["1"] == invoke("tictactoe", "--steps", "4", "--seed", "1").stdout
-    assert pictures["1"] != pictures["2"]
-    assert sum(pictures["1"].count(letter) for letter in ("x ", "x\n", "o ", "o\n")) >= 4
-    assert invoke("tictactoe", "--steps", "99").exit_code == 0
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["tictactoe", "-o", "picture.gif"], "--output: picture.gif should end in .svg or .png"),
-        (["tictactoe", "-o", "/absent/picture.svg"], "--output: /absent/picture.svg: No such file or directory"),
-        (["tictactoe", "--moves", "(mark 9 9)"], "(mark 9 9) is not legal for xplayer"),
-    ],
-)
-def test_mistakes_of_the_user(arguments: list[str], message: str) -> None:
-    with pytest.raises(GgpError, match=re.escape(message)):
-        raise invoke(*arguments).exception or AssertionError

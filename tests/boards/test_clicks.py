@@ -3,9 +3,10 @@
 import pytest
 
 import ggp
-from ggp.boards import Layout, find_layout, move_cells
+from ggp.boards import Layout, Spot, find_layout, move_cells
 from ggp.gdl.reader import read_term
-from tests.test_boards import LINES, NUMBERS
+from ggp.gdl.terms import to_text
+from tests.boards.test_layout import LINES, NUMBERS
 
 
 def layout_of(text: str) -> Layout:
@@ -36,13 +37,18 @@ def test_shipped_games(game: str, move: str, cells: list[list[str]]) -> None:
     assert clicks(layout_of(game), move) == cells
 
 
-def test_every_move_with_arguments_of_a_board_game_can_be_clicked() -> None:
-    for name in ("breakthrough", "connectfour", "dotsandboxes", "fiveinarow", "reversi"):
-        game = ggp.load(name, "interpreter")
-        layout = layout_of(name)
-        for role in game.roles:
-            for move in game.machine.legal_moves(game.machine.initial_state, role):
-                assert isinstance(move, str) or move_cells(layout, move), move
+@pytest.mark.parametrize("name", ["breakthrough", "connectfour", "dotsandboxes", "fiveinarow", "reversi"])
+def test_each_move_of_a_board_game_has_clicks_of_its_own(name: str) -> None:
+    game = ggp.load(name, "interpreter")
+    layout = find_layout(game.rulesheet, game.machine)
+    cells = {str(Spot(board.name, place)) for board in layout.boards for place in board.places}
+    legal = {
+        to_text(move) for role in game.roles for move in game.machine.legal_moves(game.machine.initial_state, role)
+    }
+    found = {move: clicks(layout, move) for move in legal if move.startswith("(")}
+    assert len(found) >= 4
+    assert all(spots and set(spots) <= cells for chosen in found.values() for spots in chosen)
+    assert len({str(chosen) for chosen in found.values()} - {"[]"}) == len(found)
 
 
 MARKS = """
@@ -59,12 +65,14 @@ MARKS = """
 def test_the_coordinates_of_a_move_may_be_the_other_way_round(move: str, text: str) -> None:
     rules = MARKS.format(numbers=NUMBERS, move=move)
     expected = [["2 e"]] if move == "?i ?j" else []
-    assert clicks(layout_of(rules), text) == expected  # letters and numbers cannot be taken for each other …
+    assert clicks(layout_of(rules), text) == expected  # letters and numbers cannot be confused …
     same = rules.replace("(letter d) (letter e) (letter f)", "(letter 1) (letter 2) (letter 3)")
-    assert clicks(layout_of(same), "(mark 1 3)") == [["1 3" if move == "?i ?j" else "3 1"]]  # … but these can
+    assert clicks(layout_of(same), "(mark 1 3)") == [
+        ["1 3" if move == "?i ?j" else "3 1"]
+    ]  # … but two sets of numbers can
 
 
-def test_other_arguments_are_left_aside() -> None:
+def test_other_arguments_are_ignored() -> None:
     rules = MARKS.format(numbers=NUMBERS, move="?p ?i ?j").replace("(at ?i ?j b)))", "(at ?i ?j b)) (sign ?p))")
     assert clicks(layout_of(f"{rules} (sign big) (sign small)"), "(mark big 1 d)") == [["1 d"]]
 

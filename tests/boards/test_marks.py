@@ -4,9 +4,9 @@ from itertools import combinations
 
 import pytest
 
+from ggp.boards.drawing import piece_shapes
 from ggp.boards.marks import COLOURS, Mark, make_marks
-from ggp.boards.pictures.glyphs import glyph
-from ggp.boards.pictures.shapes import DARK, LIGHT, Shape, Text
+from ggp.boards.shapes import DARK, LIGHT, Shape, Text
 
 
 def told(names: list[str], roles: list[str] | None = None) -> dict[str, tuple[str, str, str]]:
@@ -52,7 +52,7 @@ def colourless(shape: Shape) -> tuple[object, ...]:
 def test_no_two_pieces_differ_by_colour_alone() -> None:
     names = ["red", "blue", "green", "yellow", "white", "black", "wolf", "sheep", "red king", "blue king", "coin"]
     marks = make_marks(names, ["red", "blue"])
-    seen = {name: tuple(map(colourless, glyph(mark, 0.0, 0.0, 1.0))) for name, mark in marks.items()}
+    seen = {name: tuple(map(colourless, piece_shapes(mark, 0.0, 0.0, 1.0))) for name, mark in marks.items()}
     alike = [{one, other} for one, other in combinations(seen, 2) if seen[one] == seen[other]]
     assert alike == [{"white", "black"}]
 
@@ -90,6 +90,6 @@ def test_contrast(palette: dict[str, str]) -> None:
         assert contrast(palette["edge"], palette[ground]) >= 7
     assert contrast(palette["dim"], palette["paper"]) >= 4.5
     for colour in COLOURS:
-        (text,) = [s for s in glyph(Mark("badge", colour, "a"), 0.0, 0.0, 1.0) if isinstance(s, Text)]
+        (text,) = [s for s in piece_shapes(Mark("badge", colour, "a"), 0.0, 0.0, 1.0) if isinstance(s, Text)]
         assert contrast(palette[text.paint], palette[colour]) >= 4.5, colour
     assert set(COLOURS) <= palette.keys()

@@ -7,9 +7,8 @@ from itertools import count
 import pytest
 
 import ggp
-from ggp.boards import Board, Layout, Picture, find_layout, make_picture
-from ggp.boards.bounding import run_bounded
-from ggp.boards.drawing import draw_picture, plain
+from ggp.boards import Board, Layout, Picture, find_layout, make_picture, picture_lines, plain_text
+from ggp.boards.profiles import run_bounded
 from ggp.game import Game
 from ggp.gdl.reader import read
 from tests.gamemaster.test_commands import ENDLESS
@@ -43,7 +42,7 @@ def board_of(text: str, facts: str = "") -> Board:
 
 
 def drawn(text: str, facts: str = "") -> list[str]:
-    return plain(draw_picture(picture_of(text, facts))).split("\n")
+    return plain_text(picture_lines(picture_of(text, facts))).split("\n")
 
 
 @pytest.mark.parametrize("name", ["biddingtictactoe", "breakthrough", "connectfour", "dotsandboxes", "fiveinarow",
@@ -284,7 +283,7 @@ def test_named_cells_that_always_hold_something_are_a_row() -> None:
     game = ggp.load_text(HEAPS, engine="interpreter")
     layout = find_layout(game.rulesheet, game.machine)
     picture = make_picture(layout, game.machine.initial_state)
-    assert plain(draw_picture(picture)).split("\n") == ["north  south  west", "3      2      1"]
+    assert plain_text(picture_lines(picture)).split("\n") == ["north  south  west", "3      2      1"]
 
 
 def test_counters_of_roles_are_values() -> None:
@@ -308,7 +307,7 @@ def test_what_lies_on_what_is_a_stack() -> None:
     game = ggp.load_text(STACKS.replace("(block c)", "(<= (next (on d c)) (does a lift))"), engine="interpreter")
     layout = find_layout(game.rulesheet, game.machine)
     picture = make_picture(layout, game.machine.initial_state)
-    assert plain(draw_picture(picture)).split("\n") == ["c", "d"]
+    assert plain_text(picture_lines(picture)).split("\n") == ["c", "d"]
 
 
 def test_what_is_not_understood_is_listed() -> None:
@@ -322,7 +321,7 @@ def test_every_fact_is_on_a_board_or_listed() -> None:
         game = ggp.load(name, "interpreter")
         layout = find_layout(game.rulesheet, game.machine, game.metadata.drawing)
         picture = make_picture(layout, game.machine.initial_state)
-        on_boards = {source.relation[0] for board in layout.boards for source in board.sources}
+        on_boards = {place.relation[0] for board in layout.boards for place in board.placements}
         assert {fact[0] for fact in game.machine.initial_state} <= on_boards | {fact[0] for fact in picture.listed}
         assert not on_boards & {fact[0] for fact in picture.listed}
 
