@@ -22,6 +22,7 @@ import os
 import re
 import shutil
 import struct
+import subprocess
 import sys
 import tempfile
 import time
@@ -39,29 +40,16 @@ if TYPE_CHECKING:
 FOLDER_VARIABLE = "GGP_CACHE"
 LIMIT_VARIABLE = "GGP_CACHE_LIMIT"
 DEFAULT_LIMIT_BYTES = 1 << 30
-ASIDE = frozenset(
-    (
-        "analysis",
-        "bench",
-        "boards",
-        "commands",
-        "drawing",
-        "evidence",
-        "game",
-        "legality",
-        "library",
-        "marks",
-        "perft",
-        "pictures",
-        "protocol",
-        "suite",
-        "validator",
-    )
-)  # modules that no kernel and nothing else that is kept reads; a test looks
+UNRELATED = frozenset(("analysis", "bench", "boards", "commands", "game", "library", "protocol"))
+"""Modules and packages of `ggp` that no kernel and nothing else that is kept depends on; a test looks."""
+
 KERNELS = "kernels"
 ENTRIES = "entries"
 
 _LIBRARIES = ("clingo", "llvmlite", "numba", "numpy")
+_WARM = "warm"  # a file in the folder of the kernels: all of them are there
+_WARMING = "begun"  # a file that is made when a process begins to compile them
+_WARMING_SECONDS = 300.0  # for which such a process is believed to be at work
 _KERNEL_DAYS = 14
 _KERNEL_VERSIONS = 16  # kept of other versions, however recent
 _DAY = 86_400.0
@@ -96,7 +84,7 @@ def cache_folder() -> Path | None:
 def source_version() -> str:
     """A hexadecimal hash of the sources of package `ggp`, of Python and of the libraries that our results depend on.
 
-    Without the modules of `ASIDE`, on which nothing depends that is ever kept.
+    Without `UNRELATED`, so that an edit there leaves the kernels as they are.
     """
     about = [sys.version, sys.platform, *sorted(_installed())]
     digest = hashlib.sha256("\n".join(about).encode(errors="surrogateescape"))
@@ -114,7 +102,7 @@ def source_version() -> str:
 
 
 def _kept(names: list[str]) -> list[str]:
-    return [name for name in names if name.removesuffix(".py") not in ASIDE]
+    return [name for name in names if name.removesuffix(".py") not in UNRELATED]
 
 
 def _installed() -> set[str]:
@@ -260,12 +248,37 @@ def kernel_folder() -> Path:
 
 
 def _drop_kernels(used: Path) -> None:
-    """Removes the folders beside this one that are old, or too many."""
+    """Removes the other folders that are old, or too many."""
     with suppress(OSError):
         others = [(path.stat().st_mtime, path) for path in used.parent.iterdir() if path != used]
         for rank, (used_at, path) in enumerate(sorted(others, reverse=True)):
             if rank >= _KERNEL_VERSIONS or time.time() - used_at > _KERNEL_DAYS * _DAY:
                 shutil.rmtree(path, ignore_errors=True)
+
+
+def is_warm() -> bool:
+    """Whether all kernels of these sources were compiled before; on a cold machine that takes half a minute."""
+    return (kernel_folder() / _WARM).exists()
+
+
+def mark_warm() -> None:
+    """Notes that all kernels of these sources are on disk."""
+    (kernel_folder() / _WARM).touch()
+
+
+def warm_in_background() -> None:
+    """Starts a process that compiles all kernels, which is not waited for; nothing where one is at work."""
+    begun = kernel_folder() / _WARMING
+    try:
+        begun.open("x").close()
+    except FileExistsError:
+        if time.time() - begun.stat().st_mtime < _WARMING_SECONDS:
+            return
+        begun.touch()
+    except OSError:
+        return
+    command = '"$0" -m ggp.commands.cache >/dev/null 2>&1 </dev/null &'
+    subprocess.run(["/bin/sh", "-c", command, sys.executable], check=False)  # noqa: S603 - all of it is ours
 
 
 @cache

@@ -3,11 +3,11 @@
 import logging
 from dataclasses import dataclass
 
+from ggp.cache import is_warm, warm_in_background
 from ggp.errors import GroundingError, SettingsError
 from ggp.gdl.rulesheet import Rulesheet
 from ggp.gdl.state_machine import StateMachine
 from ggp.interpreter import Interpreter
-from ggp.readiness import is_warm, warm_beside
 
 ENGINES = ("circuit", "interpreter")
 BUDGET_SECONDS = 60.0  # to write out the rules without variables
@@ -40,7 +40,7 @@ def choose_engine(rulesheet: Rulesheet, engine: str | None = None, seconds: floa
     if engine == "interpreter":
         return Choice(Interpreter(rulesheet), None)
     if engine is None and not is_warm():
-        warm_beside()
+        warm_in_background()
         reason = "the kernels of the circuit are being compiled in the background; `ggp cache warm` does it ahead"
         _log.warning("played by the interpreter, which is slower: %s", reason)
         return Choice(Interpreter(rulesheet), reason)
@@ -55,7 +55,7 @@ def choose_engine(rulesheet: Rulesheet, engine: str | None = None, seconds: floa
 
 
 def _circuit_machine(rulesheet: Rulesheet, seconds: float) -> StateMachine:
-    from ggp.circuit.compilation import compile_game  # noqa: PLC0415
+    from ggp.circuit.compile import compile_game  # noqa: PLC0415
     from ggp.grounding import Budget  # noqa: PLC0415
     from ggp.simulation.state_machine import CircuitMachine  # noqa: PLC0415 - here and below: numba takes half a second to load
 

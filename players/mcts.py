@@ -5,11 +5,11 @@ from collections.abc import Callable
 from functools import partial
 from threading import Event
 
+from ggp.cache import is_warm, warm_in_background
 from ggp.errors import EvaluationError, GgpError
 from ggp.gdl.state_machine import Facts, JointMove
 from ggp.gdl.terms import Term
 from ggp.protocol.evaluation import Evaluation
-from ggp.readiness import is_warm, warm_beside
 from ggp.search.uct import UCT, Result
 from players.strategy import Engine, Task
 from players.thought import Thought, per_second
@@ -90,7 +90,7 @@ class Mcts:
         task = self._task
         try:
             if not is_warm():
-                warm_beside()
+                warm_in_background()
                 task.warn("the kernels are being compiled; until then the interpreter plays: see `ggp cache warm`")
             while not is_warm():
                 time.sleep(_COLD_WAIT)

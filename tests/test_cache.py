@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from typer.testing import CliRunner
 
 import ggp.cache
-from ggp.cache import ASIDE, Cache, Entry, Usage, cache_folder, default_cache, kernel_folder, source_version
+from ggp.cache import UNRELATED, Cache, Entry, Usage, cache_folder, default_cache, kernel_folder, source_version
 from ggp.commands.cache import add_commands
 
 DAY = 86_400.0
@@ -274,7 +274,7 @@ def test_a_full_disk_only_means_no_cache(tmp_path: Path) -> None:
     code = f"""
 import resource, numpy as np
 from pathlib import Path
-from ggp.cache import ASIDE, Cache, Entry
+from ggp.cache import Cache, Entry
 cache = Cache(Path({str(tmp_path)!r}), version="v")
 cache.put("circuit", "small", Entry({{"a": np.zeros(10)}}))
 resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
@@ -354,9 +354,9 @@ def test_nothing_that_is_kept_reads_what_the_version_leaves_out() -> None:
     graph = grimp.build_graph("ggp")
     keeps = re.compile(r"^@(kernel|lean)|cache\.put\(", re.MULTILINE)
     keeping = {module for module in graph.modules if keeps.search(_source(module))}
-    assert {"ggp.circuit.building", "ggp.search.mcts.expansion", "ggp.circuit.compilation"} <= keeping
+    assert {"ggp.circuit.build", "ggp.search.mcts.expansion", "ggp.circuit.compile"} <= keeping
     read = set().union(*map(graph.find_upstream_modules, keeping)) | keeping
-    assert not {module.split(".")[1] for module in read - {"ggp"}} & ASIDE
+    assert not {module.split(".")[1] for module in read - {"ggp"}} & UNRELATED
 
 
 def _source(module: str) -> str:
@@ -390,7 +390,7 @@ def test_the_version_changes_with_the_sources(tmp_path: Path) -> None:
     assert len({first, second, third, fourth}) == 4
     (package / "commands").mkdir()
     (package / "commands" / "new.py").write_text("x = 1\n")
-    (package / "drawing.py").write_text("x = 1\n")
+    (package / "analysis.py").write_text("x = 1\n")
     assert version() == fourth  # nothing that is kept reads those
     (package / "notes.txt").write_text("not a source")
     assert version() == fourth

@@ -47,7 +47,7 @@ def test_a_cold_machine_starts_with_the_interpreter(
 ) -> None:
     started: list[bool] = []
     monkeypatch.setattr(engines, "is_warm", lambda: False)
-    monkeypatch.setattr(engines, "warm_beside", lambda: started.append(True))
+    monkeypatch.setattr(engines, "warm_in_background", lambda: started.append(True))
     choice = choose_engine(parse_rulesheet(PLAIN))
     assert choice.machine.engine == "interpreter"
     assert choice.fallback is not None

@@ -9,7 +9,7 @@ from typer import Typer
 from typer.testing import CliRunner, Result
 
 from ggp.circuit.circuit import Circuit
-from ggp.circuit.compilation import CompiledGame, compile_game
+from ggp.circuit.compile import CompiledGame, compile_game
 from ggp.circuit.network import INPUT, LOOP
 from ggp.commands.inspect import add_commands
 from ggp.errors import GroundingError, SettingsError
@@ -135,7 +135,6 @@ def test_a_game_known_by_hand() -> None:
     assert found["period"] == 2
     assert found["phases"] == {"(control xplayer)": [1, 0], "(control oplayer)": [0, 1]}
     assert found["recursion"] == {"loops": 0, "components": []}
-    assert found["subgames"] == []  # it is one
     assert found["parts"] == [3] * 9  # a cell changes by itself
     assert found["compilation"]["gates"] == found["cones"]["all"]["gates"]
     assert found["compilation"]["rules"] > 0
@@ -149,7 +148,6 @@ def test_constants_phases_and_parts() -> None:
     assert found.constants == {"(wall grey)": 1}
     assert found.phases == {f"(turn {turn})": tuple(int(phase == turn) for phase in range(4)) for turn in range(4)}
     assert found.period == 4
-    assert found.subgames == ()  # nothing happens in a lamp but what the end looks at
     assert found.parts == (1, 1, 1)
 
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from ggp.bench.computer import Computer, find_computer, peak_memory_bytes
 from ggp.cache import Cache, default_cache, kernel_folder
-from ggp.circuit.compilation import CompiledGame, compile_game
+from ggp.circuit.compile import CompiledGame, compile_game
 from ggp.engines import BUDGET_SECONDS, ENGINES
 from ggp.errors import GroundingError, SettingsError
 from ggp.gdl.rulesheet import Rulesheet, parse_rulesheet
@@ -21,9 +21,8 @@ from ggp.grounding import Budget
 from ggp.interpreter import Interpreter
 from ggp.kernel import LANES, MachineCode
 from ggp.simulation.inspection import count_instructions, find_cones
-from ggp.simulation.native import compile_beside, is_worthwhile
-from ggp.simulation.playouts import CAPPED, PLAYOUTS, QUOTA, STEPS, STUCK, Lanes, play
-from ggp.simulation.simulator import DEFAULT_CAP, Simulator, Tally
+from ggp.simulation.machine_code import compile_in_background, is_worthwhile
+from ggp.simulation.playout import CAPPED, DEFAULT_CAP, PLAYOUTS, QUOTA, STEPS, STUCK, Lanes, Simulator, Tally, play
 from ggp.simulation.steps import Steps, make_steps
 
 MACHINE_CODE = "machine code"
@@ -204,7 +203,7 @@ def _take_machine_code(simulator: Simulator, cache: Cache) -> float | None:
         simulator.use(code)
         taken.set()
 
-    thread = compile_beside(simulator.steps, cache, use)
+    thread = compile_in_background(simulator.steps, cache, use)
     while thread.is_alive():
         thread.join(_PAUSE_SECONDS)  # Ctrl-C is looked at in between
     return perf_counter() - began if taken.is_set() else None

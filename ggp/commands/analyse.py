@@ -16,12 +16,12 @@ from rich.table import Table
 from rich.text import Text
 
 from ggp.analysis import Analyser, Analysis, Line, make_analyser
+from ggp.cache import is_warm
 from ggp.commands.arguments import GameArgument, JsonOption, load_argument
 from ggp.errors import GroundingError, SettingsError
 from ggp.game import State
 from ggp.gdl.reader import Node, read
 from ggp.gdl.terms import to_text
-from ggp.readiness import is_warm
 
 _EVERY = (0.25, 1.0)  # seconds between two reports, on a terminal and elsewhere
 _SHOWN = 200  # characters of a line that still changes

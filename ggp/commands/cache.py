@@ -1,15 +1,19 @@
 """The sub-command cache: what is kept on disk between runs."""
 
+from collections.abc import Iterator
 from dataclasses import asdict
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ggp.cache import FOLDER_VARIABLE, default_cache
+import ggp
+from ggp.cache import FOLDER_VARIABLE, default_cache, is_warm, mark_warm
 from ggp.commands.arguments import JsonOption
 from ggp.commands.library import print_json
-from ggp.readiness import is_warm
-from ggp.warming import warm_games
+from ggp.library import game_names
+
+if TYPE_CHECKING:
+    from ggp.simulation.state_machine import CircuitMachine
 
 _MEBIBYTE = 1 << 20
 
@@ -50,8 +54,37 @@ def warm_cache(again: Annotated[bool, typer.Option(help="Do it even where it was
     """Compile all kernels and the shipped games ahead, so that nothing waits for it later; half a minute, once."""
     if is_warm() and not again:
         return
-    for name in warm_games():
+    for name in _warm_all():
         typer.echo(f"  ready: {name}")
+
+
+def _warm_all() -> Iterator[str]:
+    """Compile all kernels by using them, and the shipped games; gives the name of each game that is done."""
+    from ggp.search.loading import load_kernels  # noqa: PLC0415 - numba is slow to load
+
+    for name in game_names():
+        machine: Any = ggp.load(name, "circuit").machine
+        _warm(machine)
+        yield name
+    load_kernels()
+    yield "searches"
+    mark_warm()
+
+
+def _warm(machine: "CircuitMachine") -> None:
+    from ggp.simulation.machine_code import compile_steps, is_worthwhile  # noqa: PLC0415 - numba is slow to load
+
+    state = machine.initial_state
+    moves = tuple(machine.legal_moves(state, role)[0] for role in machine.roles)
+    machine.is_terminal(machine.next_state(state, moves))
+    for role in machine.roles:
+        machine.goal(state, role)
+        machine.percepts(state, moves, role)
+    simulator = machine.simulator()
+    simulator.playouts(1)
+    if is_worthwhile(simulator.steps):
+        simulator.use(compile_steps(simulator.steps, default_cache()))
+        simulator.playouts(1)
 
 
 def clear_cache() -> None:
@@ -65,3 +98,7 @@ def _files(number: int) -> str:
 
 def _size(size_bytes: int) -> str:
     return f"{size_bytes / _MEBIBYTE:,.1f} MiB"
+
+
+if __name__ == "__main__":  # how `ggp.cache.warm_in_background` runs it
+    warm_cache()

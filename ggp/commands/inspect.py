@@ -30,7 +30,7 @@ def show_inspection(
 
     Where the rules cannot be made a circuit, and are played by the interpreter, it says why.
     """
-    from ggp.circuit.compilation import compile_game  # noqa: PLC0415 - here and below: numba takes half a second to load
+    from ggp.circuit.compile import compile_game  # noqa: PLC0415 - here and below: numba takes half a second to load
     from ggp.simulation.inspection import draw, inspect_game  # noqa: PLC0415
 
     source, text = read_argument(game)
@@ -82,7 +82,6 @@ def _lines(game: str, found: dict[str, Any]) -> list[str]:
         *(_cone_line(name.replace("_", " "), cone) for name, cone in found["cones"].items()),
         f"  recursion: {recursion['loops']:,} loops in {len(recursion['components']):,} components",
         f"  instructions: {steps} in a step" + ("" if late is None else f", {late:,} for goals now and then"),
-        _parts_line("games that it is made of", tuple(map(len, found["subgames"])) or (found["facts"],)),
         _parts_line("parts without the end and the goals", found["parts"]),
     ]
 

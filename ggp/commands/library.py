@@ -1,7 +1,6 @@
 """The sub-commands that need the library only: games, validate, perft."""
 
 import json
-from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 from time import perf_counter
@@ -16,10 +15,8 @@ from ggp.commands.arguments import EXIT_MISTAKE, STDIN, GameArgument, JsonOption
 from ggp.engines import make_machine
 from ggp.errors import GgpError, ReadError
 from ggp.gdl.evidence import Evidence, gather_evidence
-from ggp.gdl.perft import layers
 from ggp.gdl.reader import decode
 from ggp.gdl.rulesheet import parse_rulesheet
-from ggp.gdl.state_machine import StateMachine
 from ggp.gdl.validator import Finding, validate
 from ggp.library import find_rulesheet, game_names, read_bytes, read_metadata
 
@@ -169,10 +166,12 @@ def show_perft(
     A path stops where the match is over, and the counts stop at 0. Two engines, or two rulesheets of one game, that
     agree on these numbers hardly differ anywhere.
     """
+    from ggp.simulation.perft import layers  # noqa: PLC0415 - numba takes half a second to load
+
     machine = load_argument(game, engine).machine
     began = perf_counter()
     counts: list[int] = []
-    for number, count in zip(range(1, depth + 1), _layers(machine), strict=False):
+    for number, count in zip(range(1, depth + 1), layers(machine), strict=False):
         counts.append(count)
         if not as_json:
             typer.echo(f"{number:3}  {count:15,}  {perf_counter() - began:8.2f} s")
@@ -180,17 +179,6 @@ def show_perft(
             break
     if as_json:
         print_json({"game": game, "engine": machine.engine, "perft": counts})
-
-
-def _layers(machine: StateMachine) -> Iterator[int]:
-    """The counts of perft, in batches where the engine can."""
-    if machine.engine != "circuit":
-        return layers(machine)
-    from ggp.simulation import counting  # noqa: PLC0415
-    from ggp.simulation.state_machine import CircuitMachine  # noqa: PLC0415 - the interpreter needs no numba
-
-    assert isinstance(machine, CircuitMachine)
-    return counting.layers(machine.batches)
 
 
 def print_json(value: Any) -> None:  # noqa: ANN401 - whatever JSON can hold

@@ -7,7 +7,7 @@ code of a large game, which may take minutes, no kernel can be loaded. So this g
 from functools import cache
 from threading import Lock
 
-from ggp.circuit.compilation import compile_game
+from ggp.circuit.compile import compile_game
 from ggp.gdl.rulesheet import parse_rulesheet
 from ggp.search.mcts.search import Search, Settings
 from ggp.search.planning.puzzle import Puzzle

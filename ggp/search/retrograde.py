@@ -15,9 +15,8 @@ from ggp.gdl.rulesheet import NATURE
 from ggp.kernel import LANES, Int, aligned_words, inner, lean
 from ggp.search.mcts.expansion import Rules
 from ggp.search.mcts.tree import COUNT, END, FIRST, INNER, KIND, LEAF, LENGTH, NODE_TOP, NONE, Tree, hash_state
-from ggp.simulation.batches import GOALS, LOOK, NEXT, evaluate_rows
+from ggp.simulation.evaluate import GOALS, LOOK, NEXT, Bits, copy_state, evaluate_rows, single_values
 from ggp.simulation.leaves import UNKNOWN
-from ggp.simulation.packing import Bits, copy_state, single_values
 from ggp.simulation.state_machine import CircuitMachine
 
 SIZE, AT, EDGES, FULL, TOGETHER, HAND, CHANGED, PASSES = range(8)  # indices of Book.counters

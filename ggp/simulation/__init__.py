@@ -1,0 +1,7 @@
+"""A compiled game played: 512 states at a time in the bits of words, or one state at a time.
+
+In reading order: `evaluate` (what is legal, the next state, the end and the goals of given states), `steps` (programs
+that choose random legal moves and do them), `playout` (the loop that runs them), `machine_code` (the same programs as
+machine code), `state_machine` (a compiled game as a state machine on terms), `perft` (counts of paths) and `inspection`
+(sizes and parts of a circuit, for people).
+"""

@@ -8,10 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ggp.circuit.circuit import Circuit
-from ggp.circuit.compilation import CompiledGame
+from ggp.circuit.compile import CompiledGame
 from ggp.circuit.network import INPUT, LOOP, Ids
 from ggp.circuit.schedule import mark_needed
-from ggp.circuit.subgames import find_subgames
 from ggp.errors import SettingsError
 from ggp.gdl.terms import to_text
 from ggp.kernel import kernel
@@ -73,7 +72,6 @@ class Inspection:
     cones: Cones
     recursion: Recursion
     programs: StepPrograms
-    subgames: tuple[tuple[str, ...], ...]  # where the game is several: the facts of each
     parts: tuple[int, ...]  # facts of each part that nothing but terminal and goals links to another, largest first
 
 
@@ -99,9 +97,6 @@ def inspect_game(compiled: CompiledGame) -> Inspection:
         cones=find_cones(circuit),
         recursion=Recursion(len(circuit.loops.results), tuple(sizes.tolist())),
         programs=count_instructions(make_steps(circuit, compiled.phases)),
-        subgames=tuple(
-            tuple(names[fact] for fact in facts) for facts in find_subgames(circuit, timed | (constants >= 0))
-        ),
         parts=find_parts(circuit, timed),
     )
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ggp.circuit.compilation import CompiledGame
+from ggp.circuit.compile import CompiledGame
 from ggp.kernel import (
     LANES,
     WORD,
@@ -25,9 +25,8 @@ from ggp.kernel import (
     lean,
     lowest,
 )
-from ggp.simulation.packing import SPARE, Bits, put_bits
-from ggp.simulation.playouts import ONES, PENDING, TAKEN, Plan, run_turn
-from ggp.simulation.running import run_program
+from ggp.simulation.evaluate import SPARE, Bits, put_bits, run_program
+from ggp.simulation.playout import ONES, PENDING, TAKEN, Plan, run_turn
 
 UNKNOWN = 0.5  # the value of an end for which the rules give no goal value
 

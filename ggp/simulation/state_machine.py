@@ -15,17 +15,15 @@ from typing import TypeAlias
 import numpy as np
 
 from ggp.cache import default_cache
-from ggp.circuit.compilation import CompiledGame
+from ggp.circuit.compile import CompiledGame
 from ggp.errors import UnknownRoleError
 from ggp.gdl.rulesheet import Rulesheet
 from ggp.gdl.state_machine import Facts, JointMove
 from ggp.gdl.terms import Term
 from ggp.interpreter import Interpreter
-from ggp.simulation.batches import Batches, pack, unpack
-from ggp.simulation.native import compile_beside, is_worthwhile
-from ggp.simulation.packing import Bits, Indices
-from ggp.simulation.simulator import Simulator
-from ggp.simulation.single import Single
+from ggp.simulation.evaluate import Batches, Bits, Indices, Single, pack, unpack
+from ggp.simulation.machine_code import compile_in_background, is_worthwhile
+from ggp.simulation.playout import Simulator
 from ggp.simulation.steps import make_steps
 
 Legal: TypeAlias = tuple[tuple[Term, ...], ...]  # of each role
@@ -133,7 +131,7 @@ class CircuitMachine:
         """Playouts in which roles may prefer moves that they like (`Layout.liked`)."""
         return self._guided_simulator
 
-    def compile_beside(self, *, guided: bool = False) -> None:
+    def compile_in_background(self, *, guided: bool = False) -> None:
         """Let playouts run by machine code as soon as it is made, where the game is small enough; once is enough."""
         with self._lock:
             begun = guided in self._compiling
@@ -142,7 +140,7 @@ class CircuitMachine:
             return
         simulator = self.guided_simulator() if guided else self.simulator()
         if is_worthwhile(simulator.steps):
-            compile_beside(simulator.steps, default_cache(), simulator.use)
+            compile_in_background(simulator.steps, default_cache(), simulator.use)
 
     @cached_property
     def _simulator(self) -> Simulator:

@@ -12,7 +12,7 @@ from pathlib import Path
 from random import Random
 from time import monotonic
 
-from ggp.circuit.compilation import compile_game
+from ggp.circuit.compile import compile_game
 from ggp.gdl.rulesheet import Rulesheet, parse_rulesheet
 from ggp.grounding import Budget
 from ggp.library import find_rulesheet

@@ -28,7 +28,7 @@ from tests.gamemaster.test_commands import GGP
 
 MARK = "GGP_KILLS"  # in the environment of all processes of this run
 PATIENCE = 60.0  # seconds for processes to end, and for the first news
-WARMING = b"ggp.warming"  # what compiles kernels beside, and is meant to stay until it is done
+WARMING = b"ggp.commands.cache"  # what compiles kernels in the background, and is meant to stay until it is done
 EARLY = 0.25  # of the kills come before a match has ended
 LATER = 1.5  # seconds after the first match that has ended, at most, until the others come
 

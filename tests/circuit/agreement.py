@@ -7,14 +7,13 @@ from random import Random
 
 import numpy as np
 
-from ggp.circuit.compilation import CompiledGame, compile_game
+from ggp.circuit.compile import CompiledGame, compile_game
 from ggp.gdl.rulesheet import Rulesheet
 from ggp.gdl.state_machine import Facts, JointMove, StateMachine
 from ggp.gdl.terms import Term, to_text
 from ggp.grounding import Budget
 from ggp.interpreter import Interpreter
-from ggp.simulation.batches import Batches, pack, unpack
-from ggp.simulation.packing import Bits, Indices
+from ggp.simulation.evaluate import Batches, Bits, Indices, pack, unpack
 from ggp.simulation.state_machine import CircuitMachine
 
 

@@ -6,12 +6,13 @@ from itertools import islice
 import numpy as np
 import pytest
 
-from ggp.circuit.compilation import compile_game
-from ggp.gdl.perft import perft
+from ggp.circuit.compile import compile_game
 from ggp.gdl.rulesheet import Rulesheet, parse_rulesheet
 from ggp.library import find_rulesheet, game_names
-from ggp.simulation import counting
-from ggp.simulation.batches import Batches, pack, unpack
+from ggp.simulation import perft as perft_module
+from ggp.simulation.evaluate import Batches, pack, unpack
+from ggp.simulation.perft import STEPS_AT_ONCE, layers, perft
+from ggp.simulation.state_machine import CircuitMachine
 from tests.circuit.agreement import Pair, batch_differences, differences, make_pair, pack_states, some_samples
 from tests.games.test_perft import FILES, quick_numbers
 
@@ -82,15 +83,14 @@ def test_bits_are_packed_and_unpacked() -> None:
 @pytest.mark.parametrize("file", FILES, ids=lambda file: str(file.stem))
 def test_perft(file: object) -> None:
     expected = quick_numbers(file)  # type: ignore[arg-type]
-    batches = Batches(compile_game(shipped(file.stem)))  # type: ignore[attr-defined]
-    assert counting.perft(batches, len(expected)) == expected
+    assert perft(pair_of(file.stem).circuit, len(expected)) == expected  # type: ignore[attr-defined]
 
 
-@pytest.mark.parametrize("at_once", [1, 10, counting.STEPS_AT_ONCE])
+@pytest.mark.parametrize("at_once", [1, 10, STEPS_AT_ONCE])
 def test_perft_in_portions(at_once: int, monkeypatch: pytest.MonkeyPatch) -> None:
     pair = pair_of("biddingtictactoe")
-    monkeypatch.setattr(counting, "STEPS_AT_ONCE", at_once)
-    assert counting.perft(Batches(pair.compiled), 2) == perft(pair.interpreter, 2)
+    monkeypatch.setattr(perft_module, "STEPS_AT_ONCE", at_once)
+    assert perft(pair.circuit, 2) == perft(pair.interpreter, 2)
 
 
 STUCK = """
@@ -101,12 +101,13 @@ STUCK = """
 
 def test_perft_where_a_role_has_no_move() -> None:
     pair = make_pair(parse_rulesheet(STUCK))
-    assert counting.perft(Batches(pair.compiled), 4) == perft(pair.interpreter, 4) == (2, 2, 2, 2)
+    assert perft(pair.circuit, 4) == perft(pair.interpreter, 4) == (2, 2, 2, 2)
 
 
 ENDLESS = "(role r) (init on) (next on) (legal r a) (legal r b) (legal r c) (<= terminal (not (true on))) (goal r 0)"
 
 
 def test_counts_beyond_64_bits() -> None:
-    batches = Batches(compile_game(parse_rulesheet(ENDLESS)))
-    assert list(islice(counting.layers(batches), 60)) == [3**depth for depth in range(1, 61)]
+    rulesheet = parse_rulesheet(ENDLESS)
+    machine = CircuitMachine(rulesheet, compile_game(rulesheet))
+    assert list(islice(layers(machine), 60)) == [3**depth for depth in range(1, 61)]

@@ -8,11 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ggp.circuit import building as building_module
+from ggp.circuit import build as build_module
 from ggp.circuit.assembly import specialise
-from ggp.circuit.building import build_circuit
+from ggp.circuit.build import build_circuit, sort_pairs
 from ggp.circuit.circuit import Circuit
-from ggp.circuit.sorting import sort_pairs
 from ggp.errors import GroundingError
 from ggp.grounding import NEVER, GroundRules, Report
 from tests.simulation.networks import Sketch, naive_outputs
@@ -226,7 +225,7 @@ def test_negation_through_recursion_is_refused() -> None:
 
 
 def test_too_many_gates_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(building_module, "MAX_GATES", 30)
+    monkeypatch.setattr(build_module, "MAX_GATES", 30)
     random = Random(1)
     rules: Bodies = [(13, [])]
     rules += [(14, [2 * fact + random.randint(0, 1) for fact in random.sample(range(12), 6)]) for _ in range(40)]

@@ -12,7 +12,7 @@ from ggp.circuit.circuit import Loops
 from ggp.circuit.network import add_input, check_capacity, make_network
 from ggp.circuit.schedule import Program, make_program
 from ggp.kernel import LANES, Words, aligned_words
-from ggp.simulation.running import Code, join_programs, run_program
+from ggp.simulation.evaluate import Code, join_programs, run_program
 
 Flags = np.ndarray[tuple[int, ...], np.dtype[np.bool_]]
 SIZES = (*range(1, 18), 31, 32, 33, 61, 155)

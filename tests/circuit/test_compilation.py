@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from ggp.cache import Cache, Entry
-from ggp.circuit import compilation
-from ggp.circuit.building import build_circuit
+from ggp.circuit import compile as compile_module
+from ggp.circuit.build import build_circuit
 from ggp.circuit.circuit import Circuit
-from ggp.circuit.compilation import CompiledGame, compile_game
+from ggp.circuit.compile import CompiledGame, compile_game
 from ggp.errors import GroundingError
 from ggp.gdl.rulesheet import Rulesheet, parse_rulesheet
 from ggp.grounding import Budget, GroundRules
@@ -84,7 +84,7 @@ def test_recursion_within_a_state_is_counted() -> None:
 @pytest.mark.parametrize("text", [SMALL, TICTACTOE])
 def test_the_cache_gives_the_same_game(text: str, cache: Cache, monkeypatch: pytest.MonkeyPatch) -> None:
     made = compile_game(parse_rulesheet(text), cache=cache)
-    monkeypatch.setattr(compilation, "ground", None)
+    monkeypatch.setattr(compile_module, "ground", None)
     commented = parse_rulesheet("; a comment\n" + text)
     found = compile_game(commented, cache=cache)
     assert same(made, found)
@@ -123,7 +123,7 @@ class Counted:
 
 def test_a_spent_budget_is_remembered(cache: Cache, monkeypatch: pytest.MonkeyPatch) -> None:
     ground = Counted()
-    monkeypatch.setattr(compilation, "ground", ground)
+    monkeypatch.setattr(compile_module, "ground", ground)
     big = parse_rulesheet(SMALL, "big.kif")
     with pytest.raises(GroundingError, match=r"^big.kif: grounding ran out of time after 9 s$"):
         compile_game(big, Budget(seconds=9), cache)
@@ -151,6 +151,6 @@ def test_what_a_state_says_cannot_depend_on_moves(monkeypatch: pytest.MonkeyPatc
         return replace(circuit, terminal=2 * (1 + circuit.facts))
 
     compile_game(parse_rulesheet(SMALL), cache=NO_CACHE)
-    monkeypatch.setattr(compilation, "build_circuit", wrong)
+    monkeypatch.setattr(compile_module, "build_circuit", wrong)
     with pytest.raises(GroundingError, match="depends on the moves"):
         compile_game(parse_rulesheet(SMALL), cache=NO_CACHE)

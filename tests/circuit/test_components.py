@@ -5,7 +5,7 @@ from random import Random
 import numpy as np
 import pytest
 
-from ggp.circuit.components import Order, RuleIndex, index_rules, order_atoms
+from ggp.circuit.build import Order, RuleIndex, index_rules, order_atoms
 
 Rules = list[tuple[int, list[int]]]  # head; atoms of the body, negative for negated (~atom)
 

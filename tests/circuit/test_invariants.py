@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from ggp.circuit.building import build_circuit
+from ggp.circuit.build import build_circuit
 from ggp.circuit.circuit import Circuit
 from ggp.circuit.invariants import LONGEST_PERIOD, find_phases, holds_at_first
 from ggp.gdl.logic_program import make_logic_program

@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from ggp.circuit.compilation import compile_game
+from ggp.circuit.compile import compile_game
 from ggp.errors import UnknownRoleError
 from ggp.gdl.rulesheet import parse_rulesheet
 from ggp.gdl.state_machine import Facts, StateMachine

@@ -9,7 +9,7 @@ from random import Random
 from hypothesis import HealthCheck, given, reject, settings
 from hypothesis import strategies as st
 
-from ggp.circuit.compilation import CompiledGame
+from ggp.circuit.compile import CompiledGame
 from ggp.errors import GroundingError
 from ggp.gdl.rulesheet import parse_rulesheet
 from ggp.grounding import Budget

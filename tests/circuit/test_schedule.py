@@ -9,7 +9,7 @@ from ggp.circuit.circuit import Loops
 from ggp.circuit.network import INPUT, LOOP
 from ggp.circuit.schedule import Program, make_program, mark_needed
 from ggp.kernel import LANES, Words, aligned_words
-from ggp.simulation.running import join_programs, run_program
+from ggp.simulation.evaluate import join_programs, run_program
 from tests.simulation.networks import ALL, Sketch, naive_outputs, number_of, put_number, random_sketch
 
 NO_LOOPS = Loops(np.zeros(0, np.int32), np.zeros(0, np.int32))

@@ -11,7 +11,7 @@ import pytest
 from ggp.kernel import LANES
 from ggp.library import find_rulesheet
 from ggp.simulation import steps as step_module
-from ggp.simulation.playouts import play
+from ggp.simulation.playout import play
 from tests.simulation.games import CLASHES, FATES, GAMES, NO_FACTS, PHASES, TERMINAL_AT_FIRST, TURNS, together
 from tests.simulation.lanes import Flags, Truth, follow, unpacked
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import ggp
-from ggp.gdl.perft import perft
+from ggp.simulation.perft import perft
 
 FILES = sorted(Path(__file__).with_name("perft").glob("*.txt"))
 

@@ -273,7 +273,7 @@ def test_cold_kernels_are_compiled_beside_and_waited_for(monkeypatch: pytest.Mon
     told: list[str] = []
     answers = iter([False, False, True])
     monkeypatch.setattr(players.mcts, "is_warm", lambda: next(answers))
-    monkeypatch.setattr(players.mcts, "warm_beside", lambda: told.append("begun"))
+    monkeypatch.setattr(players.mcts, "warm_in_background", lambda: told.append("begun"))
     monkeypatch.setattr(players.mcts, "_COLD_WAIT", 0.0)
     strategy = Mcts(task_of(NIM.format(heap=6), lambda job: job(), told.append))
     assert told[0] == "begun"

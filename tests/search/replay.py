@@ -9,7 +9,7 @@ from ggp.gdl.state_machine import Facts, StateMachine
 from ggp.gdl.terms import Term
 from ggp.search.mcts.search import Search
 from ggp.search.mcts.tree import COUNT, END, INNER, NONE, PHASE, Tree
-from ggp.simulation.batches import unpack
+from ggp.simulation.evaluate import unpack
 from tests.search.books import Node, nodes_of
 from tests.search.truth import Vector, World
 

@@ -13,7 +13,7 @@ from ggp.search.mcts.mast import BITS, draw_sets
 from ggp.search.mcts.search import Search, Settings
 from ggp.simulation import steps as step_module
 from ggp.simulation.leaves import PLAYOUTS, drop_leaves, make_leaves
-from ggp.simulation.simulator import Simulator
+from ggp.simulation.playout import Simulator
 from ggp.simulation.state_machine import CircuitMachine
 from ggp.simulation.steps import make_steps
 from tests.circuit.agreement import make_pair

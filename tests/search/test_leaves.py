@@ -23,8 +23,7 @@ from ggp.simulation.leaves import (
     play_leaves,
     worth_of,
 )
-from ggp.simulation.playouts import Plan
-from ggp.simulation.simulator import Simulator
+from ggp.simulation.playout import Plan, Simulator
 from ggp.simulation.steps import make_steps
 from tests.circuit.agreement import Pair, make_pair, pack_states
 from tests.search.graphs import Shape, random_graph

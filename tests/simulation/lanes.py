@@ -10,13 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ggp.cache import Cache
-from ggp.circuit.compilation import CompiledGame, compile_game
+from ggp.circuit.compile import CompiledGame, compile_game
 from ggp.gdl.rulesheet import parse_rulesheet
 from ggp.gdl.state_machine import Facts
 from ggp.interpreter import Interpreter
 from ggp.kernel import LANES, Words
-from ggp.simulation.playouts import STEP, Lanes, play
-from ggp.simulation.simulator import DEFAULT_CAP, Simulator, Tally
+from ggp.simulation.playout import DEFAULT_CAP, STEP, Lanes, Simulator, Tally, play
 from ggp.simulation.steps import Steps, make_steps
 
 Flags = NDArray[np.bool_]

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from ggp.cache import Cache
-from ggp.simulation import native
+from ggp.simulation import machine_code
 from ggp.simulation import steps as step_module
-from ggp.simulation.native import compile_beside, compile_steps, functions, is_worthwhile
-from ggp.simulation.simulator import Simulator
+from ggp.simulation.machine_code import compile_in_background, compile_steps, functions, is_worthwhile
+from ggp.simulation.playout import Simulator
 from tests.simulation.games import FATES, TURNS, rounds
 from tests.simulation.lanes import Truth
 
@@ -30,7 +30,7 @@ def test_machine_code_is_kept(cache: Cache, monkeypatch: pytest.MonkeyPatch) -> 
     first = truth.simulator()
     first.use(compile_steps(first.steps, cache))
     assert first.playouts(1500, seed=6) == expected
-    monkeypatch.setattr(native, "compile_object", refuse)
+    monkeypatch.setattr(machine_code, "compile_object", refuse)
     again = Truth(TURNS).simulator()
     again.use(compile_steps(again.steps, cache))
     assert again.plan.addresses[: again.plan.turns].all()
@@ -86,7 +86,7 @@ def test_functions_have_names(gates: int, names: list[str], monkeypatch: pytest.
 def test_code_is_made_beside(cache: Cache) -> None:
     simulator = Truth(TURNS).simulator()
     expected = simulator.playouts(2000, seed=1)
-    thread = compile_beside(simulator.steps, cache, simulator.use)
+    thread = compile_in_background(simulator.steps, cache, simulator.use)
     during = simulator.playouts(2000, seed=1)
     thread.join()
     assert simulator.plan.addresses[0]
@@ -96,10 +96,10 @@ def test_code_is_made_beside(cache: Cache) -> None:
 def test_trouble_leaves_the_circuit_interpreted(
     cache: Cache, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(native, "compile_object", refuse)
+    monkeypatch.setattr(machine_code, "compile_object", refuse)
     simulator = Simulator(Truth(TURNS).steps, Truth(TURNS).compiled.circuit.initial)
     with caplog.at_level(logging.WARNING):
-        compile_beside(simulator.steps, cache, simulator.use).join()
+        compile_in_background(simulator.steps, cache, simulator.use).join()
     assert "LLVM is not to be asked" in caplog.text
     assert not simulator.plan.addresses.any()
     assert simulator.playouts(600).playouts == 600
@@ -108,7 +108,7 @@ def test_trouble_leaves_the_circuit_interpreted(
 def test_large_games_are_not_worth_it(monkeypatch: pytest.MonkeyPatch) -> None:
     steps = Truth(TURNS).steps
     size = sum(len(program.left) for program in functions(steps).values())
-    monkeypatch.setattr(native, "MOST_GATES", size)
+    monkeypatch.setattr(machine_code, "MOST_GATES", size)
     assert is_worthwhile(steps)
-    monkeypatch.setattr(native, "MOST_GATES", size - 1)
+    monkeypatch.setattr(machine_code, "MOST_GATES", size - 1)
     assert not is_worthwhile(steps)

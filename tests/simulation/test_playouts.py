@@ -13,9 +13,8 @@ from ggp.errors import SettingsError
 from ggp.kernel import LANES
 from ggp.library import find_rulesheet
 from ggp.simulation import steps as step_module
-from ggp.simulation.native import compile_steps
-from ggp.simulation.playouts import BIRTH_BITS, QUOTA, play
-from ggp.simulation.simulator import Simulator, Tally
+from ggp.simulation.machine_code import compile_steps
+from ggp.simulation.playout import BIRTH_BITS, QUOTA, Simulator, Tally, play
 from tests.simulation.games import (
     ENDLESS,
     ENDLESS_WITHOUT_FACTS,

@@ -7,10 +7,10 @@ import pytest
 
 from ggp.circuit.schedule import Program, make_program
 from ggp.kernel import LANES, Words, aligned_words, call, compile_object, load_object, vector_bits
-from ggp.simulation import straightline
-from ggp.simulation.running import join_programs, run_program
+from ggp.simulation import machine_code
+from ggp.simulation.evaluate import join_programs, run_program
+from ggp.simulation.machine_code import declarations, write_function
 from ggp.simulation.steps import Layout
-from ggp.simulation.straightline import declarations, write_function
 from tests.simulation.networks import Sketch, naive_outputs, number_of, put_number, random_sketch
 
 FACTS = 4
@@ -62,7 +62,7 @@ def check(sketches: list[Sketch], random: Random, width: int) -> None:
 @pytest.mark.parametrize("chunk", [1, 3, 7, 40_000])
 @pytest.mark.parametrize("width", WIDTHS)
 def test_random_networks(chunk: int, width: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(straightline, "CHUNK", chunk)
+    monkeypatch.setattr(machine_code, "CHUNK", chunk)
     random = Random(chunk + width)
     check([random_sketch(random, FACTS, random.choice((1, 5, 20, 60))) for _ in range(20)], random, width)
 
@@ -70,7 +70,7 @@ def test_random_networks(chunk: int, width: int, monkeypatch: pytest.MonkeyPatch
 @pytest.mark.parametrize("chunk", [1, 4, 40_000])
 @pytest.mark.parametrize("width", WIDTHS)
 def test_random_networks_with_loops(chunk: int, width: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(straightline, "CHUNK", chunk)
+    monkeypatch.setattr(machine_code, "CHUNK", chunk)
     random = Random(chunk + width)
     sketches = [random_sketch(random, FACTS, random.choice((2, 6, 12)), random.randint(1, 4)) for _ in range(30)]
     check(sketches, random, width)

@@ -8,8 +8,8 @@ from ggp.search.mcts.bounds import tighten
 from ggp.search.mcts.grave import note_moves
 from ggp.search.mcts.selection import count_choosers
 from ggp.search.mcts.tree import COUNT, FLYING, PHASE, VISITS, Tree
+from ggp.simulation.evaluate import Bits, copy_state
 from ggp.simulation.leaves import Leaves
-from ggp.simulation.packing import Bits, copy_state
 
 
 @lean

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from ggp.circuit.network import Ids
 from ggp.kernel import LANES, Int, inner
-from ggp.simulation.packing import Bits
+from ggp.simulation.evaluate import Bits
 
 # what a flight is doing
 IDLE, WANTED, BLOCKED, FRESH, READY, EXACT, PLAYING = range(7)

@@ -32,9 +32,8 @@ from ggp.search.mcts.tree import (
     new_node,
     new_slots,
 )
-from ggp.simulation.batches import GOALS, LOOK, NEXT, Rows, evaluate_rows
+from ggp.simulation.evaluate import GOALS, LOOK, NEXT, Rows, copy_state, evaluate_rows, single_values
 from ggp.simulation.leaves import UNKNOWN
-from ggp.simulation.packing import copy_state, single_values
 
 
 class Rules(NamedTuple):

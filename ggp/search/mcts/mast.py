@@ -47,7 +47,7 @@ class Guide:
         self._first = np.concatenate([[0], np.cumsum(counts)])
         self._nature = nature
         self._cycles = 0
-        machine.compile_beside(guided=True)
+        machine.compile_in_background(guided=True)
 
     def leaves(self, seed: int) -> Leaves:
         """Lanes for guided playouts."""

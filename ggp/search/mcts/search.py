@@ -45,10 +45,9 @@ from ggp.search.mcts.tree import (
 from ggp.search.mcts.worker import Crew
 from ggp.search.proof.beside import ProofBeside
 from ggp.search.retrograde import Exhaustion
-from ggp.simulation.batches import unpack
+from ggp.simulation.evaluate import Bits, unpack
 from ggp.simulation.leaves import UNKNOWN
-from ggp.simulation.native import is_worthwhile
-from ggp.simulation.packing import Bits
+from ggp.simulation.machine_code import is_worthwhile
 from ggp.simulation.state_machine import CircuitMachine
 
 __all__ = ["MoveReport", "Result", "Search", "Settings"]
@@ -96,7 +95,7 @@ class Search:
         self._may_exhaust = settings.retrograde and len(self._roles) > 1
         self.solution: Exhaustion | None = None
         self._proof: ProofBeside | None = None
-        machine.compile_beside()
+        machine.compile_in_background()
         self.go_to(machine.initial_state)
 
     def go_to(self, state: Facts) -> None:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ggp.circuit.network import Ids
 from ggp.kernel import Int, inner, lean
-from ggp.simulation.packing import Bits
+from ggp.simulation.evaluate import Bits
 
 # what a node is
 FREE, PENDING, LEAF, GROWING, INNER, END = range(6)  # PENDING: its state is not worked out; GROWING: getting slots

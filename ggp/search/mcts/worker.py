@@ -23,7 +23,7 @@ from ggp.simulation.leaves import (
     play_leaves,
     worth_of,
 )
-from ggp.simulation.playouts import Plan
+from ggp.simulation.playout import Plan
 from ggp.simulation.state_machine import CircuitMachine
 
 SLICE_SECONDS = 0.002  # of playouts between two looks at the clock

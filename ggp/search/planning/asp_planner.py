@@ -21,8 +21,7 @@ from ggp.search.planning.encodings import (
     read_moves,
 )
 from ggp.search.planning.lines import Path, Sample, arrange, follow
-from ggp.simulation.batches import Batches, unpack
-from ggp.simulation.packing import Bits
+from ggp.simulation.evaluate import Batches, Bits, unpack
 
 _ORDER_FREE_SECONDS = 20.0
 _FIRST_SECONDS = 2.0  # of the first attempts; each round has twice that of the round before

@@ -27,8 +27,7 @@ from ggp.search.planning.store import (
     make_store,
     path_to,
 )
-from ggp.simulation.batches import Batches
-from ggp.simulation.packing import Bits
+from ggp.simulation.evaluate import Batches, Bits
 
 _FIRST_WIDTH = 64
 _TRUE = 0.8  # what a fact counts for that holds

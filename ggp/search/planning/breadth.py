@@ -12,8 +12,7 @@ from ggp.search.planning.store import (
     make_store,
     path_to,
 )
-from ggp.simulation.batches import Batches
-from ggp.simulation.packing import Bits
+from ggp.simulation.evaluate import Batches, Bits
 
 
 class Breadth:

@@ -5,8 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ggp.simulation.batches import Batches, unpack
-from ggp.simulation.packing import Bits
+from ggp.simulation.evaluate import Batches, Bits, unpack
 
 _TRIALS = 256  # orders of the same moves
 _SAMPLED = 256  # playouts

@@ -15,8 +15,7 @@ from ggp.circuit.network import Ids
 from ggp.kernel import Int, kernel
 from ggp.search.planning.lines import Path, follow
 from ggp.search.planning.strands import Flags, Strands, find_strands
-from ggp.simulation.batches import Batches
-from ggp.simulation.packing import Bits
+from ggp.simulation.evaluate import Batches, Bits
 
 _MOST_PATTERNS = 400_000  # of a database
 _DATABASES = 12

@@ -11,7 +11,7 @@ from ggp.kernel import aligned_words
 from ggp.search.planning.asp_planner import Task
 from ggp.search.planning.store import Scratch, make_scratch
 from ggp.search.planning.work import Means, Work
-from ggp.simulation.packing import Bits
+from ggp.simulation.evaluate import Bits
 from ggp.simulation.state_machine import CircuitMachine
 
 

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from ggp.circuit.network import Ids
 from ggp.kernel import LANES, Int, Words, kernel, lowest
-from ggp.simulation.batches import GOALS, LOOK, NEXT, Batches, Rows, evaluate
-from ggp.simulation.packing import Bits, Indices
+from ggp.simulation.evaluate import GOALS, LOOK, NEXT, Batches, Bits, Indices, Rows, evaluate
 
 # numbers that a search keeps, as indices of Store.counters
 SIZE, AT, SEEN, BEST_VALUE, BEST_STATE, ENDS, FULL = range(7)

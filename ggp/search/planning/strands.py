@@ -14,8 +14,7 @@ from ggp.circuit.assembly import Assembly
 from ggp.circuit.circuit import Circuit
 from ggp.circuit.network import Ids
 from ggp.circuit.schedule import mark_needed
-from ggp.simulation.batches import Batches, pack, unpack
-from ggp.simulation.packing import Bits
+from ggp.simulation.evaluate import Batches, Bits, pack, unpack
 
 _MOST_FACTS = 4000
 _MOST_VALUES = 2000  # of a strand

@@ -9,8 +9,7 @@ from ggp.circuit.network import Ids
 from ggp.kernel import LANES, Int, inner, lean, lowest
 from ggp.search.mcts.expansion import Rules, part_between
 from ggp.search.proof.walks import ANSWERED, CROWDED, CYCLES, EXPANDED, ODD, TOP, Walks, give_up_answered, step
-from ggp.simulation.batches import GOALS, LOOK, NEXT, evaluate_rows
-from ggp.simulation.packing import Bits, copy_state, single_values
+from ggp.simulation.evaluate import GOALS, LOOK, NEXT, Bits, copy_state, evaluate_rows, single_values
 
 TINY = 1e-9
 _CYCLES_BETWEEN = 16  # looks whether a state above was answered by another walk

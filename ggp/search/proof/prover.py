@@ -13,8 +13,7 @@ from ggp.search.mcts.tree import Tree
 from ggp.search.proof.growth import Room, advance
 from ggp.search.proof.teaching import bounds_by_moves, teach
 from ggp.search.proof.walks import ANSWERED, CROWDED, DEPTH, EXPANDED, ODD, TOP, Walks, begin, bounds_of
-from ggp.simulation.batches import GOALS
-from ggp.simulation.packing import Bits
+from ggp.simulation.evaluate import GOALS, Bits
 from ggp.simulation.state_machine import CircuitMachine
 
 WALKS = 32

@@ -9,7 +9,7 @@ import numpy as np
 
 from ggp.kernel import Int, inner, lean
 from ggp.search.mcts.tree import hash_state
-from ggp.simulation.packing import Bits
+from ggp.simulation.evaluate import Bits
 
 LOW, HIGH, ASKED, BUSY, LENGTH, WORK = 0, 8, 16, 24, 32, 48  # the first bits of parts
 SHORT, WIDE = 0xFF, 0xFFFF  # of the first four, and of the others

@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 from ggp.kernel import Int, lean
 from ggp.search.mcts.tree import COUNT, FIRST, NONE, Tree
 from ggp.search.proof.walks import TOP, Walks, bounds_of
-from ggp.simulation.packing import Bits
+from ggp.simulation.evaluate import Bits
 
 
 @lean

@@ -22,7 +22,7 @@ from ggp.search.proof.table import (
     put_numbers,
     put_part,
 )
-from ggp.simulation.packing import Bits, copy_state
+from ggp.simulation.evaluate import Bits, copy_state
 
 ANSWERED, ODD, CROWDED, EXPANDED, CYCLES, QUESTION, TOP = range(7)  # indices of Walks.counters
 DEPTH = 256  # of a walk, in steps, at most

@@ -1,6 +1,6 @@
 """Small games with one role, and what the best line of each gives, found by looking at all states one by one."""
 
-from ggp.circuit.compilation import compile_game
+from ggp.circuit.compile import compile_game
 from ggp.gdl.rulesheet import Rulesheet, parse_rulesheet
 from ggp.gdl.state_machine import Facts, StateMachine
 from ggp.gdl.terms import Term

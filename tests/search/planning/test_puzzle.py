@@ -5,7 +5,7 @@ from itertools import count
 
 import pytest
 
-from ggp.circuit.compilation import compile_game
+from ggp.circuit.compile import compile_game
 from ggp.gdl.rulesheet import parse_rulesheet
 from ggp.search.planning.puzzle import Puzzle
 from ggp.simulation.state_machine import CircuitMachine

@@ -18,7 +18,7 @@ from ggp.search.planning.lines import Path, Sampling, arrange, follow
 from ggp.search.planning.patterns import Patterns, fill, judge, make_guide
 from ggp.search.planning.store import SIZE, expand, make_scratch, make_store
 from ggp.search.planning.strands import Strands, find_strands
-from ggp.simulation.batches import Batches, unpack
+from ggp.simulation.evaluate import Batches, unpack
 from tests.search.planning.games import GAMES, all_states, best_value, machine_of, rulesheet_of, shortest, value_of
 
 BYTES = 1 << 24

@@ -1,14 +1,19 @@
-"""Perft by batches: the counts of `ggp.gdl.perft`, with all joint moves of many states made side by side."""
+"""Perft: how many paths of joint moves there are, the count by which engines and rulesheets are compared.
 
+On the circuit all joint moves of many states are made at once; other machines make them one by one.
+"""
+
+from collections import Counter
 from collections.abc import Iterator
-from itertools import islice
+from itertools import islice, product
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ggp.simulation.batches import Batches, unpack
-from ggp.simulation.packing import Bits, Indices
+from ggp.gdl.state_machine import Facts, StateMachine
+from ggp.simulation.evaluate import Batches, Bits, Indices, unpack
+from ggp.simulation.state_machine import CircuitMachine
 
 STEPS_AT_ONCE = 1 << 18  # joint moves, or one state's if these are more
 _LARGE = 2.0**60
@@ -16,13 +21,29 @@ _LARGE = 2.0**60
 Counts = NDArray[Any]  # int64, or Python's integers where that is too small
 
 
-def perft(batches: Batches, depth: int) -> tuple[int, ...]:
+def perft(machine: StateMachine, depth: int) -> tuple[int, ...]:
     """The number of paths of 1, 2 … `depth` joint moves from the initial state; a path stops in a terminal state."""
-    return tuple(islice(layers(batches), depth))
+    return tuple(islice(layers(machine), depth))
 
 
-def layers(batches: Batches) -> Iterator[int]:
+def layers(machine: StateMachine) -> Iterator[int]:
     """The counts of `perft`, one after the other, without end; states that several paths reach are visited once."""
+    return _layers_in_batches(machine.batches) if isinstance(machine, CircuitMachine) else _layers_one_by_one(machine)
+
+
+def _layers_one_by_one(machine: StateMachine) -> Iterator[int]:
+    paths: Counter[Facts] = Counter({machine.initial_state: 1})
+    while True:
+        after: Counter[Facts] = Counter()
+        for state, count in paths.items():
+            if not machine.is_terminal(state):
+                for joint_move in product(*(machine.legal_moves(state, role) for role in machine.roles)):
+                    after[machine.next_state(state, joint_move)] += count
+        paths = after
+        yield sum(paths.values())
+
+
+def _layers_in_batches(batches: Batches) -> Iterator[int]:
     states = batches.initial
     paths: Counts = np.ones(1, np.int64)
     while True:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from ggp.cache import Cache, Entry, default_cache
 from ggp.circuit.assembly import specialise
-from ggp.circuit.building import build_circuit
+from ggp.circuit.build import build_circuit
 from ggp.circuit.circuit import Circuit, Loops
 from ggp.circuit.invariants import find_phases
 from ggp.circuit.schedule import mark_needed
