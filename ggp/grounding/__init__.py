@@ -8,6 +8,6 @@ say the same; `grounder` does all this in turn and numbers the result.
 
 from ggp.grounding.clingo import Budget, Clingo
 from ggp.grounding.grounder import ground
-from ggp.grounding.rules import NEVER, GroundRules, Ids, Offsets, Report
+from ggp.grounding.rules import NEVER, GroundingReport, GroundRules, Ids, Offsets
 
-__all__ = ["NEVER", "Budget", "Clingo", "GroundRules", "Ids", "Offsets", "Report", "ground"]
+__all__ = ["NEVER", "Budget", "Clingo", "GroundRules", "GroundingReport", "Ids", "Offsets", "ground"]

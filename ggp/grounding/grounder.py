@@ -21,7 +21,7 @@ from ggp.grounding.clingo import Aspif, Budget, Clingo, OverBudgetError, ground_
 from ggp.grounding.prepare import Prepared, Translation, prepare
 from ggp.grounding.reach import find_extents, largest_clause
 from ggp.grounding.rewrite import Rewritten, split_clauses
-from ggp.grounding.rules import NEVER, GroundRules, Ids, Report, is_stratified, needed_atoms
+from ggp.grounding.rules import NEVER, GroundingReport, GroundRules, Ids, is_stratified, needed_atoms
 
 _SHARE = 0.6  # of the time, after which no more clauses are rewritten
 Row: TypeAlias = tuple[Term, int]  # a term and the atom of gringo that stands for it
@@ -59,7 +59,7 @@ def ground(
     if cycles and not is_stratified(rules):
         place = program.rulesheet.place(cycles[0].offset)
         raise GroundingError(f"{place}: '{cycles[0].relation[0]}' depends on its own negation")
-    return replace(rules, report=Report(perf_counter() - start, rewritten.rewritings))
+    return replace(rules, report=GroundingReport(perf_counter() - start, rewritten.rewritings))
 
 
 def _explanation(error: OverBudgetError, prepared: Prepared, program: LogicProgram) -> str:
@@ -111,7 +111,7 @@ def number_rules(aspif: Aspif, translation: Translation, rulesheet: Rulesheet) -
         heads=numbers[numbering.heads],
         first_literal=numbering.first_literal,
         literals=2 * numbers[np.abs(numbering.literals)] + (numbering.literals < 0).astype(np.int32),
-        report=Report(0.0, ()),
+        report=GroundingReport(0.0, ()),
     )
 
 

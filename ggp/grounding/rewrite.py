@@ -19,7 +19,7 @@ from ggp.gdl.terms import Term, is_variable, substitute, variables
 from ggp.grounding.prepare import Prepared, unifier
 from ggp.grounding.tables import Extents, Table, join, make_table
 
-Names = frozenset[str]
+Variables = frozenset[str]
 
 PART_PREFIX = "SPLIT"  # no symbol of a rulesheet has capitals: the reader folds case
 GUARD_PREFIX = "GUARD"
@@ -35,14 +35,14 @@ _UNKNOWN = 1e12  # the cost of what cannot be counted
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Part:
+class BodyPart:
     """A condition; `weight` is the share of ground rules in which it stays: 0 if it is static."""
 
     literal: Literal
-    names: Names
+    names: Variables
     weight: float
     table: Table | None  # of a condition that holds for few values; None for those that only test
-    key: Names | None = None  # of what a role does: for any values of these variables, at most one row holds
+    key: Variables | None = None  # of what a role does: for any values of these variables, at most one row holds
 
     @property
     def binds(self) -> bool:
@@ -58,29 +58,29 @@ class Split:
     asked in two places.
     """
 
-    inner: tuple[Part, ...]
-    outer: tuple[Part, ...]
-    shared: Names  # the variables of the new relation
+    inner: tuple[BodyPart, ...]
+    outer: tuple[BodyPart, ...]
+    shared: Variables  # the variables of the new relation
     cost: float  # of both
-    copied: Part | None = None
+    copied: BodyPart | None = None
 
 
-def names_of(parts: Sequence[Part]) -> Names:
+def names_of(parts: Sequence[BodyPart]) -> Variables:
     return frozenset().union(*(part.names for part in parts))
 
 
-def bound_names(parts: Sequence[Part]) -> Names:
+def bound_names(parts: Sequence[BodyPart]) -> Variables:
     """The variables that the parts give values."""
     return frozenset().union(*(part.names for part in parts if part.binds))
 
 
-def cost_of(parts: Sequence[Part], head: Names, rows: Table) -> float:
+def cost_of(parts: Sequence[BodyPart], head: Variables, rows: Table) -> float:
     """What a body costs."""
     weight = sum(part.weight for part in parts)
     return rows.count(head | names_of(parts)) * weight - rows.count(head) if weight else 0
 
 
-def complement_cost(parts: Sequence[Part], shared: Names, rows: Table) -> float:
+def complement_cost(parts: Sequence[BodyPart], shared: Variables, rows: Table) -> float:
     """About what it costs to say instead which moves do not; infinite where that cannot be said."""
     move = only_move(parts)
     if move is None or move.key is None or move.table is None or shared & move.names - move.key or len(parts) == 1:
@@ -92,13 +92,13 @@ def complement_cost(parts: Sequence[Part], shared: Names, rows: Table) -> float:
     return len(move.table) + max(0, possible - given) + 2 * keys + 2 * against * given
 
 
-def only_move(parts: Sequence[Part]) -> Part | None:
+def only_move(parts: Sequence[BodyPart]) -> BodyPart | None:
     """The part of a single move, if it is the only condition that something dynamic holds."""
     positive = [part for part in parts if part.weight and part.literal.positive]
     return positive[0] if len(positive) == 1 and positive[0].key is not None else None
 
 
-def cheapest_split(parts: tuple[Part, ...], head: Names, rows: Table, cost: float) -> Split | None:
+def cheapest_split(parts: tuple[BodyPart, ...], head: Variables, rows: Table, cost: float) -> Split | None:
     """The split that costs least, or None when none is worth it."""
     best: Split | None = None
     moves = [part for part in parts if part.key is not None]
@@ -111,18 +111,18 @@ def cheapest_split(parts: tuple[Part, ...], head: Names, rows: Table, cost: floa
     return best
 
 
-def worth_complement(cost: float, parts: Sequence[Part], rows: Table) -> bool:
+def worth_complement(cost: float, parts: Sequence[BodyPart], rows: Table) -> bool:
     return cost <= _GAIN * len(rows) * sum(part.weight for part in parts)
 
 
-def sorting_text(literal: Literal, shared: Names) -> str:
+def sorting_text(literal: Literal, shared: Variables) -> str:
     """A text that does not depend on the names of variables, to sort by."""
     names = variables(literal.atom)
     hidden: dict[str, Term] = {name: "!" if name in shared else "?" for name in names}
     return f"{substitute(literal.atom, hidden)}{literal.positive}"
 
 
-def _candidates(parts: tuple[Part, ...], head: Names) -> Iterator[frozenset[int]]:
+def _candidates(parts: tuple[BodyPart, ...], head: Variables) -> Iterator[frozenset[int]]:
     """Sets of parts that may be worth a relation of their own."""
     local = names_of(parts) - head
     groups = {frozenset((name,)) for name in local}
@@ -139,7 +139,7 @@ def _candidates(parts: tuple[Part, ...], head: Names) -> Iterator[frozenset[int]
     yield from sorted((inner for inner in found if inner and inner != everything), key=sorted)
 
 
-def _priced(chosen: frozenset[int], parts: tuple[Part, ...], head: Names, rows: Table) -> Split | None:
+def _priced(chosen: frozenset[int], parts: tuple[BodyPart, ...], head: Variables, rows: Table) -> Split | None:
     """The split that takes these parts out, and all static ones that go with them."""
     names = names_of([parts[index] for index in chosen])
     inner = tuple(p for i, p in enumerate(parts) if i in chosen or (p.weight == 0 and p.names <= names))
@@ -153,7 +153,9 @@ def _priced(chosen: frozenset[int], parts: tuple[Part, ...], head: Names, rows: 
     return Split(inner, outer, shared, inner_cost + rows.count(outside) * weight - rows.count(head))
 
 
-def _priced_copy(chosen: frozenset[int], move: Part, parts: tuple[Part, ...], head: Names, rows: Table) -> Split | None:
+def _priced_copy(
+    chosen: frozenset[int], move: BodyPart, parts: tuple[BodyPart, ...], head: Variables, rows: Table
+) -> Split | None:
     """The split that takes these parts out and asks both them and the others of the same move."""
     assert move.key is not None
     assert move.table is not None
@@ -168,7 +170,7 @@ def _priced_copy(chosen: frozenset[int], move: Part, parts: tuple[Part, ...], he
     shared = (names & outside) - move.names | move.key
     inner_cost = min(
         rows.count(inside) * (1 + sum(part.weight for part in core)) - rows.count(shared),
-        complement_cost((*core, Part(move.literal, move.names & inside, 1, move.table, move.key)), shared, rows),
+        complement_cost((*core, BodyPart(move.literal, move.names & inside, 1, move.table, move.key)), shared, rows),
     )
     if not outer and head & move.names - move.key:  # what does not concern the head's share of the move is looked into
         inner = (*core, move)
@@ -191,18 +193,18 @@ class Bodies:
         self._prepared = prepared
         self.extents = extents
 
-    def part(self, literal: Literal) -> Part:
+    def part(self, literal: Literal) -> BodyPart:
         names = frozenset(variables(literal.atom))
         if literal.relation == DISTINCT:
-            return Part(literal, names, 0, None)
+            return BodyPart(literal, names, 0, None)
         if self._prepared.is_static(literal.relation):
-            return Part(literal, names, 0, self.extents.table(literal))
+            return BodyPart(literal, names, 0, self.extents.table(literal))
         if not literal.positive:
-            return Part(literal, names, 1, None)
+            return BodyPart(literal, names, 1, None)
         key = frozenset(variables(literal.arguments[0])) if literal.relation == DOES else None
-        return Part(literal, names, 1, self.extents.table(literal), key)
+        return BodyPart(literal, names, 1, self.extents.table(literal), key)
 
-    def weighed(self, parts: tuple[Part, ...], rows: Table) -> tuple[Part, ...]:
+    def weighed(self, parts: tuple[BodyPart, ...], rows: Table) -> tuple[BodyPart, ...]:
         """With the weights of negative conditions: where the atom can never hold, they leave no trace."""
         return tuple(
             replace(part, weight=1 - len(rows.without(self.extents.table(part.literal))) / max(1, len(rows)))
@@ -211,7 +213,7 @@ class Bodies:
             for part in parts
         )
 
-    def joined(self, parts: Sequence[Part], limit: int) -> Table | None:
+    def joined(self, parts: Sequence[BodyPart], limit: int) -> Table | None:
         """All values that the variables of the parts can have together; None when a join has more rows."""
         waiting = [part for part in parts if part.binds]
         tests = [part for part in parts if not part.binds]
@@ -230,7 +232,7 @@ class Bodies:
                 result = self._tested(result, test)
         return result
 
-    def _tested(self, table: Table, test: Part) -> Table:
+    def _tested(self, table: Table, test: BodyPart) -> Table:
         """Without the rows that a condition rules out whatever the state is."""
         if test.literal.relation != DISTINCT:
             return table if test.table is None else table.without(test.table)
@@ -244,7 +246,7 @@ class Bodies:
         return table.where(values[0] != values[1])
 
 
-def _growth(part: Part, known: set[str]) -> float:
+def _growth(part: BodyPart, known: set[str]) -> float:
     """About how many rows of a part go with each row that is known."""
     table = part.table
     assert table is not None
@@ -270,7 +272,7 @@ class Relations:
         """A copy to try something with."""
         return Relations(self.extents, [], dict(self.guards), 0.0, self.offset, dict(self.counts), dict(self._known))
 
-    def guard(self, rows: Table) -> Part:
+    def guard(self, rows: Table) -> BodyPart:
         """A static relation that holds for these rows."""
         order = sorted(rows.names)
         ordered = rows.columns(order)
@@ -278,14 +280,14 @@ class Relations:
         key = b"%d %s" % (len(order), ordered.tobytes())
         name = self._known.setdefault(key, f"{GUARD_PREFIX}{len(self._known)}")
         self.guards[name, len(order)] = Table(tuple(order), ordered)
-        return Part(Literal((name, *order), positive=True), frozenset(order), 0, rows)
+        return BodyPart(Literal((name, *order), positive=True), frozenset(order), 0, rows)
 
     def rows(self, relation: Relation) -> tuple[tuple[Term, ...], ...]:
         """What a guard holds for, as terms."""
         term = self.extents.term
         return tuple(tuple(map(term, row)) for row in self.guards[relation].rows.T.tolist())
 
-    def part(self, parts: Sequence[Part], shared: Names, rows: Table, key: Names | None = None) -> Part:
+    def part(self, parts: Sequence[BodyPart], shared: Variables, rows: Table, key: Variables | None = None) -> BodyPart:
         """The atom of a relation that holds where all parts do; an existing one if it says the same."""
         ordered = sorted(parts, key=lambda part: sorting_text(part.literal, shared))
         order = dict.fromkeys(name for part in ordered for name in variables(part.literal.atom))
@@ -304,9 +306,11 @@ class Relations:
         else:
             self.counts["shared"] += 1
         weight = 1 if any(part.weight for part in parts) else 0
-        return Part(Literal((name, *head) if head else name, positive=True), shared, weight, rows.project(shared), key)
+        return BodyPart(
+            Literal((name, *head) if head else name, positive=True), shared, weight, rows.project(shared), key
+        )
 
-    def either(self, names: Sequence[str], bodies: Iterable[Sequence[Part]]) -> Term:
+    def either(self, names: Sequence[str], bodies: Iterable[Sequence[BodyPart]]) -> Term:
         """The atom of a new relation that holds where all parts of one of the bodies do."""
         name = f"{PART_PREFIX}{len(self._known)}"
         self._known[name] = name
@@ -443,8 +447,8 @@ class _Splitter:
         return replace(clause, body=tuple(part.literal for part in parts))
 
     def _reduced(
-        self, parts: tuple[Part, ...], head: Names, rows: Table, *, alone: bool
-    ) -> tuple[tuple[Part, ...], Table]:
+        self, parts: tuple[BodyPart, ...], head: Variables, rows: Table, *, alone: bool
+    ) -> tuple[tuple[BodyPart, ...], Table]:
         """The parts that remain once the cheapest splits are made, one after the other, and their rows.
 
         `alone` says that they become a relation of their own, for which there may be a complement.
@@ -461,13 +465,13 @@ class _Splitter:
                 return parts, rows
             parts, rows = done
 
-    def _extracted(self, split: Split, head: Names, rows: Table) -> tuple[tuple[Part, ...], Table]:
+    def _extracted(self, split: Split, head: Variables, rows: Table) -> tuple[tuple[BodyPart, ...], Table]:
         """With a new relation for the inner parts."""
         inside = rows.project(names_of(split.inner))
         parts = (*split.outer, self._part_of(split.inner, split.shared, inside))
         return parts, rows.project(head | names_of(parts))
 
-    def _parted(self, split: Split, head: Names, rows: Table) -> tuple[tuple[Part, ...], Table] | None:
+    def _parted(self, split: Split, head: Variables, rows: Table) -> tuple[tuple[BodyPart, ...], Table] | None:
         """With what is asked of a move asked in two places; None when the rest becomes too large."""
         move = split.copied
         assert move is not None
@@ -481,14 +485,14 @@ class _Splitter:
         part = self._part_of((*split.inner, self._projected(move, core)), split.shared, inside)
         return (*split.outer, self._projected(move, outside), part), joined
 
-    def _projected(self, move: Part, names: Names) -> Part:
+    def _projected(self, move: BodyPart, names: Variables) -> BodyPart:
         """What a move is in some of its variables."""
         if move.names <= names:
             return move
         assert move.table is not None
         return self._relations.part((move,), move.names & names, move.table, move.key)
 
-    def _part_of(self, parts: tuple[Part, ...], shared: Names, rows: Table) -> Part:
+    def _part_of(self, parts: tuple[BodyPart, ...], shared: Variables, rows: Table) -> BodyPart:
         """A new relation for some parts, put as cheaply as it can be."""
         unbound = names_of(parts) - bound_names(parts)
         if unbound:
@@ -499,7 +503,7 @@ class _Splitter:
             parts = (*parts, self._relations.guard(rows.project(names_of(parts))))
         return self._relations.part(parts, shared, rows)
 
-    def _complemented(self, parts: tuple[Part, ...], shared: Names, rows: Table) -> tuple[Part, ...]:
+    def _complemented(self, parts: tuple[BodyPart, ...], shared: Variables, rows: Table) -> tuple[BodyPart, ...]:
         """What most moves of a role make true, put as: it makes such a move, and none of the others.
 
         Right because no role makes two moves in one step.
@@ -528,9 +532,9 @@ class _Splitter:
         self._relations.cost += cost
         self._relations.counts["complement"] += 1
         matching = self._relations.part((move,), move.key, move.table)
-        return (matching, guard, Part(wrongs, frozenset(keys.names), 1, None))
+        return (matching, guard, BodyPart(wrongs, frozenset(keys.names), 1, None))
 
-    def _framed(self, parts: tuple[Part, ...], head: Names) -> tuple[Part, ...]:
+    def _framed(self, parts: tuple[BodyPart, ...], head: Variables) -> tuple[BodyPart, ...]:
         """With what is asked of a move alone taken out, before the whole is joined."""
         for move in parts:
             local = move.names - head
@@ -554,10 +558,10 @@ class _Splitter:
                 return self._framed((*outer, part), head)
         return parts
 
-    def _shrunk(self, parts: tuple[Part, ...], head: Names) -> tuple[Part, ...]:
+    def _shrunk(self, parts: tuple[BodyPart, ...], head: Variables) -> tuple[BodyPart, ...]:
         """Variables taken out of a body whose join is too large, cheapest first, until it can be counted."""
         while self._bodies.joined(parts, _MAX_ROWS) is None:
-            best: tuple[Table, tuple[Part, ...]] | None = None
+            best: tuple[Table, tuple[BodyPart, ...]] | None = None
             for name in sorted(names_of(parts) - head):
                 bucket = tuple(part for part in parts if name in part.names)
                 if len(bucket) < len(parts) and names_of(bucket) <= bound_names(bucket):

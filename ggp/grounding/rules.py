@@ -18,7 +18,7 @@ NEVER = -1  # stands for an atom that no rule can ever give
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class GroundingReport:
     """How the ground rules were made."""
 
     seconds: float  # from program to ground rules
@@ -44,7 +44,7 @@ class GroundRules:
     heads: Ids  # (R,) rule r says: heads[r] holds if all of literals[first_literal[r]:first_literal[r + 1]] do
     first_literal: Offsets  # (R + 1,)
     literals: Ids  # 2 * atom, and one more if negated; no head is a fact or a move
-    report: Report
+    report: GroundingReport
 
 
 def needed_atoms(heads: Atoms, first_literal: Offsets, literals: Ids, outputs: Atoms, bound: int) -> NDArray[np.bool_]:

@@ -1,14 +1,229 @@
-"""The body of a clause → nested loops and tests in Python."""
+"""The body of a clause → the order of its conditions, and nested loops and tests in Python.
 
-from collections.abc import Callable, Iterable, Sequence
+`QueryPlanner` decides the order, `FunctionSource` holds the lines of a function, `BodyWriter` writes bodies into it.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from math import prod
+from typing import Protocol, TypeAlias
 
-from ggp.gdl.logic_program import DISTINCT, DOES, TRUE, Literal, Relation
+from ggp.gdl.dependencies import Dependencies
+from ggp.gdl.domains import Domains
+from ggp.gdl.logic_program import DISTINCT, DOES, TRUE, Clause, Literal, LogicProgram, Relation
 from ggp.gdl.terms import Term, variables
-from ggp.interpreter.source import Source, expression, pack
+
+Groups: TypeAlias = frozenset[frozenset[int]]  # indexes of arguments; of each group at least one must be bound
 
 MAX_LOOPS = 12  # in one function; Python allows 20 nested blocks
+_UNKNOWN_SIZE = 30.0  # guessed rows of a relation that nothing is known of
+_VIEW_EXPONENT = 0.6  # a view holds for fewer rows than its domains allow
+
+
+@dataclass(frozen=True)
+class QueryPlanner:
+    """Orders the conditions of clauses by the number of bindings that each gives.
+
+    It knows sizes, and which arguments must be bound before a relation can be asked.
+    """
+
+    program: LogicProgram
+    dependencies: Dependencies
+    domains: Domains
+    fact_counts: Mapping[Relation, int]  # facts of the initial state by their name and arity
+    required: dict[Relation, Groups]
+
+    def order(self, clause: Clause, bound: Iterable[str]) -> tuple[Literal, ...] | None:
+        """The body, cheapest literal first at each point; None when some literal can never be evaluated."""
+        known = set(bound)
+        locals_of = _local_variables(clause)
+        rest = list(clause.body)
+        ordered: list[Literal] = []
+        while rest:
+            ready = [literal for literal in rest if self._ready(literal, known, locals_of)]
+            if not ready:
+                return None
+            best = min(ready, key=lambda literal: (self._may_grow(literal, clause), self._cost(literal, known)))
+            rest.remove(best)
+            ordered.append(best)
+            known.update(binds(best))
+        return tuple(ordered)
+
+    def unbound(self, clause: Clause, bound: Iterable[str]) -> tuple[str, ...]:
+        """The variables of the head, or of stuck literals, that nothing binds."""
+        known = set(bound)
+        locals_of = _local_variables(clause)
+        rest = list(clause.body)
+        while ready := {literal for literal in rest if self._ready(literal, known, locals_of)}:
+            rest = [literal for literal in rest if literal not in ready]
+            known.update(name for literal in ready for name in binds(literal))
+        wanted = (clause.head, *(literal.atom for literal in rest))
+        return tuple(name for name in dict.fromkeys(v for term in wanted for v in variables(term)) if name not in known)
+
+    @property
+    def builds_unseen(self) -> bool:
+        """Whether a rule makes function terms from values that only its callers have, which domains do not see."""
+        clauses = (clause for relation in self.required for clause in self.program.clauses.get(relation, ()))
+        return any(isinstance(argument, tuple) for clause in clauses for argument in clause.arguments)
+
+    def can_ask(self, relation: Relation, bound: Iterable[int]) -> bool:
+        """Whether a relation can be evaluated with these arguments bound."""
+        given = set(bound)
+        return all(group & given for group in self.required.get(relation, ()))
+
+    def _ready(self, literal: Literal, known: set[str], locals_of: frozenset[str]) -> bool:
+        if literal.relation == DISTINCT:
+            open_sides = [side for side in literal.arguments if not known.issuperset(variables(side))]
+            return len(open_sides) <= (0 if literal.positive else 1)
+        if literal.relation in self.required:
+            given = (i for i, argument in enumerate(literal.arguments) if known.issuperset(variables(argument)))
+            if not self.can_ask(literal.relation, given):
+                return False
+        return literal.positive or all(name in known or name in locals_of for name in variables(literal.atom))
+
+    def _may_grow(self, literal: Literal, clause: Clause) -> bool:
+        """Whether a recursion asks for greater terms: it goes last, so that the other conditions bound them first."""
+        component = self.dependencies.component
+        return component.get(literal.relation) == component[clause.relation] and any(
+            isinstance(argument, tuple) and variables(argument) for argument in literal.arguments
+        )
+
+    def _cost(self, literal: Literal, known: set[str]) -> float:
+        """About how many bindings the literal gives for each that reaches it; tests cost less the quicker they are."""
+        relation = literal.relation
+        if relation == DISTINCT:
+            return 0.0
+        is_stored = relation in (TRUE, DOES) or relation in self.program.tables
+        if not literal.positive or known.issuperset(variables(literal.atom)):
+            return 0.1 if is_stored else 0.5
+        return max(0.2, self._fan_out(literal, known))
+
+    def _fan_out(self, literal: Literal, known: set[str]) -> float:
+        relation, arguments = literal.relation, literal.arguments
+        if relation == DOES:
+            return 1.0 if known.issuperset(variables(arguments[0])) else 2.0
+        if relation == TRUE:
+            return self._facts(arguments[0], known)
+        bound = [known.issuperset(variables(argument)) for argument in arguments]
+        sizes = [max(1, len(self.domains.of(relation, index))) for index in range(relation[1])]
+        if relation in self.program.tables:
+            rows = len(self.program.tables[relation])
+            return rows / prod(min(rows, size) for size, is_bound in zip(sizes, bound, strict=True) if is_bound)
+        return 1.2 * float(
+            prod(size**_VIEW_EXPONENT for size, is_bound in zip(sizes, bound, strict=True) if not is_bound)
+        )
+
+    def _facts(self, pattern: Term, known: set[str]) -> float:
+        if isinstance(pattern, str):
+            return _UNKNOWN_SIZE
+        function = (str(pattern[0]), len(pattern) - 1)
+        sizes = [max(1, len(values)) for values in self.domains.inside(TRUE, 0, function)]
+        rows = self.fact_counts.get(function) or min(_UNKNOWN_SIZE, prod(sizes))
+        bound = [known.issuperset(variables(argument)) for argument in pattern[1:]]
+        return rows / prod(min(rows, size) for size, is_bound in zip(sizes, bound, strict=True) if is_bound)
+
+
+def make_query_planner(
+    program: LogicProgram, dependencies: Dependencies, domains: Domains, fact_counts: Mapping[Relation, int]
+) -> QueryPlanner:
+    """The planner of a program; finds out which arguments must be bound, where a rule leaves that to its callers."""
+    planner = QueryPlanner(program, dependencies, domains, fact_counts, {})
+    changed = True
+    while changed:
+        changed = False
+        for relation, clauses in program.clauses.items():
+            needed = planner.required.get(relation, frozenset())
+            more = needed.union(*(_needed(planner, clause, needed) for clause in clauses))
+            if more != needed:
+                planner.required[relation] = more
+                changed = True
+    return planner
+
+
+def _needed(planner: QueryPlanner, clause: Clause, needed: Groups) -> set[frozenset[int]]:
+    """Where each variable stands in the head that nothing but the callers can bind."""
+    places: dict[str, frozenset[int]] = {}
+    for index, argument in enumerate(clause.arguments):
+        for name in variables(argument):
+            places[name] = places.get(name, frozenset()) | {index}
+    bound = [name for name, where in places.items() if any(group <= where for group in needed)]
+    return {places[name] for name in planner.unbound(clause, bound) if name in places}
+
+
+def binds(literal: Literal) -> tuple[str, ...]:
+    """The variables that have a value once the literal is evaluated."""
+    gives = literal.positive != (literal.relation == DISTINCT)
+    return variables(literal.atom) if gives else ()
+
+
+def _local_variables(clause: Clause) -> frozenset[str]:
+    """Those that stand in one negated literal only, where they mean that there is no such thing at all."""
+    found = Counter(name for term in (clause.head, *(lit.atom for lit in clause.body)) for name in variables(term))
+    negated = {name for literal in clause.body if not literal.positive for name in variables(literal.atom)}
+    return frozenset(name for name in negated if found[name] == 1)
+
+
+# Source.
+
+
+class FunctionSource:
+    """The lines of one function; `close` goes back to an earlier indent."""
+
+    def __init__(self, header: str) -> None:
+        self.lines = [header]
+        self.loops = 0
+        self._indent = 1
+        self._tests: list[str] = []
+
+    def test(self, condition: str) -> None:
+        """What follows runs only where the condition holds."""
+        self._tests.append(condition)
+
+    def loop(self, target: str, rows: str) -> None:
+        self.line(f"for {target} in {rows}:")
+        self._indent += 1
+        self.loops += 1
+
+    def line(self, text: str) -> None:
+        if self._tests:
+            self._put(f"if {' and '.join(self._tests)}:")
+            self._tests = []
+            self._indent += 1
+        self._put(text)
+
+    def mark(self) -> tuple[int, int]:
+        """The present indent, to close to."""
+        return self._indent, self.loops
+
+    def close(self, mark: tuple[int, int]) -> None:
+        self._indent, self.loops = mark
+        self._tests = []
+
+    def _put(self, text: str) -> None:
+        self.lines.append("    " * self._indent + text)
+
+
+def pack(parts: Iterable[str]) -> str:
+    """The expression for some values in one: nothing for none, the value itself for one, else a tuple."""
+    found = tuple(parts)
+    return found[0] if len(found) == 1 else f"({', '.join(found)})"
+
+
+def expression(term: Term, names: dict[str, str]) -> str:
+    """A term as Python; its variables under the names that hold their values."""
+    if isinstance(term, str):
+        return names[term] if term.startswith("?") else repr(term)
+    return f"({term[0]!r}, {', '.join(expression(part, names) for part in term[1:])},)"
+
+
+def unpack_key(source: FunctionSource, count: int) -> None:
+    """Names the parts of a key `k`: `p0`, `p1` …"""
+    if count:
+        source.line(f"{', '.join(f'p{place}' for place in range(count))} = k")
+
+
+# Bodies.
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,9 +239,9 @@ class Context(Protocol):
 
     def access(self, relation: Relation, bound: tuple[int, ...]) -> Access: ...
     def fact_rows(self, function: Relation, bound: tuple[int, ...], key: str) -> str: ...
-    def helper(self, parameters: Sequence[str], write: Callable[[Source], None]) -> str: ...
+    def helper(self, parameters: Sequence[str], write: Callable[[FunctionSource], None]) -> str: ...
     def suspends(self, literal: Literal) -> bool: ...
-    def suspend(self, source: Source, literal: Literal, names: "Names", rest: "Rest") -> None: ...
+    def suspend(self, source: FunctionSource, literal: Literal, names: "Names", rest: "Rest") -> None: ...
 
 
 class Names(dict[str, str]):
@@ -43,7 +258,7 @@ class Rest:
 
     literals: tuple[Literal, ...]
     needs: tuple[str, ...]  # the variables that `emit` reads
-    emit: Callable[[Source, Names], None]
+    emit: Callable[[FunctionSource, Names], None]
     once: bool  # the first way is enough, and `emit` ends the function
 
     def after_first(self) -> "Rest":
@@ -62,7 +277,7 @@ class BodyWriter:
         self._context = context
         self._temporaries = 0
 
-    def write(self, source: Source, names: Names, rest: Rest) -> None:
+    def write(self, source: FunctionSource, names: Names, rest: Rest) -> None:
         for index, literal in enumerate(rest.literals):
             here = Rest(rest.literals[index:], rest.needs, rest.emit, rest.once)
             waits = any(map(self._context.suspends, here.literals))
@@ -84,7 +299,7 @@ class BodyWriter:
         live = Rest(literals, (), _return_true, once=True).live(names)
         inner = Names({name: f"v{index}" for index, name in enumerate(live)})
 
-        def write(helper: Source) -> None:
+        def write(helper: FunctionSource) -> None:
             mark = helper.mark()
             self.write(helper, inner, Rest(literals, (), _return_true, once=True))
             helper.close(mark)
@@ -93,22 +308,22 @@ class BodyWriter:
         helper = self._context.helper(list(inner.values()), write)
         return f"{helper}({', '.join(names[name] for name in live)})"
 
-    def _go_on(self, source: Source, names: Names, rest: Rest) -> None:
+    def _go_on(self, source: FunctionSource, names: Names, rest: Rest) -> None:
         """Goes on in a helper function when one function cannot hold more loops; what waits does so there."""
         live = rest.live(names)
         inner = Names({name: f"v{index}" for index, name in enumerate(live)})
         helper = self._context.helper(list(inner.values()), lambda helper: self.write(helper, inner, rest))
         source.line(f"{helper}({', '.join(names[name] for name in live)})")
 
-    def _continue_in_generator(self, source: Source, names: Names, rest: Rest) -> None:
+    def _continue_in_generator(self, source: FunctionSource, names: Names, rest: Rest) -> None:
         """Goes on in a generator when one function cannot hold more loops."""
         live = rest.live(names)
         inner = Names({name: f"v{index}" for index, name in enumerate(live)})
 
-        def give(helper: Source, bound: Names) -> None:
+        def give(helper: FunctionSource, bound: Names) -> None:
             helper.line(f"yield ({''.join(f'{bound[name]}, ' for name in rest.needs)})")
 
-        def write(helper: Source) -> None:
+        def write(helper: FunctionSource) -> None:
             self.write(helper, inner, Rest(rest.literals, rest.needs, give, once=False))
 
         helper = self._context.helper(list(inner.values()), write)
@@ -124,7 +339,7 @@ class BodyWriter:
             return False
         return not _all_bound(literal.atom, names)
 
-    def _literal(self, source: Source, literal: Literal, names: Names) -> None:
+    def _literal(self, source: FunctionSource, literal: Literal, names: Names) -> None:
         relation = literal.relation
         if relation == DISTINCT:
             self._distinct(source, literal, names)
@@ -137,7 +352,7 @@ class BodyWriter:
         else:
             self._view(source, literal, names)
 
-    def _distinct(self, source: Source, literal: Literal, names: Names) -> None:
+    def _distinct(self, source: FunctionSource, literal: Literal, names: Names) -> None:
         left, right = literal.arguments
         if literal.positive:
             source.test(f"{expression(left, names)} != {expression(right, names)}")
@@ -161,7 +376,7 @@ class BodyWriter:
         bound = tuple(range(literal.relation[1]))
         return self._context.access(literal.relation, bound).test(_key(literal.arguments, bound, names))
 
-    def _fact(self, source: Source, pattern: Term, names: Names) -> None:
+    def _fact(self, source: FunctionSource, pattern: Term, names: Names) -> None:
         if _all_bound(pattern, names):
             source.test(f"{expression(pattern, names)} in state")
         elif isinstance(pattern, str):
@@ -174,7 +389,7 @@ class BodyWriter:
             rows = self._context.fact_rows(function, bound, _key(arguments, bound, names))
             self._loop(source, free, rows, names, prefix="_, " if not bound else "")
 
-    def _done(self, source: Source, literal: Literal, names: Names) -> None:
+    def _done(self, source: FunctionSource, literal: Literal, names: Names) -> None:
         role, move = literal.arguments
         if not _all_bound(role, names):
             self._loop(source, [role, move], "joint.items()", names)
@@ -188,7 +403,7 @@ class BodyWriter:
         source.test(f"{name} is not None")
         self.unify(source, move, name, names)
 
-    def _view(self, source: Source, literal: Literal, names: Names) -> None:
+    def _view(self, source: FunctionSource, literal: Literal, names: Names) -> None:
         arguments = literal.arguments
         bound = tuple(index for index, argument in enumerate(arguments) if _all_bound(argument, names))
         if len(bound) == len(arguments):
@@ -198,7 +413,9 @@ class BodyWriter:
         key = _key(arguments, bound, names)
         self._loop(source, free, self._context.access(literal.relation, bound).rows(key), names)
 
-    def _loop(self, source: Source, patterns: Sequence[Term], rows: str, names: Names, prefix: str = "") -> None:
+    def _loop(
+        self, source: FunctionSource, patterns: Sequence[Term], rows: str, names: Names, prefix: str = ""
+    ) -> None:
         targets: list[str] = []
         later: list[tuple[Term, str]] = []
         for pattern in patterns:
@@ -211,7 +428,7 @@ class BodyWriter:
         for pattern, name in later:
             self.unify(source, pattern, name, names)
 
-    def unify(self, source: Source, pattern: Term, value: str, names: Names) -> None:
+    def unify(self, source: FunctionSource, pattern: Term, value: str, names: Names) -> None:
         """Binds the free variables of a pattern to parts of a value, and tests that the rest is the same."""
         if isinstance(pattern, str) and not _all_bound(pattern, names):
             source.line(f"{names.fresh(pattern)} = {value}")
@@ -245,5 +462,5 @@ def _all_bound(term: Term, names: Names) -> bool:
     return all(name in names for name in variables(term))
 
 
-def _return_true(source: Source, _: Names) -> None:
+def _return_true(source: FunctionSource, _: Names) -> None:
     source.line("return True")

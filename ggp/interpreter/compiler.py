@@ -14,11 +14,18 @@ from ggp.errors import RulesheetError
 from ggp.gdl.dependencies import Dependencies, Tier
 from ggp.gdl.logic_program import Clause, Literal, LogicProgram, Relation
 from ggp.gdl.terms import Term, is_ground, variables
-from ggp.interpreter.bodies import Access, BodyWriter, Names, Rest
-from ggp.interpreter.plan import Planner
-from ggp.interpreter.source import Source, expression, pack, unpack_key
-from ggp.interpreter.tabling import Tabling
-from ggp.interpreter.wellfounded import WellFounded
+from ggp.interpreter.bodies import (
+    Access,
+    BodyWriter,
+    FunctionSource,
+    Names,
+    QueryPlanner,
+    Rest,
+    expression,
+    pack,
+    unpack_key,
+)
+from ggp.interpreter.tabling import Tabling, WellFounded
 
 _SHOWN = ("next", "init", "legal", "sees")  # whose terms leave the rules, and come back in the next state
 MANY_LOOPS = 3  # from which on answers are counted while they are made
@@ -35,7 +42,7 @@ class Query:
 
 @dataclass(frozen=True, slots=True)
 class Compiled:
-    """Source and the tables that it reads."""
+    """FunctionSource and the tables that it reads."""
 
     source: str
     tables: dict[str, Any]  # by the names that the source uses
@@ -48,7 +55,7 @@ class Compiler:
 
     program: LogicProgram
     dependencies: Dependencies
-    planner: Planner
+    planner: QueryPlanner
 
     def __post_init__(self) -> None:
         self._tables: dict[str, Any] = {}
@@ -128,11 +135,11 @@ class Compiler:
             state.extend(_index_lines(index, name, function[1], bound))
         return f"({index} or x{index}()).get({key}, ())"
 
-    def helper(self, parameters: Sequence[str], write: Callable[[Source], None]) -> str:
+    def helper(self, parameters: Sequence[str], write: Callable[[FunctionSource], None]) -> str:
         """The name of a new function in the scope of the one that is being written."""
         name = f"h_{self._helpers}"
         self._helpers += 1
-        source = Source(f"def {name}({', '.join(parameters)}):")
+        source = FunctionSource(f"def {name}({', '.join(parameters)}):")
         write(source)
         self._scopes[self._tier].extend(source.lines)
         return name
@@ -140,7 +147,7 @@ class Compiler:
     def suspends(self, literal: Literal) -> bool:
         return self._tabling.suspends(literal)
 
-    def suspend(self, source: Source, literal: Literal, names: Names, rest: Rest) -> None:
+    def suspend(self, source: FunctionSource, literal: Literal, names: Names, rest: Rest) -> None:
         self._tabling.suspend(source, literal, names, rest)
 
     # What tabling asks for.
@@ -160,7 +167,7 @@ class Compiler:
             raise self._unsafe(clause.relation, bound)
         return body
 
-    def open_head(self, source: Source, clause: Clause, bound: tuple[int, ...]) -> Names:
+    def open_head(self, source: FunctionSource, clause: Clause, bound: tuple[int, ...]) -> Names:
         """Matches the bound arguments of a head with the parameters `p0`, `p1` …"""
         names = Names()
         later: list[tuple[Term, str]] = []
@@ -177,7 +184,7 @@ class Compiler:
     # Functions.
 
     def _function(self, relation: Relation, bound: tuple[int, ...], number: int) -> None:
-        source = Source(f"def f{number}(k):")
+        source = FunctionSource(f"def f{number}(k):")
         unpack_key(source, len(bound))
         free = [index for index in range(relation[1]) if index not in bound]
         if free:
@@ -199,7 +206,7 @@ class Compiler:
         relation_name = clause.relation[0]
         is_bounded = self.can_grow and (clause.relation[0] in _SHOWN or any(map(_builds, values)))
 
-        def emit(source: Source, names: Names) -> None:
+        def emit(source: FunctionSource, names: Names) -> None:
             if free:
                 value = pack(expression(value, names) for value in values)
                 source.line(f"out[{f'bounded({value})' if is_bounded else value}] = None")
@@ -218,7 +225,7 @@ class Compiler:
         free = [name for index, name in enumerate(names) if index not in bound]
         key = pack(names[index] for index in bound)
         keep = f"setdefault({key}, []).append({pack(free)})" if free else f"__setitem__({key}, True)"
-        source = Source(f"def f{number}(k):")
+        source = FunctionSource(f"def f{number}(k):")
         source.line(f"if not m{number}:")
         source.line(f"    for {', '.join(names)} in {self.access(relation, ()).rows('()')}:")
         source.line(f"        m{number}.{keep}")
@@ -241,7 +248,7 @@ class Compiler:
     def _root(self, number: int, query: Query) -> None:
         """The function that is called from outside, after it made sure of the relations evaluated as a whole."""
         self._tier = self.tier(query.relation)
-        source = Source(f"def q{number}(k):")
+        source = FunctionSource(f"def q{number}(k):")
         for relation in self._whole_below(query.relation):
             source.line(self.access(relation, ()).rows("()"))
         source.line(f"return {self.access(query.relation, query.bound).rows('k')}")
@@ -312,7 +319,7 @@ def _builds(term: Term) -> bool:
     return isinstance(term, tuple) and not is_ground(term)
 
 
-def _wholes(program: LogicProgram, dependencies: Dependencies, planner: Planner) -> frozenset[Relation]:
+def _wholes(program: LogicProgram, dependencies: Dependencies, planner: QueryPlanner) -> frozenset[Relation]:
     """The relations to evaluate as a whole, so that no chain of calls gets longer than MAX_CALLS."""
     found: set[Relation] = set()
     heights: dict[Relation, int] = {}

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Iterable, Sequence
 from threading import RLock
-from typing import Any, NoReturn, TypeAlias
+from typing import Any, NoReturn
 
 from ggp.errors import EvaluationError, RulesheetError, UnknownRoleError
 from ggp.gdl.dependencies import Dependencies, find_dependencies
@@ -12,10 +12,8 @@ from ggp.gdl.logic_program import LogicProgram, Relation, make_logic_program
 from ggp.gdl.rulesheet import Rulesheet, name_and_arity
 from ggp.gdl.state_machine import Facts, JointMove
 from ggp.gdl.terms import Term, is_ground, to_text
+from ggp.interpreter.bodies import make_query_planner
 from ggp.interpreter.compiler import Compiled, Compiler, Query
-from ggp.interpreter.plan import make_planner
-
-Analysis: TypeAlias = tuple[Dependencies, Domains]
 
 MAX_DEPTH = 150  # levels of function terms in a fact, or in a relation that reads itself
 MAX_NODES = 10_000  # names in one term, those inside of it included
@@ -145,15 +143,18 @@ def _roles(rulesheet: Rulesheet, found: Iterable[Term]) -> tuple[str, ...]:
     return tuple(role for role in roles if isinstance(role, str))
 
 
-def _analysed(program: LogicProgram) -> Analysis:
+def _analysed(program: LogicProgram) -> tuple[Dependencies, Domains]:
     return find_dependencies(program), find_domains(program)
 
 
 def _compile(
-    program: LogicProgram, analysis: Analysis, queries: tuple[Query, ...], counts: dict[Relation, int]
+    program: LogicProgram,
+    analysis: tuple[Dependencies, Domains],
+    queries: tuple[Query, ...],
+    counts: dict[Relation, int],
 ) -> Compiled:
     dependencies, domains = analysis
-    planner = make_planner(program, dependencies, domains, counts)
+    planner = make_query_planner(program, dependencies, domains, counts)
     return Compiler(program, dependencies, planner).compile(queries)
 
 

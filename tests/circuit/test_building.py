@@ -13,7 +13,7 @@ from ggp.circuit.assembly import specialise
 from ggp.circuit.build import build_circuit, sort_pairs
 from ggp.circuit.circuit import Circuit
 from ggp.errors import GroundingError
-from ggp.grounding import NEVER, GroundRules, Report
+from ggp.grounding import NEVER, GroundingReport, GroundRules
 from tests.simulation.networks import Sketch, naive_outputs
 
 Bodies = list[tuple[int, list[int]]]  # head, literals
@@ -64,7 +64,7 @@ def ground_rules(facts: int, moves: tuple[int, ...], legal: list[int], rules: Bo
         heads=np.array([head for head, _ in rules], np.int32),
         first_literal=np.cumsum([0, *(len(body) for _, body in rules)]).astype(np.int64),
         literals=np.array([literal for _, body in rules for literal in body], np.int32),
-        report=Report(0.0, ()),
+        report=GroundingReport(0.0, ()),
     )
 
 
