@@ -274,7 +274,18 @@ def _lowest(typing_context: Any, value: Any) -> Any:
     return types.int64(types.uint64), generate
 
 
+def _count_ones(typing_context: Any, value: Any) -> Any:
+    del typing_context, value
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        del context, signature
+        return builder.ctpop(arguments[0])
+
+    return types.int64(types.uint64), generate
+
+
 _jump: Any = intrinsic(_call)
+count_ones: Callable[[np.uint64], int] = cast("Any", intrinsic(_count_ones))  # how many bits are set
 lowest: Callable[[np.uint64], int] = cast("Any", intrinsic(_lowest))  # the index of the lowest bit set; not for 0
 
 

@@ -10,8 +10,8 @@ from threading import Lock
 from ggp.circuit.compile import compile_game
 from ggp.gdl.rulesheet import parse_rulesheet
 from ggp.search.mcts.search import Search, Settings
+from ggp.search.mcts.solver import BackgroundProof
 from ggp.search.planning.puzzle import Puzzle
-from ggp.search.proof.beside import ProofBeside
 from ggp.simulation.state_machine import CircuitMachine
 
 _ALONE = """
@@ -40,7 +40,7 @@ def load_kernels() -> None:
         search.result(role)
     in_turn = Search(_machine(_IN_TURN), Settings(memory_bytes=_LEAST_BYTES, retrograde=False, proof=False))
     in_turn.run(lambda: False, 1)
-    proof = ProofBeside(in_turn.machine, in_turn.parameters, _PROOF_BYTES)
+    proof = BackgroundProof(in_turn.machine, _PROOF_BYTES)
     proof.go_to_root(in_turn.tree)
     proof.work(in_turn.tree, Lock(), lambda: False, is_alone=False)
     alone = _machine(_ALONE)

@@ -20,6 +20,7 @@ from ggp.kernel import LANES, WORD, Int, Words, aligned_words, gate_and, gate_xo
 
 LOOK, GOALS, NEXT, PERCEPTS = range(4)  # programs of `Rows`
 SPARE = 64 // WORD
+UNKNOWN = 0.5  # the value, from 0 to 1, of an end for which the rules give no goal value or several
 
 Bits = NDArray[np.uint64]  # (n, ceil(number of bits / 64)); what is beyond the last bit is 0
 Indices = NDArray[np.int32]

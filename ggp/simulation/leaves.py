@@ -25,10 +25,8 @@ from ggp.kernel import (
     lean,
     lowest,
 )
-from ggp.simulation.evaluate import SPARE, Bits, put_bits, run_program
+from ggp.simulation.evaluate import SPARE, UNKNOWN, Bits, put_bits, run_program
 from ggp.simulation.playout import ONES, PENDING, TAKEN, Plan, run_turn
-
-UNKNOWN = 0.5  # the value of an end for which the rules give no goal value
 
 STEP, STEPS, PLAYOUTS, CAPPED, IDLE = range(5)  # indices of Leaves.counters
 _QUEUED = TAKEN + 1  # a row of the loop's own, like ONES

@@ -57,8 +57,7 @@ def search_state(machine: CircuitMachine, state: Facts, settings: Settings, seco
 
 def prove_state(machine: CircuitMachine, state: Facts, settings: Settings, seconds: float) -> Attempt:
     """Without a tree, which would say which question to ask first: is the first role's value above the middle?"""
-    parameters = Search(machine, Settings(memory_bytes=2**20, retrograde=False, proof=False)).parameters
-    prover = Prover(machine, parameters.lowest, parameters.span, settings.memory_bytes // 4)
+    prover = Prover(machine, settings.memory_bytes // 4)
     bits = machine.packed(state)
     assert bits is not None
     prover.go_to(bits, MIDDLE)

@@ -32,8 +32,7 @@ from ggp.search.mcts.tree import (
     new_node,
     new_slots,
 )
-from ggp.simulation.evaluate import GOALS, LOOK, NEXT, Rows, copy_state, evaluate_rows, single_values
-from ggp.simulation.leaves import UNKNOWN
+from ggp.simulation.evaluate import GOALS, LOOK, NEXT, UNKNOWN, Rows, copy_state, evaluate_rows, single_values
 
 
 class Rules(NamedTuple):

@@ -21,6 +21,7 @@ from ggp.kernel import LANES
 from ggp.search.mcts.batch import Parameters
 from ggp.search.mcts.mast import FORGET, MOST_GATES
 from ggp.search.mcts.settings import MoveReport, Result, Settings
+from ggp.search.mcts.solver import BackgroundProof, write_all_exact_values, write_exact_values
 from ggp.search.mcts.tree import (
     COUNT,
     END,
@@ -43,10 +44,8 @@ from ggp.search.mcts.tree import (
     release,
 )
 from ggp.search.mcts.worker import Crew
-from ggp.search.proof.beside import ProofBeside
-from ggp.search.retrograde import Exhaustion
-from ggp.simulation.evaluate import Bits, unpack
-from ggp.simulation.leaves import UNKNOWN
+from ggp.search.retrograde import RetrogradeSolver
+from ggp.simulation.evaluate import UNKNOWN, Bits, unpack
 from ggp.simulation.machine_code import is_worthwhile
 from ggp.simulation.state_machine import CircuitMachine
 
@@ -91,10 +90,10 @@ class Search:
         self._lock = Lock()
         self.parameters = self._make_parameters()
         self._rounds = settings.playouts
-        self._exhaustion: Exhaustion | None = None
+        self._exhaustion: RetrogradeSolver | None = None
         self._may_exhaust = settings.retrograde and len(self._roles) > 1
-        self.solution: Exhaustion | None = None
-        self._proof: ProofBeside | None = None
+        self.solution: RetrogradeSolver | None = None
+        self._proof: BackgroundProof | None = None
         machine.compile_in_background()
         self.go_to(machine.initial_state)
 
@@ -128,7 +127,7 @@ class Search:
         if previous != NONE:
             release(tree, previous)
         if self.solution is not None:
-            self.solution.teach(tree, node)
+            write_exact_values(tree, node, self.solution.graph)
         elif tree.nodes[node, KIND] == LEAF:
             self._forget_bounds(node)
         if self._proof is not None:
@@ -311,7 +310,7 @@ class Search:
             bounds = self._as_goal(role, float(low[role])), self._as_goal(role, float(high[role]))
             value = bounds[0] if report.value is None else min(max(report.value, bounds[0]), bounds[1])
             found.append(MoveReport(report.move, report.visits, value, *bounds))
-            lengths.append(round(_HOPE * solution.hope(target, role)) if 0 < low[role] < 1 else length)
+            lengths.append(round(_HOPE * solution.expected(target, role)) if 0 < low[role] < 1 else length)
         return found, lengths
 
     @property
@@ -325,9 +324,8 @@ class Search:
         if not self._may_exhaust:
             return
         if self._exhaustion is None:
-            parameters = self.parameters
             budget = min(self.settings.memory_bytes // _EXHAUSTION_SHARE, _MOST_EXHAUSTION_BYTES)
-            self._exhaustion = Exhaustion(self.machine, self._root_bits(), parameters.lowest, parameters.span, budget)
+            self._exhaustion = RetrogradeSolver(self.machine, self._root_bits(), budget)
         found = self._exhaustion
         enough = max(_WORK_PER_VISIT * self.visits, found.work_done + more if more else 0)
         while not found.has_failed and found.work_done < enough:
@@ -335,7 +333,7 @@ class Search:
             if found.is_settled:
                 with self._lock:
                     self.solution = found
-                    found.teach(self.tree)
+                    write_all_exact_values(self.tree, found.graph)
                 break
         if found.has_failed or found.is_settled:
             self._may_exhaust, self._exhaustion = False, None
@@ -348,7 +346,7 @@ class Search:
         if self._may_exhaust or not self._may_prove or self.solution is not None or not self.parameters.opposed[0]:
             return False
         if self._proof is None:
-            self._proof = ProofBeside(self.machine, self.parameters, self.settings.memory_bytes // _PROOF_SHARE)
+            self._proof = BackgroundProof(self.machine, self.settings.memory_bytes // _PROOF_SHARE)
             self._proof.go_to_root(self.tree)
         is_alone = len(self.crews) > 1
         has_worked = self._proof.work(self.tree, self._lock, stop, is_alone=is_alone)

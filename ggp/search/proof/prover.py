@@ -2,26 +2,44 @@
 
 from math import ceil
 from time import thread_time
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ggp.circuit.network import Ids
 from ggp.gdl.rulesheet import NATURE
-from ggp.kernel import LANES, aligned_words
-from ggp.search.mcts.expansion import Rules
-from ggp.search.mcts.tree import Tree
-from ggp.search.proof.growth import Room, advance
-from ggp.search.proof.teaching import bounds_by_moves, teach
-from ggp.search.proof.walks import ANSWERED, CROWDED, DEPTH, EXPANDED, ODD, TOP, Walks, begin, bounds_of
-from ggp.simulation.evaluate import GOALS, Bits
+from ggp.search.proof.dfpn import (
+    ANSWERED,
+    DESCENTS,
+    EXPANDED,
+    TOO_LARGE,
+    UNSUITABLE,
+    advance,
+    begin,
+    bounds_of,
+    list_root_moves,
+    make_descents,
+    root_bounds,
+)
+from ggp.simulation.evaluate import Bits
+from ggp.simulation.expansion import make_expansion
 from ggp.simulation.state_machine import CircuitMachine
 
-WALKS = 32
-_MOST_STATES, _LEAST_STATES = 4096, 256  # that a walk knows of on its way
-_WALKS_SHARE = 8  # of the memory: one part in so many is for the walks, at most
+_MOST_STATES, _LEAST_STATES = 4096, 256  # that a descent knows of on its way
+_DESCENTS_SHARE = 8  # of the memory: one part in so many is for the descents, at most
 _SLICE_SECONDS, _SLOW_SECONDS = 0.002, 0.01  # of the processor: for one call, and for a cycle that is not worth it
 _MOST_CYCLES = 64
 _SLOW_CYCLES = 20  # one after the other, and it is given up; the first ones take long while memory is touched first
+
+
+class RootMoves(NamedTuple):
+    """What is known of the legal moves at the root, in their order."""
+
+    chooser: int  # the role whose moves they are, 0 or 1
+    low: NDArray[np.float64]  # (moves,) the least and the most that they are worth to the first role, 0 to 1
+    high: NDArray[np.float64]
+    length: Ids  # (moves,) how many steps what is proven takes, 0: unknown
 
 
 class Prover:
@@ -30,60 +48,59 @@ class Prover:
     The values of the two roles add up to 1 and the rules take little time, or it gives up: `has_failed`.
     """
 
-    def __init__(
-        self, machine: CircuitMachine, lowest_goal: NDArray[np.float64], span: NDArray[np.float64], budget_bytes: int
-    ) -> None:
+    def __init__(self, machine: CircuitMachine, budget_bytes: int) -> None:
         words = machine.batches.initial.shape[1]
-        first = machine.compiled.goals[0]
-        self._worth = np.array(sorted({(goal - lowest_goal[0]) / span[0] for goal in first}), np.float64)
+        self._expansion = make_expansion(machine.batches)
+        lowest, span = self._expansion.lowest_goal, self._expansion.goal_span
+        levels = np.array(sorted({(goal - lowest[0]) / span[0] for goal in machine.compiled.goals[0]}), np.float64)
         state_bytes = 8 * words + 16
-        states = min(_MOST_STATES, budget_bytes // (_WALKS_SHARE * WALKS * state_bytes))
-        self.has_failed = len(machine.roles) != 2 or NATURE in machine.roles or not 2 <= len(self._worth) <= 128
+        states = min(_MOST_STATES, budget_bytes // (_DESCENTS_SHARE * DESCENTS * state_bytes))
+        self.has_failed = len(machine.roles) != 2 or NATURE in machine.roles or not 2 <= len(levels) <= 128
         self.has_failed = self.has_failed or states < _LEAST_STATES
-        self._room = _make_room(machine, self._worth, lowest_goal, span)
         self._cycles, self._slow = 1, 0
         states = 1 if self.has_failed else states
-        self._walks = _make_walks(words, states, len(self._worth) - 1)
-        entries = (budget_bytes - WALKS * states * state_bytes) // (8 * words + 16)
+        self._descents = make_descents(words, states, levels)
+        entries = (budget_bytes - DESCENTS * states * state_bytes) // (8 * words + 16)
         self._table = np.zeros((1 if self.has_failed else max(entries // 4 * 4, 4), words + 2), np.uint64)
 
     @property
     def work_done(self) -> int:
         """States whose moves were worked out."""
-        return int(self._walks.counters[EXPANDED])
+        return int(self._descents.counters[EXPANDED])
 
     @property
     def is_idle(self) -> bool:
         """Whether nothing is left to find out of the state, or it is too far from the end."""
         low, high = self._levels_by_moves
-        return self.has_failed or self._is_crowded or (low == high and self._has_moves)
+        return self.has_failed or self._is_too_large or (low == high and self._has_moves)
 
     @property
     def bounds(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """(2,) the least and the most that the state is worth to each role, 0 to 1."""
         if self.has_failed:
             return np.zeros(2), np.ones(2)
-        low, high = self._levels
-        least, most = float(self._worth[low]), float(self._worth[high])
+        least, most = (float(self._descents.levels[level]) for level in self._levels)
         return np.array([least, 1 - most]), np.array([most, 1 - least])
 
     @property
-    def lengths(self) -> tuple[int, list[int]]:
-        """The role that chooses, and for each of its legal moves in order how long what is proven takes, 0: unknown."""
-        if self.has_failed or not self._has_moves:
-            return 0, []
-        walks = self._walks
-        children = range(int(walks.first[0, 0]), int(walks.first[0, 0] + walks.moves[0, 0]))
-        return int(walks.chooser[0, 0]), [int(bounds_of(self._table, walks, child)[2]) for child in children]
+    def root_moves(self) -> RootMoves | None:
+        """What is known of the moves of the state; None before they are worked out."""
+        descents = self._descents
+        count = int(descents.children[0, 0])
+        if self.has_failed or count <= 0:
+            return None
+        low, high, length = (np.zeros(count, np.int32) for _ in range(3))
+        list_root_moves(self._table, descents, low, high, length)
+        return RootMoves(int(descents.chooser[0, 0]), descents.levels[low], descents.levels[high], length)
 
     def go_to(self, state: Bits, value: float) -> None:
         """Stand at a state (1, words), which is no end and seems to be worth `value` to the first role."""
         if self.has_failed:
             return
-        walks = self._walks
-        begin(self._table, walks, 0)
-        walks.states[0] = state[0]
-        walks.low[0], walks.high[0] = 0, len(self._worth) - 1
+        descents = self._descents
+        begin(self._table, descents, 0)
+        descents.states[0] = state[0]
+        descents.low[0], descents.high[0] = 0, len(descents.levels) - 1
         self._ask(*self._levels, value)
 
     def advance(self, value: float, most: float) -> None:
@@ -93,70 +110,39 @@ class Prover:
         """
         if self.is_idle:
             return
-        counters = self._walks.counters
-        cycles = ceil(min(max((most - self.work_done) / WALKS, 1.0), self._cycles))
+        counters = self._descents.counters
+        cycles = ceil(min(max((most - self.work_done) / DESCENTS, 1.0), self._cycles))
         began = thread_time()
-        advance(self._table, self._walks, self._room, cycles)
+        advance(self._table, self._descents, self._expansion, cycles)
         spent = (thread_time() - began) / cycles
         self._slow = self._slow + 1 if spent > _SLOW_SECONDS else 0
         self._cycles = min(max(int(_SLICE_SECONDS / max(spent, 1e-6)), 1), 2 * self._cycles, _MOST_CYCLES)
-        self.has_failed = bool(counters[ODD]) or self._slow == _SLOW_CYCLES
+        self.has_failed = bool(counters[UNSUITABLE]) or self._slow == _SLOW_CYCLES
         low, high = self._levels_by_moves
         if counters[ANSWERED] and low < high:
             self._ask(low, high, value)
 
-    def teach(self, tree: Tree, root: int) -> None:
-        """Give the root of a search tree, which is at the same state, what is proven of it and of its moves."""
-        if not self.has_failed:
-            teach(self._table, self._walks, self._worth, tree, root)
-
     def _ask(self, low: int, high: int, value: float) -> None:
         """Does the first role get more than what the state seems to be worth, as far as that is not known?"""
-        above = int(np.searchsorted(self._worth, value, side="right"))
-        begin(self._table, self._walks, min(max(above, low + 1), max(high, 1)))
+        above = int(np.searchsorted(self._descents.levels, value, side="right"))
+        begin(self._table, self._descents, min(max(above, low + 1), max(high, 1)))
 
     @property
     def _levels(self) -> tuple[int, int]:
-        low, high, _ = bounds_of(self._table, self._walks, 0)
+        low, high, _ = bounds_of(self._table, self._descents, 0)
         by_moves = self._levels_by_moves
         return max(int(low), by_moves[0]), min(int(high), by_moves[1])
 
     @property
     def _levels_by_moves(self) -> tuple[int, int]:
         """The same, where the moves that show it are known: the table may hold the answer, but no longer its reason."""
-        low, high = bounds_by_moves(self._table, self._walks)
+        low, high = root_bounds(self._table, self._descents)
         return int(low), int(high)
 
     @property
     def _has_moves(self) -> bool:
-        return bool(self._walks.moves[0, 0] > 0)
+        return bool(self._descents.children[0, 0] > 0)
 
     @property
-    def _is_crowded(self) -> bool:
-        return bool(self._walks.counters[CROWDED])
-
-
-def _make_walks(words: int, states: int, top: int) -> Walks:
-    place, first, count, chooser, proof, disproof, work = (np.zeros((WALKS, DEPTH), np.int32) for _ in range(7))
-    proofs, disproofs, low, high = (np.zeros(WALKS * states, np.int32) for _ in range(4))
-    counters = np.zeros(8, np.int64)
-    counters[TOP] = top
-    return Walks(
-        np.zeros(WALKS, np.int32), place, first, count, chooser, proof, disproof, work,
-        np.zeros((WALKS * states, words), np.uint64), proofs, disproofs, low, high, counters,
-    )  # fmt: skip
-
-
-def _make_room(
-    machine: CircuitMachine, worth: NDArray[np.float64], lowest: NDArray[np.float64], span: NDArray[np.float64]
-) -> Room:
-    batches, roles = machine.batches, len(machine.roles)
-    words = batches.initial.shape[1]
-    return Room(
-        Rules(batches.rows, aligned_words(batches.size), batches.first_goal, batches.goal_values),
-        np.zeros((LANES, words), np.uint64), np.zeros((LANES, words), np.uint64),
-        np.zeros((LANES, (int(batches.first_move[-1]) + 64) // 64), np.uint64),
-        np.zeros((LANES, max(1, (int(batches.rows.outputs[GOALS]) + 63) // 64)), np.uint64),
-        np.zeros((LANES, roles), np.int16), np.zeros((LANES, roles), np.int32), np.zeros(LANES, np.int32),
-        worth, lowest, span,
-    )  # fmt: skip
+    def _is_too_large(self) -> bool:
+        return bool(self._descents.counters[TOO_LARGE])

@@ -1,15 +1,18 @@
-"""The table of a proof-number search: what is known of states, in buckets of four; what took least work makes room.
+"""The transposition table of a proof-number search, of fixed size: in a full bucket, what took least work makes room.
 
-An entry is the state, its proof and disproof numbers in one member, and in the last one parts: bounds as levels (the
-first role's values in order), the question that the numbers belong to, how many walks are on the state, the steps to
-the end, and the work that it took.
+It has the hash of `simulation.state_table` but not its probing: a search may go on for hours, so states have to be
+replaced, and a state has only the four entries of its bucket. These lie next to each other, with the states themselves.
+
+An entry is the state, its proof and disproof numbers in one member, and in the last one parts: bounds as levels, the
+question that the numbers belong to, how many descents are on the state, the steps to the end, and the work that it
+took.
 """
 
 import numpy as np
 
 from ggp.kernel import Int, inner, lean
-from ggp.search.mcts.tree import hash_state
-from ggp.simulation.evaluate import Bits
+from ggp.simulation.evaluate import Bits, copy_state
+from ggp.simulation.state_table import hash_state, same_state
 
 LOW, HIGH, ASKED, BUSY, LENGTH, WORK = 0, 8, 16, 24, 32, 48  # the first bits of parts
 SHORT, WIDE = 0xFF, 0xFFFF  # of the first four, and of the others
@@ -46,17 +49,14 @@ def find_entry(table: Bits, states: Bits, row: Int) -> Int:
     """Where the state in a row is kept, or -1."""
     at = _bucket(table, states, row)
     for entry in range(at, at + _BUCKET):
-        same = part_of(table, entry, WORK, WIDE) != 0
-        for word in range(states.shape[1]):
-            same = same and table[entry, word] == states[row, word]
-        if same:
+        if part_of(table, entry, WORK, WIDE) != 0 and same_state(states, row, table, entry):
             return np.int64(entry)
     return np.int64(-1)
 
 
 @lean
 def claim_entry(table: Bits, states: Bits, row: Int, top: Int) -> Int:
-    """The same; a new one in place of what took least work if there is none, -1 where walks are on all of them."""
+    """The same; a new one in place of what took least work if there is none, -1 where descents are on all of them."""
     known = find_entry(table, states, row)
     if known >= 0:
         return np.int64(known)
@@ -67,8 +67,7 @@ def claim_entry(table: Bits, states: Bits, row: Int, top: Int) -> Int:
         if work < least and part_of(table, entry, BUSY, SHORT) == 0:
             found, least = np.int64(entry), np.int64(work)
     if found >= 0:
-        for word in range(states.shape[1]):
-            table[found, word] = states[row, word]
+        copy_state(table, found, states, row)
         table[found, table.shape[1] - 1] = np.uint64(0)
         put_part(table, found, HIGH, SHORT, top)
         put_part(table, found, ASKED, SHORT, _UNASKED)

@@ -33,14 +33,11 @@ OTHERS = {
 
 
 def prover_of(pair: Pair, budget_bytes: int = 2**22) -> Prover:
-    goals = pair.compiled.goals
-    lowest = np.array([min(values, default=0) for values in goals], np.float64)
-    highest = np.array([max(values, default=0) for values in goals], np.float64)
-    return Prover(pair.circuit, lowest, np.maximum(highest - lowest, 1.0), budget_bytes)
+    return Prover(pair.circuit, budget_bytes)
 
 
 def test_what_the_first_look_shows_is_known() -> None:
-    """Even before any walk has come back up."""
+    """Even before any descent has come back up."""
     pair = make_pair(parse_rulesheet(nim(3, kept=True)))
     prover = prover_of(pair)
     ask(prover, pair, pair.circuit.initial_state, most=1)
@@ -148,8 +145,13 @@ def test_a_win_is_played_in_as_many_steps_as_it_says(heap: int) -> None:
         if mover == machine.roles[0]:
             ask(prover, pair, state)
             assert [bounds[0] for bounds in prover.bounds] == [1.0, 1.0]
-            _, lengths = prover.lengths
-            won = {move: length for move, length in zip(moves, lengths, strict=True) if taken(move) == left % 4}
+            known = prover.root_moves
+            assert known is not None
+            won = {
+                move: length
+                for move, length in zip(moves, known.length.tolist(), strict=True)
+                if taken(move) == left % 4
+            }
             move, length = min(won.items(), key=lambda each: each[1])
             assert length < said
             said = length
@@ -167,7 +169,7 @@ def taken(move: Term) -> int:
     return int(str(move[1]))
 
 
-def test_walks_leave_no_mark_when_the_question_changes() -> None:
+def test_descents_leave_no_mark_when_the_question_changes() -> None:
     pair = make_pair(parse_rulesheet(nim(40, kept=True)))
     machine = pair.circuit
     prover = prover_of(pair)
@@ -185,7 +187,7 @@ def test_walks_leave_no_mark_when_the_question_changes() -> None:
     assert not any(part_of(table, entry, BUSY, SHORT) for entry in range(len(table)))
 
 
-def test_what_took_least_work_makes_room_unless_walks_are_on_it() -> None:
+def test_what_took_least_work_makes_room_unless_descents_are_on_it() -> None:
     table = np.zeros((4, 3), np.uint64)  # one bucket
     states = np.arange(1, 9, dtype=np.uint64).reshape(8, 1)
     for row in range(4):

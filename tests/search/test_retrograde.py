@@ -2,12 +2,11 @@
 
 from collections import Counter
 
-import numpy as np
 import pytest
 
 from ggp.gdl.rulesheet import parse_rulesheet
 from ggp.search.mcts.search import Search, Settings
-from ggp.search.retrograde import Exhaustion
+from ggp.search.retrograde import RetrogradeSolver
 from tests.circuit.agreement import Pair, make_pair
 from tests.search.graphs import Shape, random_graph
 from tests.search.test_mcts import nim
@@ -25,13 +24,11 @@ SHAPES = {
 SEEDS = 12
 
 
-def exhaustion_of(pair: Pair, budget_bytes: int = 2**20) -> Exhaustion:
-    machine, goals = pair.circuit, pair.compiled.goals
-    lowest = np.array([min(values, default=0) for values in goals], np.float64)
-    highest = np.array([max(values, default=0) for values in goals], np.float64)
+def solver_of(pair: Pair, budget_bytes: int = 2**20) -> RetrogradeSolver:
+    machine = pair.circuit
     bits = machine.packed(machine.initial_state)
     assert bits is not None
-    found = Exhaustion(machine, bits, lowest, np.maximum(highest - lowest, 1.0), budget_bytes)
+    found = RetrogradeSolver(machine, bits, budget_bytes)
     for _ in range(100_000):
         if found.has_failed or found.is_settled:
             return found
@@ -39,7 +36,7 @@ def exhaustion_of(pair: Pair, budget_bytes: int = 2**20) -> Exhaustion:
     raise AssertionError("it does not come to its end")
 
 
-def check_values(pair: Pair, world: World, found: Exhaustion) -> Counter[str]:
+def check_values(pair: Pair, world: World, found: RetrogradeSolver) -> Counter[str]:
     seen: Counter[str] = Counter()
     outcomes = None if world.cyclic else world.outcomes()
     assert found.states == len(world.positions)
@@ -75,7 +72,7 @@ def test_values_are_those_of_exhaustive_search(name: str) -> None:
         pair = make_pair(parse_rulesheet(random_graph(SHAPES[name], seed)))
         world = explore(pair.interpreter, pair.circuit)
         assert world is not None
-        found = exhaustion_of(pair)
+        found = solver_of(pair)
         assert found.has_failed == world.together
         if not found.has_failed:
             seen.update(check_values(pair, world, found))
@@ -86,7 +83,7 @@ def test_values_are_those_of_exhaustive_search(name: str) -> None:
 
 def test_what_is_too_large_is_given_up() -> None:
     pair = make_pair(parse_rulesheet(nim(60, kept=True)))
-    assert exhaustion_of(pair, 2**12).has_failed
+    assert solver_of(pair, 2**12).has_failed
 
 
 @pytest.mark.parametrize("heap", [9, 12, 16])
@@ -112,10 +109,10 @@ def test_a_search_that_knows_all_states_needs_no_more_visits(heap: int) -> None:
         state = machine.next_state(state, joint)
 
 
-def test_hope_is_what_careless_others_give_away() -> None:
+def test_expected_values_count_what_random_others_give_away() -> None:
     """Both replies draw at best; after the first one, two of three answers lose, after the second none does."""
     pair = make_pair(parse_rulesheet(TRAP))
-    found = exhaustion_of(pair)
+    found = solver_of(pair)
     machine = pair.circuit
     bits = machine.packed(machine.initial_state)
     assert bits is not None
@@ -123,7 +120,7 @@ def test_hope_is_what_careless_others_give_away() -> None:
     assert number is not None
     low, high, _ = found.bounds(number)
     assert low.tolist() == high.tolist() == [0.5, 0.5]
-    assert found.hope(number, 0) == pytest.approx((1 + 1 + 0.5) / 3)
+    assert found.expected(number, 0) == pytest.approx((1 + 1 + 0.5) / 3)
     search = Search(machine, Settings(memory_bytes=2**22), 1)
     search.run(lambda: False, 200)
     assert search.is_solved

@@ -1,14 +1,14 @@
-"""Proofs beside a search tree: its books and bounds stay true, and the player goes by what is proven."""
+"""Proofs in the background of a search tree: its books and bounds stay true, and the player goes by what is proven."""
 
 from collections import Counter
 
 import pytest
 
 from ggp.gdl.rulesheet import parse_rulesheet
+from ggp.search.mcts import solver
 from ggp.search.mcts.search import Search, Settings
 from ggp.search.mcts.tree import ROOT, VISITS
 from ggp.search.mcts.variations import best_lines
-from ggp.search.proof import beside
 from tests.circuit.agreement import make_pair
 from tests.search.graphs import Shape
 from tests.search.proof.test_prover import OPPOSED, OTHERS, TINY, inner_states, worlds
@@ -23,9 +23,9 @@ SETTINGS = Settings(
 @pytest.fixture
 def eager(monkeypatch: pytest.MonkeyPatch) -> None:
     """Much more work for each visit than usual."""
-    monkeypatch.setattr(beside, "_PER_VISIT", 50.0)
-    monkeypatch.setattr(beside, "_FROM", 0)
-    monkeypatch.setattr(beside, "_FULLY_FROM", 1)
+    monkeypatch.setattr(solver, "_PER_VISIT", 50.0)
+    monkeypatch.setattr(solver, "_FROM", 0)
+    monkeypatch.setattr(solver, "_FULLY_FROM", 1)
 
 
 @pytest.mark.usefixtures("eager")
@@ -101,7 +101,7 @@ def test_work_grows_with_the_visits() -> None:
     root, wanted = int(search.tree.numbers[ROOT]), []
     for visits in (0, 500_000, 1_000_000, 1_500_000, 2_000_000):
         search.tree.nodes[root, VISITS] = visits
-        wanted.append(beside._wanted(search.tree))
+        wanted.append(solver._wanted(search.tree))
     assert wanted == pytest.approx([0, 50_000, 600_000, 2_150_000, 4_200_000])
 
 

@@ -1,0 +1,192 @@
+"""States → legal moves → steps → next states, ends and their values: in batches of 512 on the circuit.
+
+All searches that follow the rules move by move go through here: they list what is to be done in an `Expansion`, have it
+done, and read the answer there, row by row.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ggp.circuit.network import Ids
+from ggp.kernel import LANES, Int, Words, aligned_words, count_ones, inner, lean, lowest
+from ggp.simulation.evaluate import (
+    GOALS,
+    LOOK,
+    NEXT,
+    UNKNOWN,
+    Batches,
+    Bits,
+    Rows,
+    copy_state,
+    evaluate_rows,
+    single_values,
+)
+
+OVER, SEVERAL = -1, -2  # in place of the role that has a choice
+
+
+class Expansion(NamedTuple):
+    """A game's rules, and room for one batch of one thread: 512 rows, R roles.
+
+    Locking: none, each thread has its own.
+    """
+
+    rows: Rows
+    words: Words
+    first_goal: Ids  # (R + 1,) where each role's goal values start
+    goals_of_all: NDArray[np.int16]  # the goal values of all roles in a row
+    lowest_goal: NDArray[np.float64]  # (R,) the goal value that counts as 0
+    goal_span: NDArray[np.float64]  # (R,) what is added to it for 1
+    before: Bits  # (512, words) states where steps are to be done
+    joint: Ids  # (512, R) the moves of these steps, numbered within each role
+    after: Bits  # (512, words) the states that follow
+    legal: Bits  # (512, ·) bits over the moves of all roles in a row, then whether the state is terminal
+    chooser: Ids  # (512,) the only role with several legal moves, role 0 if none has; OVER at an end; else SEVERAL
+    moves: Ids  # (512,) how many legal moves the chooser has
+    goal_bits: Bits  # (512, ·)
+    goal: NDArray[np.int16]  # (512, R) the goal values of ends; -1 where the rules give none or several
+    value: NDArray[np.float64]  # (512, R) the same from 0 to 1; UNKNOWN where the rules give none or several
+    owner: Ids  # (512,) for the caller's use
+
+
+def make_expansion(batches: Batches) -> Expansion:
+    roles, words = len(batches.game.roles), batches.initial.shape[1]
+    lowest, span = goal_range(batches.game.goals)
+    return Expansion(
+        batches.rows, aligned_words(batches.size), batches.first_goal, batches.goal_values, lowest, span,
+        np.zeros((LANES, words), np.uint64), np.zeros((LANES, roles), np.int32), np.zeros((LANES, words), np.uint64),
+        np.zeros((LANES, (int(batches.first_move[-1]) + 64) // 64), np.uint64),
+        np.zeros(LANES, np.int32), np.zeros(LANES, np.int32),
+        np.zeros((LANES, max(1, (int(batches.rows.outputs[GOALS]) + 63) // 64)), np.uint64),
+        np.zeros((LANES, roles), np.int16), np.zeros((LANES, roles)), np.zeros(LANES, np.int32),
+    )  # fmt: skip
+
+
+def goal_range(goals: tuple[tuple[int, ...], ...]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The lowest goal value that the rules have for each role, and how much higher the highest is, at least 1."""
+    lowest = np.array([min(values, default=0) for values in goals], np.float64)
+    highest = np.array([max(values, default=0) for values in goals], np.float64)
+    return lowest, np.maximum(highest - lowest, 1.0)
+
+
+@lean
+def look(expansion: Expansion, states: Bits, count: Int) -> None:
+    """Of the first `count` states: `legal`, `chooser` and `moves`."""
+    evaluate_rows(expansion.rows, expansion.words, np.int64(LOOK), states, expansion.joint, expansion.legal, count)
+    for row in range(count):
+        _note_chooser(expansion, row)
+
+
+@inner
+def _note_chooser(expansion: Expansion, row: Int) -> None:
+    chooser, moves, choosers = np.int64(0), np.int64(1), 0
+    is_over = is_terminal(expansion, row)
+    for role in range(len(expansion.rows.first_move) - 1):
+        count = count_legal(expansion, row, role)
+        is_over = is_over or count == 0
+        if count > 1:
+            chooser, moves, choosers = np.int64(role), np.int64(count), choosers + 1
+    if is_over:
+        chooser, moves = np.int64(OVER), np.int64(0)
+    elif choosers > 1:
+        chooser, moves = np.int64(SEVERAL), np.int64(0)
+    expansion.chooser[row], expansion.moves[row] = chooser, moves
+
+
+@inner
+def is_terminal(expansion: Expansion, row: Int) -> bool:
+    """Of a state that was looked at; an end is also a state where a role has no legal move."""
+    bit = expansion.rows.first_move[-1]
+    return bool((expansion.legal[row, bit >> 6] >> np.uint64(bit & 63)) & np.uint64(1) != 0)
+
+
+@inner
+def count_legal(expansion: Expansion, row: Int, role: Int) -> Int:
+    """How many legal moves a role has."""
+    first = np.int64(expansion.rows.first_move[role])
+    last = np.int64(expansion.rows.first_move[role + 1])
+    count = np.int64(0)
+    for word in range(first >> 6, (last + 63) >> 6):
+        count += count_ones(_part_between(expansion.legal[row, word], word, first, last))
+    return np.int64(count)
+
+
+@inner
+def _part_between(bits: np.uint64, word: Int, first: Int, last: Int) -> np.uint64:
+    """The bits of a word that stand for numbers from `first` to before `last`."""
+    start = 64 * word
+    if first > start:
+        bits = bits >> np.uint64(first - start) << np.uint64(first - start)
+    if last < start + 64:
+        bits = bits & ((np.uint64(1) << np.uint64(last - start)) - np.uint64(1))
+    return bits
+
+
+@inner
+def next_legal(expansion: Expansion, row: Int, role: Int, move: Int) -> Int:
+    """The role's first legal move from `move` on, numbered within the role; how many moves it has if there is none."""
+    first, last = np.int64(expansion.rows.first_move[role]), np.int64(expansion.rows.first_move[role + 1])
+    at = first + move
+    while at < last:
+        bits = expansion.legal[row, at >> 6] >> np.uint64(at & 63)
+        if bits:
+            at += lowest(bits)
+            break
+        at = (at | 63) + 1
+    return np.int64(min(at, last) - first)
+
+
+@lean
+def list_steps(expansion: Expansion, states: Bits, state: Int, row: Int, move: Int, rows: Int) -> tuple[Int, Int]:
+    """Put steps from states[state] behind `rows` that are listed: the chooser's moves from number `move` on, as there
+    is room; the others' only moves. `row`: where it was looked at. Returns with which move to go on, and the rows now.
+    """
+    chooser, roles = np.int64(expansion.chooser[row]), expansion.joint.shape[1]
+    end = np.int64(expansion.rows.first_move[chooser + 1] - expansion.rows.first_move[chooser])
+    first = rows
+    move = next_legal(expansion, row, chooser, move)
+    while move < end and rows < LANES:
+        copy_state(expansion.before, rows, states, state)
+        expansion.joint[rows, chooser] = move
+        rows += 1
+        move = next_legal(expansion, row, chooser, move + 1)
+    for role in range(roles):
+        if role != chooser:
+            only = next_legal(expansion, row, np.int64(role), np.int64(0))
+            for at in range(first, rows):
+                expansion.joint[at, role] = only
+    return np.int64(move), np.int64(rows)
+
+
+@lean
+def do_steps(expansion: Expansion, joint: Ids, rows: Int) -> None:
+    """`before` and joint moves → `after`."""
+    evaluate_rows(expansion.rows, expansion.words, np.int64(NEXT), expansion.before, joint, expansion.after, rows)
+
+
+@lean
+def value_ends(expansion: Expansion, states: Bits, count: Int) -> None:
+    """Of those of the first `count` states, which were looked at, that are ends: `goal` and `value`.
+
+    Overwrites `before`; `states` is another array.
+    """
+    ends = np.int64(0)
+    for row in range(count):
+        if expansion.chooser[row] == OVER:
+            copy_state(expansion.before, ends, states, row)
+            ends += 1
+    if ends == 0:
+        return
+    bits, goal = expansion.goal_bits, expansion.goal
+    evaluate_rows(expansion.rows, expansion.words, np.int64(GOALS), expansion.before, expansion.joint, bits, ends)
+    single_values(bits[:ends], expansion.first_goal, expansion.goals_of_all, goal)
+    for row in range(count - 1, -1, -1):
+        if expansion.chooser[row] == OVER:
+            ends -= 1
+            for role in range(goal.shape[1]):
+                found = goal[ends, role]
+                goal[row, role] = found
+                value = (found - expansion.lowest_goal[role]) / expansion.goal_span[role]
+                expansion.value[row, role] = value if found >= 0 else UNKNOWN
