@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from ggp.commands.arguments import GameArgument, JsonOption
+from ggp.commands.shared import GameArgument, JsonOption
 
 Players = Annotated[
     list[str],

@@ -21,7 +21,7 @@ from gamemaster.settings import MatchSettings, make_settings
 from gamemaster.supervision import supervised
 from gamemaster.writer import RecordWriter, record_path
 from ggp.boards import Layout, find_layout
-from ggp.commands.arguments import load_argument
+from ggp.commands.shared import load_argument
 from ggp.errors import GgpError, RecordError, SettingsError
 from ggp.game import Game, load, load_text
 from ggp.gdl.rulesheet import NATURE

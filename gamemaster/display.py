@@ -11,7 +11,7 @@ from gamemaster.faults import Fault
 from gamemaster.record import EvaluationRecord, MatchRecord, StepRecord
 from ggp.boards import Layout, make_picture, picture_lines
 from ggp.boards.text import WIDTH
-from ggp.commands.styled import styled
+from ggp.commands.shared import styled
 from ggp.gdl.rulesheet import NATURE
 from ggp.gdl.state_machine import Facts
 

@@ -46,7 +46,7 @@ def test_random_steps_follow_from_the_seed() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["tictactoe", "-o", "picture.gif"], "--output: picture.gif should end in .svg or .png"),
+        (["tictactoe", "-o", "picture.gif"], "--output: picture.gif must end in .svg or .png"),
         (["tictactoe", "-o", "/absent/picture.svg"], "--output: /absent/picture.svg: No such file or directory"),
         (["tictactoe", "--moves", "(mark 9 9)"], "(mark 9 9) is not legal for xplayer"),
     ],

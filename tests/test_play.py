@@ -9,9 +9,9 @@ import typer
 from typer.testing import CliRunner, Result
 
 import ggp
-from ggp.commands.choosing import find_moves, meant_move
+from ggp.commands.bots import make_bot
 from ggp.commands.play import add_commands
-from ggp.commands.thinkers import make_thinker
+from ggp.commands.session import find_moves, meant_move
 from ggp.errors import GgpError
 from tests.gamemaster.games import GUESSING, SECRET, STUCK
 from tests.players.doubles import NIM
@@ -141,7 +141,7 @@ def test_long_lists_are_shown_on_request() -> None:
     lines = said(play("fiveinarow", "me", "me", typed="list\nlist c\nlist zzz\nquit\n"))
     assert "x has 64 moves; type list to see them" in lines
     assert "  … and 4 more: list PART" in lines
-    assert "no move has that in it" in lines
+    assert "no move contains that" in lines
 
 
 def test_undo() -> None:
@@ -182,8 +182,8 @@ def test_people_see_only_what_they_are_told(tmp_path: Path) -> None:
 def test_nothing_else_tells_what_people_may_not_know(tmp_path: Path) -> None:
     path = written(tmp_path, SECRET)
     lines = said(play(path, "me", "legal", typed="hint\nundo\nask 1\nundo\n(ask 3)\n(hide 1)\n(ask\nquit\n"))
-    assert "a hint would tell what you may not know" in lines
-    assert lines.count("nothing is taken back where you may not know everything") == 2
+    assert "there are no hints in a game with hidden information" in lines
+    assert lines.count("there is no undo in a game with hidden information") == 2
     refused = [line for line in lines if "is not legal" in line]
     assert refused[0] == "(ask 3) is not legal: (ask 3) is no move of this game"
     assert not any("does not hold" in line for line in refused)
@@ -216,10 +216,13 @@ def test_a_state_to_begin_with() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["tictactoe", "me"], "tictactoe takes 2 (xplayer, oplayer), not 1"),
-        (["tictactoe", "me", "nobody"], "nobody is called 'nobody'; there are me, mcts, montecarlo, random, legal"),
-        (["tictactoe", "me", "random", "--role", "xplayer"], "--role goes without players"),
-        (["tictactoe", "--against", "me"], "nobody is called 'me'"),
+        (["tictactoe", "me"], "tictactoe needs 2 players (xplayer, oplayer), not 1"),
+        (
+            ["tictactoe", "me", "nobody"],
+            "no player is called 'nobody'; the players are me, mcts, montecarlo, random, legal",
+        ),
+        (["tictactoe", "me", "random", "--role", "xplayer"], "--role and players exclude each other"),
+        (["tictactoe", "--against", "me"], "no player is called 'me'"),
         (["tictactoe", "--against", "legal", "--role", "z"], "no role is called 'z'; the roles are xplayer, oplayer"),
         (["absent", "me"], "no game or file is called 'absent'"),
     ],
@@ -237,6 +240,6 @@ def test_rules_that_give_no_move(tmp_path: Path) -> None:
 
 def test_a_search_wins_where_it_can() -> None:
     game = ggp.load_text(NIM.format(heap=2), engine="interpreter")
-    advice = make_thinker("mcts", 0.3, Random(1)).advise(game.initial_state, "left")
+    advice = make_bot("mcts", 0.3, Random(1)).advise(game.initial_state, "left")
     assert advice.move == "(take 2)"
     assert advice.reason.startswith("expected goal value ")

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from ggp.commands.arguments import JsonOption
+from ggp.commands.shared import JsonOption
 
 _GROUP = "player"
 

@@ -15,7 +15,7 @@ from gamemaster.check.visit import CheckSettings, Visit
 from gamemaster.player import parse_player
 from gamemaster.settings import make_settings
 from gamemaster.supervision import supervised
-from ggp.commands.arguments import load_argument
+from ggp.commands.shared import load_argument
 from ggp.errors import SettingsError
 from ggp.protocol.messages import Dialect
 

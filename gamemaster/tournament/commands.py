@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from ggp.commands.arguments import JsonOption
+from ggp.commands.shared import JsonOption
 
 File = Annotated[Path, typer.Argument(metavar="FILE", help="A specification in TOML.")]
 FileOrNone = Annotated[Path | None, typer.Argument(metavar="[FILE]", help="A specification in TOML.")]

@@ -1,4 +1,8 @@
-"""The command `ggp`: gathers its sub-commands from the packages that offer them, and turns mistakes into one line."""
+"""The command `ggp`: collects the sub-commands of all packages, and reports mistakes of the user in one line.
+
+Each module but `shared`, `bots` and `session` adds sub-commands by its `add_commands`, which an entry point in
+pyproject.toml (group "ggp.commands") names; `players` and `gamemaster` add theirs in the same way.
+"""
 
 import errno
 import os
@@ -10,7 +14,7 @@ import typer
 from typer.exceptions import TyperException
 from typer.main import get_command
 
-from ggp.commands.arguments import EXIT_MISTAKE
+from ggp.commands.shared import EXIT_MISTAKE
 from ggp.errors import GgpError
 
 GROUP = "ggp.commands"
@@ -18,7 +22,7 @@ EXIT_BROKEN_PIPE = 1
 
 
 def make_app() -> typer.Typer:
-    """The application with the sub-commands of every installed part."""
+    """The application with the sub-commands of all entry points."""
     app = typer.Typer(
         name="ggp",
         help="General game playing: run matches, players and games from their rules alone.",
@@ -31,10 +35,10 @@ def make_app() -> typer.Typer:
 
 
 def main() -> None:
-    """Runs the command line; a mistake of the user ends it with one clear line and exit code 2."""
+    """Runs the command line; a mistake of the user gives one line and exit code 2."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")  # a terminal that lacks a letter ends nothing
+            stream.reconfigure(errors="backslashreplace")  # for characters that the terminal lacks
     try:
         code = _run()
         _flush()
@@ -44,7 +48,7 @@ def main() -> None:
 
 
 def _run() -> int | None:
-    """Runs the command and explains mistakes; the exit code."""
+    """Runs the command and reports mistakes; the exit code."""
     command = get_command(make_app())
     try:
         code: int | None = command.main(sys.argv[1:] or ["--help"], prog_name="ggp", standalone_mode=False)
@@ -60,9 +64,9 @@ def _run() -> int | None:
 
 
 def _refused(error: OSError) -> int:
-    """Says what the operating system refused, such as to write to a full disk; the exit code."""
+    """Reports an error of the operating system, such as a full disk; the exit code."""
     _drop_unwritten()
-    if error.errno == errno.EPIPE:  # whoever read our output has gone, and does not need to be told
+    if error.errno == errno.EPIPE:  # the reader of our output has ended, as `head` does: no message
         return EXIT_BROKEN_PIPE
     where = f"{error.filename}: " if error.filename else ""
     typer.echo(f"ggp: {where}{error.strerror or error}", err=True)
@@ -75,7 +79,7 @@ def _flush() -> None:
 
 
 def _drop_unwritten() -> None:
-    """Lets what cannot be written go nowhere, so that the interpreter's own last flush is silent."""
+    """Discards output that cannot be written, so that Python's flush at exit is silent."""
     try:
         _flush()
     except OSError:

@@ -17,7 +17,7 @@ from rich.text import Text
 
 from ggp.analysis import Analyser, Analysis, Line, make_analyser
 from ggp.cache import is_warm
-from ggp.commands.arguments import GameArgument, JsonOption, load_argument
+from ggp.commands.shared import GameArgument, JsonOption, load_argument
 from ggp.errors import GroundingError, SettingsError
 from ggp.game import State
 from ggp.gdl.reader import Node, read

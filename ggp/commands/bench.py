@@ -20,8 +20,7 @@ from ggp.bench.suite import (
     read_rows,
     run_suite,
 )
-from ggp.commands.arguments import STDIN, JsonOption, read_stdin
-from ggp.commands.library import print_json
+from ggp.commands.shared import STDIN, JsonOption, print_json, read_stdin
 from ggp.errors import SettingsError
 from ggp.gdl.reader import decode
 from ggp.library import find_rulesheet, read_bytes

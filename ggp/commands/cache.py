@@ -8,8 +8,7 @@ import typer
 
 import ggp
 from ggp.cache import FOLDER_VARIABLE, default_cache, is_warm, mark_warm
-from ggp.commands.arguments import JsonOption
-from ggp.commands.library import print_json
+from ggp.commands.shared import JsonOption, print_json
 from ggp.library import game_names
 
 if TYPE_CHECKING:

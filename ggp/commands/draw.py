@@ -1,4 +1,4 @@
-"""The sub-command draw: a state as an image, or in the terminal."""
+"""The sub-command draw: a state in the terminal, or as an image."""
 
 from pathlib import Path
 from random import Random
@@ -8,7 +8,7 @@ import typer
 from rich.console import Console
 
 from ggp.commands.analyse import follow
-from ggp.commands.arguments import GameArgument, load_argument
+from ggp.commands.shared import GameArgument, load_argument
 from ggp.errors import SettingsError
 from ggp.game import State
 
@@ -28,21 +28,26 @@ def draw(
     game: GameArgument,
     moves: Annotated[
         str,
-        typer.Option(metavar="MOVES", help="That lead from the initial state to the one to draw, as in ggp analyse."),
+        typer.Option(metavar="MOVES", help="Moves from the initial state to the one to draw, as in ggp analyse."),
     ] = "",
-    steps: Annotated[int, typer.Option(min=0, metavar="N", help="So many random steps after that.")] = 0,
-    seed: Annotated[int, typer.Option(help="Of the random steps.")] = 0,
+    steps: Annotated[int, typer.Option(min=0, metavar="N", help="Number of random steps after the moves.")] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of the random steps.")] = 0,
     output: Annotated[
         str | None,
-        typer.Option("--output", "-o", metavar="FILE", help="An image: FILE.svg or FILE.png; - for SVG on stdout."),
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="Write an image: FILE.svg or FILE.png, or - for SVG on standard output.",
+        ),
     ] = None,
     dark: Annotated[
-        bool, typer.Option("--dark", help="Light on dark. An SVG file follows the reader's settings without it.")
+        bool, typer.Option("--dark", help="Light on dark. Without it, an SVG follows the reader's settings.")
     ] = False,
 ) -> None:
-    """Draw a state of a game: the board that its rules describe, in the terminal or as an image.
+    """Draw a state of a game in the terminal or as an image.
 
-    How to draw it is found out from the rules; the metadata of a game can say it better (docs/boards.md).
+    The boards are found in the rules; the metadata of a game can improve them (docs/boards.md).
 
     In the terminal:      ggp draw connectfour --moves "(drop 4) (drop 4) (drop 3)"
 
@@ -51,14 +56,14 @@ def draw(
     from ggp.boards import find_layout, make_picture  # noqa: PLC0415 - every command would load it
 
     if output not in (None, _STDOUT) and Path(output or "").suffix.lower() not in _SUFFIXES:
-        raise SettingsError(f"--output: {output} should end in {' or '.join(_SUFFIXES)}")
+        raise SettingsError(f"--output: {output} must end in {' or '.join(_SUFFIXES)}")
     loaded = load_argument(game, "interpreter")
     state = _random_steps(follow(loaded.initial_state, moves), steps, seed)
     picture = make_picture(find_layout(loaded.rulesheet, loaded.machine, loaded.metadata.drawing), state.terms)
     title = loaded.metadata.title or loaded.name
     if output is None:
         from ggp.boards import picture_lines  # noqa: PLC0415
-        from ggp.commands.styled import styled  # noqa: PLC0415 - likewise
+        from ggp.commands.shared import styled  # noqa: PLC0415 - likewise
 
         console = Console(highlight=False, soft_wrap=True)
         for line in styled(picture_lines(picture)):

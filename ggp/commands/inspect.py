@@ -6,9 +6,8 @@ from typing import Annotated, Any
 
 import typer
 
-from ggp.commands.arguments import GameArgument, JsonOption
 from ggp.commands.bench import read_argument
-from ggp.commands.library import print_json
+from ggp.commands.shared import GameArgument, JsonOption, print_json
 from ggp.errors import GroundingError
 from ggp.gdl.rulesheet import parse_rulesheet
 from ggp.interpreter import Interpreter

@@ -1,6 +1,5 @@
-"""The sub-commands that need the library only: games, validate, perft."""
+"""The sub-commands games, validate and perft."""
 
-import json
 from dataclasses import asdict
 from pathlib import Path
 from time import perf_counter
@@ -11,7 +10,15 @@ from rich.console import Console
 from rich.markup import escape
 from rich.padding import Padding
 
-from ggp.commands.arguments import EXIT_MISTAKE, STDIN, GameArgument, JsonOption, load_argument, read_stdin
+from ggp.commands.shared import (
+    EXIT_MISTAKE,
+    STDIN,
+    GameArgument,
+    JsonOption,
+    load_argument,
+    print_json,
+    read_stdin,
+)
 from ggp.engines import make_machine
 from ggp.errors import GgpError, ReadError
 from ggp.gdl.evidence import Evidence, gather_evidence
@@ -43,18 +50,20 @@ def show_games(as_json: JsonOption = False) -> None:
 
 
 def show_validation(
-    files: Annotated[list[str], typer.Argument(metavar="FILE…", help="Rulesheets: files, shipped games, or -.")],
-    matches: Annotated[int, typer.Option(min=0, help="Random matches to play for evidence; 0 for none.")] = 20,
-    max_steps: Annotated[int, typer.Option(min=1, help="Steps after which a random match counts as endless.")] = 500,
-    seed: Annotated[int, typer.Option(help="Of the random matches.")] = 0,
+    files: Annotated[
+        list[str], typer.Argument(metavar="FILE…", help="Rulesheet files, shipped games, or - for standard input.")
+    ],
+    matches: Annotated[int, typer.Option(min=0, help="Number of random matches to play; 0 for none.")] = 20,
+    max_steps: Annotated[int, typer.Option(min=1, help="Steps after which a random match is stopped.")] = 500,
+    seed: Annotated[int, typer.Option(help="Seed of the random matches.")] = 0,
     as_json: JsonOption = False,
 ) -> None:
-    """Check rulesheets against GDL, and show what random matches say of them.
+    """Check rulesheets against the rules of GDL, and play random matches with them.
 
-    Errors break a rule of GDL, warnings are dubious; both name their place and their check. Random matches add evidence
-    for what no text shows: does every match end, has every role always a move, has each exactly one goal value at the
-    end, can each win. Exit code 1 when there are errors, as there are in a file that is no text; 2 when a file is not
-    there or may not be read.
+    Errors break a rule of GDL, warnings are suspicious; both have a line, a column and the name of the check. Random
+    matches show what the text cannot: whether every match ends, every role always has a move and at the end exactly one
+    goal value, and every role can win. The exit code is 1 if there are errors (or a file is not UTF-8 text),
+    and 2 if a file does not exist or cannot be read.
     """
     reports: list[dict[str, Any]] = []
     exit_code = 0
@@ -75,7 +84,7 @@ def show_validation(
 
 
 def _report(file: str, matches: int, max_steps: int, seed: int) -> dict[str, Any]:
-    """Findings and evidence for one rulesheet, as JSON would have them."""
+    """Findings and evidence for one rulesheet, as JSON values."""
     source = "<stdin>" if file == STDIN else str(find_rulesheet(file))
     data = read_stdin() if file == STDIN else read_bytes(Path(source))
     try:
@@ -99,7 +108,7 @@ def _report(file: str, matches: int, max_steps: int, seed: int) -> dict[str, Any
 
 
 def _unreadable(source: str, error: ReadError) -> dict[str, Any]:
-    """The report on bytes that are no text."""
+    """The report on a file that is not text."""
     finding = _finding(Finding("error", "encoding", error.message, error.place))
     return {"source": source, "findings": [finding], "evidence": None, "unplayable": str(error)}
 
@@ -134,7 +143,7 @@ def _print_report(report: dict[str, Any]) -> None:
 
 
 def _evidence_lines(evidence: Evidence) -> list[str]:
-    """What the matches show, in words."""
+    """What the random matches showed, as text."""
     played = f"{_count(evidence.matches, 'random match', 'random matches')} (seed {evidence.seed})"
     if evidence.error:
         return [f"{played}: evaluation failed: {evidence.error}"]
@@ -155,16 +164,16 @@ def _count(number: int, one: str, many: str = "") -> str:
 
 def show_perft(
     game: GameArgument,
-    depth: Annotated[int, typer.Option(min=1, help="How many joint moves deep.")] = 4,
+    depth: Annotated[int, typer.Option(min=1, help="Number of joint moves.")] = 4,
     engine: Annotated[
-        str | None, typer.Option(help="The engine, `circuit` or `interpreter`; else the fastest.")
+        str | None, typer.Option(help="The engine: circuit or interpreter; by default the fastest one.")
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Count the paths of 1, 2 … DEPTH joint moves from the initial state.
+    """Count the sequences of 1, 2 … DEPTH joint moves from the initial state (perft).
 
-    A path stops where the match is over, and the counts stop at 0. Two engines, or two rulesheets of one game, that
-    agree on these numbers hardly differ anywhere.
+    A sequence ends at a terminal state, and the counts stop at 0. If two engines, or two rulesheets of one game, give
+    the same counts, they are very likely equivalent.
     """
     from ggp.simulation.perft import layers  # noqa: PLC0415 - numba takes half a second to load
 

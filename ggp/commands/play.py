@@ -1,4 +1,4 @@
-"""The sub-command play: a person plays in the terminal, against programs in this process or with others at it."""
+"""The sub-command play: humans at one terminal play against each other, or against bots in this process."""
 
 import sys
 from collections.abc import Sequence
@@ -10,8 +10,8 @@ import typer
 from rich.console import Console
 
 from ggp.commands.analyse import follow
-from ggp.commands.arguments import GameArgument, load_argument
-from ggp.commands.thinkers import KINDS, Kind, Thinker, make_thinker, read_kind
+from ggp.commands.bots import BOTS, Bot, BotName, make_bot, read_bot
+from ggp.commands.shared import GameArgument, load_argument
 from ggp.errors import SettingsError, UnknownRoleError
 from ggp.game import Game
 from ggp.gdl.rulesheet import NATURE
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ggp.commands.session import Ask
 
 ME = "me"
-_DEFAULT: Kind = "mcts"
+_DEFAULT: BotName = "mcts"
 
 
 def add_commands(app: typer.Typer) -> None:
@@ -34,61 +34,62 @@ def play(  # noqa: PLR0913, PLR0917 - each is an option
         list[str] | None,
         typer.Argument(
             metavar="[PLAYER]...",
-            help=f"One for each role, in the order of the rulesheet: {ME}, {', '.join(KINDS)}. When left out, you are "
-            "asked which role you take, and --against takes the others.",
+            help=f"One for each role, in the order of the rulesheet: {ME}, {', '.join(BOTS)}. Without players you are "
+            "asked for your role, and the bot of --against plays the others.",
         ),
     ] = None,
-    against: Annotated[str, typer.Option(help="Who takes the other roles, where no players are named.")] = _DEFAULT,
-    role: Annotated[str | None, typer.Option(help="The role that you take, where no players are named.")] = None,
-    seconds: Annotated[float, typer.Option(min=0.0, help="That a search thinks, for a move or a hint.")] = 2.0,
+    against: Annotated[
+        str, typer.Option(help="The bot that plays the other roles, if no players are given.")
+    ] = _DEFAULT,
+    role: Annotated[str | None, typer.Option(help="Your role, if no players are given.")] = None,
+    seconds: Annotated[float, typer.Option(min=0.0, help="Thinking time of a search, for each move or hint.")] = 2.0,
     moves: Annotated[
-        str, typer.Option(metavar="MOVES", help="That lead to the state to begin with, as in ggp analyse.")
+        str,
+        typer.Option(metavar="MOVES", help="Moves from the initial state to the one to start from, as in ggp analyse."),
     ] = "",
-    seed: Annotated[int | None, typer.Option(help="Of the players' chance and of the role random.")] = None,
+    seed: Annotated[int | None, typer.Option(help="Seed of the bots and of the role random.")] = None,
 ) -> None:
     """Play a game in the terminal.
 
-    Type a move, its number, or a part of it; hint, undo, resign and quit are understood too, and ? says more. Several
-    people can play at one terminal: each says me.
+    Type a move, its number or a part of it; or hint, undo, resign or quit. ? shows all commands. Several people can
+    play at one terminal: write me for each.
 
-    Against the search:  ggp play connectfour
+    Against the search:   ggp play connectfour
 
-    Two people:          ggp play tictactoe me me
+    Two people:           ggp play tictactoe me me
 
-    Against chance:      ggp play breakthrough me random
+    Against random moves: ggp play breakthrough me random
     """
     from ggp.boards import find_layout  # noqa: PLC0415 - every command would load it
     from ggp.commands.session import Session, Table  # noqa: PLC0415 - likewise
 
-    kinds = [None if name == ME else read_kind(name) for name in players] if players else None
-    others = read_kind(against)
-    is_searched = any(kind in ("mcts", "montecarlo") for kind in kinds or [others])
+    choices = [None if name == ME else read_bot(name) for name in players] if players else None
+    others = read_bot(against)
+    is_searched = any(name in ("mcts", "montecarlo") for name in choices or [others])
     loaded = load_argument(game, None if is_searched else "interpreter")
     console = Console(highlight=False, soft_wrap=True)
     ask = _asker(console)
     with suppress(EOFError, KeyboardInterrupt):
-        if kinds is None:
+        if choices is None:
             own = _own_role(loaded, role, console, ask)
-            kinds = [None if name == own else others for name in _played(loaded)]
+            choices = [None if name == own else others for name in _played(loaded)]
         elif role is not None:
-            raise SettingsError("--role goes without players: say me in the place of your role")
-        takers = _takers(loaded, kinds)
+            raise SettingsError("--role and players exclude each other: write me in the place of your role")
+        chosen = _bots_by_role(loaded, choices)
         rng = Random(seed)  # noqa: S311 - not for secrets
-        thinkers: dict[str, Thinker] = {
-            name: make_thinker(kind, seconds, rng) for name, kind in takers.items() if kind is not None
-        }
+        bots: dict[str, Bot] = {name: make_bot(bot, seconds, rng) for name, bot in chosen.items() if bot is not None}
         layout = find_layout(loaded.rulesheet, loaded.machine, loaded.metadata.drawing)
-        table = Table(loaded, layout, thinkers, make_thinker(_DEFAULT, seconds, rng))
+        table = Table(loaded, layout, bots, make_bot(_DEFAULT, seconds, rng))
         Session(table, console, ask).play(follow(loaded.initial_state, moves))
         return
     console.print()
 
 
 def _asker(console: Console) -> "Ask":
-    """Reads lines; where nobody sees what is typed, it is written down as well."""
+    """Reads lines from standard input; echoes them if it is not a terminal."""
     if sys.stdin is not None and sys.stdin.isatty():
         with suppress(ImportError):
-            import readline  # noqa: F401, PLC0415 - so that a line can be edited
+            import readline  # noqa: F401, PLC0415 - lets the user edit the line
         return input
 
     def ask(prompt: str) -> str:
@@ -104,17 +105,17 @@ def _asker(console: Console) -> "Ask":
 
 
 def _played(game: Game) -> list[str]:
-    """The roles that are not left to chance."""
+    """The roles except random."""
     return [name for name in game.roles if name != NATURE]
 
 
-def _takers(game: Game, kinds: Sequence[Kind | None]) -> dict[str, Kind | None]:
-    """Role → the kind of its player, None for a person."""
+def _bots_by_role(game: Game, choices: Sequence[BotName | None]) -> dict[str, BotName | None]:
+    """Role → its bot; None for a human. Without a player for each role, SettingsError."""
     roles = _played(game)
-    if len(kinds) != len(roles):
-        raise SettingsError(f"{game.name} takes {len(roles)} ({', '.join(roles)}), not {len(kinds)}")
-    chance: dict[str, Kind | None] = {name: "random" for name in game.roles if name == NATURE}
-    return dict(zip(roles, kinds, strict=True)) | chance
+    if len(choices) != len(roles):
+        raise SettingsError(f"{game.name} needs {len(roles)} players ({', '.join(roles)}), not {len(choices)}")
+    chance: dict[str, BotName | None] = {name: "random" for name in game.roles if name == NATURE}
+    return dict(zip(roles, choices, strict=True)) | chance
 
 
 def _own_role(game: Game, role: str | None, console: Console, ask: "Ask") -> str:

@@ -1,5 +1,6 @@
-"""A match that people play in a terminal: states and questions out, what they type in."""
+"""A match that humans play in a terminal: shows states, asks for moves, and understands what is typed."""
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
@@ -8,10 +9,9 @@ from rich.console import Console
 from rich.text import Text
 
 from ggp.boards import Layout, make_picture, picture_lines
-from ggp.commands.choosing import find_moves, meant_move
-from ggp.commands.styled import styled
-from ggp.commands.thinkers import Thinker
-from ggp.errors import EvaluationError
+from ggp.commands.bots import Bot
+from ggp.commands.shared import styled
+from ggp.errors import EvaluationError, ReadError
 from ggp.game import Game, State
 from ggp.gdl.reader import read_term
 from ggp.gdl.terms import to_text
@@ -19,8 +19,8 @@ from ggp.interpreter.legality import refusal
 
 Ask = Callable[[str], str]  # a prompt → the line that is typed; EOFError at the end of the input
 
-_FEW = 12  # moves that are listed without being asked for
-_MANY = 60  # that are listed at most
+_FEW = 12  # moves; longer lists are shown on request only
+_MANY = 60  # moves that are listed at most
 _WIDTH = 96  # characters of a list
 _HELP = """type a move, its number, or a part of it, such as its arguments; and
   list     all moves, or with a part of them: list PART
@@ -29,16 +29,17 @@ _HELP = """type a move, its number, or a part of it, such as its arguments; and
   board    draw the state again
   resign   give up
   quit     leave
-Where you are told only some of what happens, there is no hint and no undo.
-A colon before a word says that no move is meant: :undo"""
-_WORDS = frozenset(("undo", "resign", "quit", "hint", "board", "list", "help", "?"))
+In games with hidden information there is no hint and no undo.
+If a move has the same name as a command, type a colon before the command: :undo"""
+_COMMANDS = frozenset(("undo", "resign", "quit", "hint", "board", "list", "help", "?"))
+_WORD = re.compile(r"[^\s(),]+")
 _HEADING = "bold cyan"
 _DIM = "dim"
 _WRONG = "bold red"
 
 
 class Request(Enum):
-    """What a person can want instead of a move."""
+    """What a human can ask for instead of a move."""
 
     UNDO = auto()
     RESIGN = auto()
@@ -47,21 +48,21 @@ class Request(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Who takes part: a thinker for each role that no person takes."""
+    """A game, and who plays it: a bot for each role that no human plays."""
 
     game: Game
     layout: Layout
-    thinkers: Mapping[str, Thinker]
-    adviser: Thinker
+    bots: Mapping[str, Bot]
+    adviser: Bot  # gives hints
 
     @property
-    def people(self) -> tuple[str, ...]:
-        return tuple(role for role in self.game.roles if role not in self.thinkers)
+    def humans(self) -> tuple[str, ...]:
+        return tuple(role for role in self.game.roles if role not in self.bots)
 
     @property
     def is_hidden(self) -> bool:
         """Whether people may know only what they are told: the rules say `sees`, and one person plays."""
-        return len(self.people) == 1 and self.game.rulesheet.has_percepts
+        return len(self.humans) == 1 and self.game.rulesheet.has_percepts
 
 
 class Session:
@@ -71,13 +72,13 @@ class Session:
         self._table = table
         self._console = console
         self._ask = ask
-        self._past: list[State] = []  # states in which a person had a choice and made it
+        self._past: list[State] = []  # states in which a human had a choice, for undo
 
     def play(self, state: State) -> None:
-        """Until the end of the match, or until somebody has enough."""
+        """Plays until the match ends, or a human resigns or quits."""
         self._say("? lists what you can type", _DIM)
         while not state.is_terminal:
-            if self._choosers(state) or not self._table.people:
+            if self._choosers(state) or not self._table.humans:
                 self._show(state, is_final=False)
             moves = self._moves(state)
             match moves:
@@ -95,7 +96,7 @@ class Session:
             self._say(f"  {role}  {'no single goal value' if goal is None else goal}")
 
     def _moves(self, state: State) -> dict[str, str] | Request:
-        """A move of each role; those of people first, so that nobody thinks in vain."""
+        """A move of each role; humans choose first, so that no bot thinks in vain."""
         legal = {role: state.legal_moves(role) for role in self._table.game.roles}
         for role, found in legal.items():
             if not found:
@@ -111,29 +112,29 @@ class Session:
             elif answer is not Request.UNDO:
                 return answer
             elif self._table.is_hidden:
-                self._say("nothing is taken back where you may not know everything", _WRONG)
+                self._say("there is no undo in a game with hidden information", _WRONG)
             elif chosen:
                 waiting.insert(0, chosen.pop())
             elif self._past:
                 return answer
             else:
                 self._say("there is nothing to undo", _WRONG)
-        thinkers = self._table.thinkers
+        bots = self._table.bots
         for role, found in legal.items():
             if role not in moves:
-                moves[role] = thinkers[role].advise(state, role).move if role in thinkers else found[0]
+                moves[role] = bots[role].advise(state, role).move if role in bots else found[0]
         return moves
 
     def _choosers(self, state: State) -> list[str]:
-        """The people who have something to choose."""
-        return [role for role in self._table.people if len(state.legal_moves(role)) > 1]
+        """The roles of humans that have more than one legal move."""
+        return [role for role in self._table.humans if len(state.legal_moves(role)) > 1]
 
     def _next(self, state: State, moves: Mapping[str, str]) -> State:
-        """The state after the step, and what was done; people who may not see it hear what the rules tell them."""
+        """The state after the step; shows the moves, or with hidden information the percepts."""
         machine = self._table.game.machine
         joint_move = tuple(read_term(moves[role]) for role in self._table.game.roles)
         if self._table.is_hidden:
-            (role,) = self._table.people
+            (role,) = self._table.humans
             percepts = ", ".join(map(to_text, machine.percepts(state.terms, joint_move, role)))
             self._say(f"{role}: {moves[role]}; you see: {percepts or 'nothing'}")
         else:
@@ -156,12 +157,12 @@ class Session:
                 return answer
 
     def _answer(self, line: str, state: State, role: str, legal: Sequence[str]) -> str | Request | None:
-        """A move or a request; None when the person is to be asked again."""
+        """A move or a request; None if the human must be asked again."""
         found = () if line.startswith(":") else find_moves(line, legal)
         word, _, rest = line.removeprefix(":").partition(" ")
-        if len(found) == 1 and (line == found[0] or word not in _WORDS):
+        if len(found) == 1 and (line == found[0] or word not in _COMMANDS):
             return found[0]
-        if word in _WORDS:
+        if word in _COMMANDS:
             return self._command(word, rest, state, role, legal)
         if found:
             self._say("which one?")
@@ -180,7 +181,7 @@ class Session:
             case "quit":
                 return Request.QUIT
             case "hint" if self._table.is_hidden:
-                self._say("a hint would tell what you may not know", _WRONG)
+                self._say("there are no hints in a game with hidden information", _WRONG)
             case "hint":
                 advice = self._table.adviser.advise(state, role)
                 self._say(f"{advice.move}  {advice.reason}".rstrip())
@@ -196,9 +197,9 @@ class Session:
         text = meant_move(line, legal)
         game = self._table.game
         refused = refusal(game.rulesheet, game.machine, state.terms, role, text)
-        reason = refused.reason if refused else "type more of it"
+        reason = refused.reason if refused else "type more of the move"
         if refused and refused.kind in ("turn", "condition") and self._table.is_hidden:
-            reason = "the reason might tell what you may not know"
+            reason = "the reason is hidden information"
         self._say(f"{text} is not legal: {reason}", _WRONG)
 
     def _list(self, moves: Sequence[str], legal: Sequence[str]) -> None:
@@ -211,7 +212,7 @@ class Session:
         if len(moves) > _MANY:
             self._say(f"  … and {len(moves) - _MANY} more: list PART", _DIM)
         if not moves:
-            self._say("no move has that in it", _WRONG)
+            self._say("no move contains that", _WRONG)
 
     def _show(self, state: State, *, is_final: bool) -> None:
         if self._table.is_hidden and not is_final:
@@ -222,3 +223,64 @@ class Session:
 
     def _say(self, text: str, style: str = "") -> None:
         self._console.print(Text(text, style=style))
+
+
+def find_moves(text: str, legal: Sequence[str]) -> tuple[str, ...]:
+    """The legal moves that a text can mean: one if it is clear, none if there is no such move.
+
+    The text is a move, its number in the list (from 1), or a part of it: its arguments, consecutive words, beginnings
+    of words in order, or any letters. The first of these that fits a move counts; a number that is also an argument
+    means both.
+    """
+    whole = _as_move(text)
+    if whole in legal:
+        return (whole,)
+    words = _words(text)
+    if not words:
+        return ()
+    numbered = (legal[int(text) - 1],) if text.strip().isdecimal() and 0 < int(text) <= len(legal) else ()
+    ways: tuple[Callable[[list[str]], bool], ...] = (
+        lambda move: words in (move, move[1:]),
+        lambda move: _has_run(move, words),
+        lambda move: _has_beginnings(move, words),
+    )
+    found: tuple[str, ...] = ()
+    for way in ways[: 1 if numbered else None]:
+        found = tuple(move for move in legal if way(_words(move)))
+        if found:
+            break
+    if not found and not numbered:
+        found = tuple(move for move in legal if text.strip().lower() in move)
+    return tuple(dict.fromkeys((*numbered, *found)))
+
+
+def meant_move(text: str, legal: Sequence[str]) -> str:
+    """The illegal move that a text probably means, if it looks like the arguments of one; else the text."""
+    words = _words(text)
+    forms = {(move[0], len(move)) for move in map(_words, legal) if len(move) > 1}
+    fitting = sorted(name for name, length in forms if length == len(words) + 1)
+    if text.strip().startswith("(") or len(fitting) != 1 or any(word in dict(forms) for word in words):
+        return f"({text.strip()})" if words and words[0] in dict(forms) and not text.strip().startswith("(") else text
+    return f"({fitting[0]} {' '.join(words)})"
+
+
+def _as_move(text: str) -> str:
+    """The text in the spelling of the rules, if it is a term."""
+    try:
+        return to_text(read_term(text, "move"))
+    except ReadError:
+        return text
+
+
+def _words(text: str) -> list[str]:
+    return _WORD.findall(text.lower())
+
+
+def _has_run(move: Sequence[str], words: Sequence[str]) -> bool:
+    return any(list(move[at : at + len(words)]) == list(words) for at in range(len(move) - len(words) + 1))
+
+
+def _has_beginnings(move: Sequence[str], words: Sequence[str]) -> bool:
+    """Whether words of the move begin with these, in this order."""
+    rest = iter(move)
+    return all(any(word.startswith(begun) for word in rest) for begun in words)

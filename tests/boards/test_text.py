@@ -9,7 +9,7 @@ from ggp.boards import Board, Cell, Label, Line, Picture, Piece, Span, Spot, Wal
 from ggp.boards.layout import GridPoint
 from ggp.boards.marks import Mark
 from ggp.boards.picture import BoardShape
-from ggp.commands.styled import styled
+from ggp.commands.shared import styled
 from ggp.gdl.reader import read
 from ggp.gdl.state_machine import Facts
 from tests.games.helpers import draw_state

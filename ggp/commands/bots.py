@@ -1,4 +1,4 @@
-"""Who moves for the roles that no person takes, and gives hints: searches and plain choices, in this process."""
+"""The bots of `ggp play`, which play roles and give hints in this process: searches, random and first legal moves."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,27 +10,27 @@ from ggp.errors import GgpError, SettingsError
 from ggp.game import State
 from ggp.gdl.terms import to_text
 
-Kind = Literal["mcts", "montecarlo", "random", "legal"]
-KINDS: tuple[Kind, ...] = ("mcts", "montecarlo", "random", "legal")
+BotName = Literal["mcts", "montecarlo", "random", "legal"]
+BOTS: tuple[BotName, ...] = ("mcts", "montecarlo", "random", "legal")
 
 
 @dataclass(frozen=True, slots=True)
 class Advice:
-    """A move, and what speaks for it."""
+    """A move, and why: its value, and how much was searched."""
 
     move: str
     reason: str = ""
 
 
-class Thinker(Protocol):
-    """Finds a move for a role that has one."""
+class Bot(Protocol):
+    """Chooses a move for a role that has at least one."""
 
     def advise(self, state: State, role: str) -> Advice: ...
 
 
-def make_thinker(kind: Kind, seconds: float, rng: Random) -> Thinker:
-    """`mcts` searches the circuit, or like `montecarlo` where a game has none."""
-    match kind:
+def make_bot(name: BotName, seconds: float, rng: Random) -> Bot:
+    """A bot that thinks for `seconds`; `mcts` plays like `montecarlo` if the game has no circuit."""
+    match name:
         case "mcts":
             return _Search(seconds, _Playouts(seconds, rng))
         case "montecarlo":
@@ -41,15 +41,16 @@ def make_thinker(kind: Kind, seconds: float, rng: Random) -> Thinker:
             return _Pick(lambda moves: moves[0])
 
 
-def read_kind(text: str) -> Kind:
-    found = next((kind for kind in KINDS if kind == text.lower()), None)
+def read_bot(text: str) -> BotName:
+    """The name of a bot in any spelling; SettingsError for others."""
+    found = next((name for name in BOTS if name == text.lower()), None)
     if found is None:
-        raise SettingsError(f"nobody is called {text!r}; there are me, {', '.join(KINDS)}")
+        raise SettingsError(f"no player is called {text!r}; the players are me, {', '.join(BOTS)}")
     return found
 
 
 class _Pick:
-    """Chooses by a function of the legal moves alone."""
+    """Chooses by a function of the legal moves."""
 
     def __init__(self, pick: Callable[[tuple[str, ...]], str]) -> None:
         self._pick = pick
@@ -66,7 +67,7 @@ class _Playouts:
         self._rng = rng
 
     def advise(self, state: State, role: str) -> Advice:
-        from ggp.search.uct import UCT  # noqa: PLC0415 - it is needed when there is something to choose
+        from ggp.search.uct import UCT  # noqa: PLC0415 - only needed to choose
 
         legal = state.legal_moves(role)
         if len(legal) == 1:
@@ -82,9 +83,9 @@ class _Playouts:
 
 
 class _Search:
-    """The tree search on the circuit; another thinker where that cannot be."""
+    """The tree search on the circuit, or the fallback where there is none."""
 
-    def __init__(self, seconds: float, fallback: Thinker) -> None:
+    def __init__(self, seconds: float, fallback: Bot) -> None:
         self._seconds = seconds
         self._fallback = fallback
 

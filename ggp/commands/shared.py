@@ -1,0 +1,68 @@
+"""What sub-commands share: reading a game from an argument or standard input, printing JSON and pictures."""
+
+import json
+import sys
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.text import Text
+
+from ggp.errors import UnknownGameError
+from ggp.game import Game, load, load_text
+from ggp.gdl.reader import decode
+
+if TYPE_CHECKING:
+    from ggp.boards import Style, TextLine
+
+STDIN = "-"
+EXIT_MISTAKE = 2
+
+GameArgument = Annotated[
+    str, typer.Argument(metavar="GAME", help="A shipped game by name, a rulesheet file, or - for standard input.")
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON for programs instead of text for people.")]
+
+_STYLES: dict["Style", str] = {
+    "": "",
+    "dim": "dim",
+    "title": "bold",
+    "white": "bold",
+    "black": "",
+    "blue": "bold blue",
+    "red": "bold red",
+    "green": "bold green",
+    "orange": "yellow",
+    "purple": "bold magenta",
+    "sky": "bold cyan",
+    "yellow": "bold yellow",
+    "grey": "dim",
+}
+
+
+def load_argument(game: str, engine: str | None = None) -> Game:
+    """The game that a GAME argument names, with the fastest engine or the one that is named."""
+    if game == STDIN:
+        return load_text(decode(read_stdin(), "<stdin>"), "<stdin>", engine)
+    return load(game, engine)
+
+
+def read_stdin() -> bytes:
+    """All of standard input; UnknownGameError if it is closed or cannot be read."""
+    if sys.stdin is None:
+        raise UnknownGameError("<stdin>: standard input is closed")
+    try:
+        return sys.stdin.buffer.read()
+    except OSError as error:
+        raise UnknownGameError(f"<stdin>: {error.strerror or error}") from None
+
+
+def print_json(value: Any) -> None:  # noqa: ANN401 - any JSON
+    """Prints indented JSON."""
+    typer.echo(json.dumps(value, indent=2, ensure_ascii=False))
+
+
+def styled(lines: Iterable["TextLine"]) -> Iterator[Text]:
+    """The lines of a picture in the colours of a terminal."""
+    for line in lines:
+        yield Text.assemble(*((span.text, _STYLES[span.style]) for span in line))
