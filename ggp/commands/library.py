@@ -188,8 +188,3 @@ def show_perft(
             break
     if as_json:
         print_json({"game": game, "engine": machine.engine, "perft": counts})
-
-
-def print_json(value: Any) -> None:  # noqa: ANN401 - whatever JSON can hold
-    """Indented JSON on standard output."""
-    typer.echo(json.dumps(value, indent=2, ensure_ascii=False))
