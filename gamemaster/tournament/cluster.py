@@ -17,10 +17,10 @@ from typing import Any, TypeVar
 from gamemaster.events import Listener
 from gamemaster.faults import shown
 from gamemaster.record import Keep, MatchRecord
-from gamemaster.tournament.node import Assignment, Board, BoardHandle, Report, play_match
+from gamemaster.tournament.node import Assignment, Mailbox, MailboxHandle, NodeReport, play_match
 from gamemaster.tournament.runner import MatchLostError
 from gamemaster.tournament.spec import GameSpec, TournamentSpec
-from gamemaster.tournament.venue import Job, Place, Shortage, Workshop, usable_processors
+from gamemaster.tournament.venue import Job, LocalVenue, Reservation, Shortage, usable_processors
 from gamemaster.transport import Question, ask_all, open_session
 from ggp.errors import GgpError, SettingsError
 from ggp.gdl.reader import decode
@@ -57,7 +57,7 @@ class NodeLostError(GgpError):
 
 
 @dataclass(frozen=True, slots=True)
-class Running:
+class RunningTask:
     """A task that waits for processors, or runs."""
 
     reference: Any  # Ray's own
@@ -102,7 +102,7 @@ class Cluster:
         nodes = await self.call(self.ray.nodes)
         return [int(node["Resources"].get("CPU", 0)) for node in nodes if node["Alive"]]
 
-    async def start(self, function: Callable[..., T], *arguments: object, processors: int, name: str) -> Running:
+    async def start(self, function: Callable[..., T], *arguments: object, processors: int, name: str) -> RunningTask:
         """A task on a node that has the processors; they are spread over nodes, and each runs at most once.
 
         What is asked for once is started, also when this is cancelled: then the task is cancelled too.
@@ -122,7 +122,7 @@ class Cluster:
         """What a method of an actor gives."""
         return await self.outcome(self._running(await self.call(method.remote)))
 
-    async def outcome(self, running: Running) -> Any:  # noqa: ANN401 - whatever it is
+    async def outcome(self, running: RunningTask) -> Any:  # noqa: ANN401 - whatever it is
         """What a task gives, or raises; NodeLostError when it was lost without its own fault."""
         errors = self.ray.exceptions
         try:
@@ -137,7 +137,7 @@ class Cluster:
         except errors.RayError as error:
             raise GgpError(_one_line(error)) from None
 
-    async def cancel(self, running: Running, *, at_once: bool = False) -> None:
+    async def cancel(self, running: RunningTask, *, at_once: bool = False) -> None:
         """Lets a task end, as Ctrl-C would; at once as kill -9 would."""
         if not running.result.done():
             await self.call(partial(self.ray.cancel, running.reference, force=at_once))
@@ -169,10 +169,10 @@ class Cluster:
         beside = strategies.NodeAffinitySchedulingStrategy(node, soft=True)
         return self.ray.remote(num_cpus=0, max_restarts=-1, scheduling_strategy=beside)(kind).remote(*arguments)
 
-    def _running(self, reference: Any) -> Running:  # noqa: ANN401
+    def _running(self, reference: Any) -> RunningTask:  # noqa: ANN401
         result = asyncio.wrap_future(reference.future())
         result.add_done_callback(_look_at)
-        return Running(reference, result)
+        return RunningTask(reference, result)
 
 
 @asynccontextmanager
@@ -221,14 +221,16 @@ class _Watched:
 class ClusterVenue:
     """The nodes of a cluster for one tournament. Limits hold for all of them together."""
 
-    def __init__(self, spec: TournamentSpec, cluster: Cluster, board: BoardHandle, tell: Callable[[str], None]) -> None:
+    def __init__(
+        self, spec: TournamentSpec, cluster: Cluster, mailbox: MailboxHandle, tell: Callable[[str], None]
+    ) -> None:
         self._spec = spec
         self._cluster = cluster
-        self._board = board
+        self._mailbox = mailbox
         self._tell = tell
         self._players = {player.name: player for player in spec.players}
         self._rulesheets = {game.name: _rulesheet(game) for game in spec.games}
-        self._room = Workshop(spec, tell, ())  # counts matches and external players
+        self._room = LocalVenue(spec, tell, ())  # counts matches and external players
         self._watched: dict[str, _Watched] = {}  # by the names of matches
         self._taken = 0  # processors
         self._total = spec.limits.processors or 0  # of all nodes
@@ -239,13 +241,13 @@ class ClusterVenue:
         threads = sum(self._players[name].threads for name in players if self._players[name].bot is not None)
         return min(threads, self._largest or threads)
 
-    def reserve(self, players: Collection[str]) -> Place | Shortage:
+    def reserve(self, players: Collection[str]) -> Reservation | Shortage:
         """What a match of these needs; to be released when it is over.
 
         One match is always let in, so that Ray knows what is wanted even when no node is left.
         """
         place = self._room.reserve([name for name in players if self._players[name].url is not None])
-        if not isinstance(place, Place):
+        if not isinstance(place, Reservation):
             return place
         needed = self.needs(players)
         if needed and self._taken and self._taken + needed > self._total:
@@ -254,11 +256,11 @@ class ClusterVenue:
         self._taken += needed
         return replace(place, processors=tuple(range(needed)))
 
-    def release(self, place: Place) -> None:
+    def release(self, place: Reservation) -> None:
         self._taken -= len(place.processors)
         self._room.release(replace(place, processors=()))
 
-    async def play(self, job: Job, place: Place, keep: Keep, listen: Listener) -> MatchRecord:
+    async def play(self, job: Job, place: Reservation, keep: Keep, listen: Listener) -> MatchRecord:
         """The record of a whole match, as `run_match` gives it; `MatchLostError` when the node that played it died."""
         game = job.pairing.game
         assignment = Assignment(job, self._spec, self._rulesheets[game], len(place.processors))
@@ -277,7 +279,7 @@ class ClusterVenue:
     async def look(self) -> None:
         """Passes on what nodes have reported, and sees which nodes there are."""
         self._see(await self._cluster.processors())
-        for report in await self._cluster.ask(self._board.take):
+        for report in await self._cluster.ask(self._mailbox.take):
             await self._pass_on(report)
 
     async def attend(self) -> None:
@@ -293,7 +295,7 @@ class ClusterVenue:
     async def _record(self, watched: _Watched) -> MatchRecord:
         assignment = watched.assignment
         match, count = assignment.job.match, assignment.processors
-        running = await self._cluster.start(play_match, assignment, self._board, processors=count, name=match)
+        running = await self._cluster.start(play_match, assignment, self._mailbox, processors=count, name=match)
         try:
             await asyncio.wait([running.result, watched.obstacle], return_when=asyncio.FIRST_COMPLETED)
         except asyncio.CancelledError:
@@ -306,7 +308,7 @@ class ClusterVenue:
         assert isinstance(record, MatchRecord)
         return record
 
-    async def _give_up(self, job: Job, running: Running) -> None:
+    async def _give_up(self, job: Job, running: RunningTask) -> None:
         """Lets the node tell the players, or ends it at once when that takes too long."""
         await self._cluster.cancel(running)
         try:
@@ -334,7 +336,7 @@ class ClusterVenue:
                 },
             )
 
-    async def _pass_on(self, report: Report) -> None:
+    async def _pass_on(self, report: NodeReport) -> None:
         if isinstance(report.news, str):
             self._tell(report.news)
             return
@@ -370,7 +372,7 @@ async def open_venue(spec: TournamentSpec, address: str, tell: Callable[[str], N
     """
     here = spec.limits.processors or len(usable_processors())
     async with connected(address, here) as cluster:
-        venue = ClusterVenue(spec, cluster, await cluster.start_actor(Board), tell)
+        venue = ClusterVenue(spec, cluster, await cluster.start_actor(Mailbox), tell)
         await venue.look()
         attending = asyncio.create_task(venue.attend())
         try:

@@ -20,7 +20,7 @@ from gamemaster.faults import Fault
 from gamemaster.settings import MatchSettings
 from gamemaster.supervision import KILLED
 from gamemaster.tournament.progress import LineWriter, LiveProgress, PlainProgress
-from gamemaster.tournament.runner import NewsListener, Told, Venue, run_tournament
+from gamemaster.tournament.runner import NewsListener, Notice, Venue, run_tournament
 from gamemaster.tournament.schedule import Schedule
 from gamemaster.tournament.spec import PlayerSpec, TournamentSpec
 from gamemaster.tournament.spec_files import check_spec, read_spec
@@ -28,8 +28,8 @@ from gamemaster.tournament.spec_options import make_folder, spec_of_line
 from gamemaster.tournament.standings import standings
 from gamemaster.tournament.standings_texts import as_json, as_text
 from gamemaster.tournament.standings_texts import as_json as standings_json
-from gamemaster.tournament.store import MatchRow, Store, Stored, open_store
-from gamemaster.tournament.venue import Workshop, settings_of
+from gamemaster.tournament.store import MatchRow, Store, StoredTournament, open_store
+from gamemaster.tournament.venue import LocalVenue, settings_of
 from gamemaster.transport import Question, ask_all, open_session
 from ggp.errors import GgpError, SettingsError, StoreError
 from ggp.protocol.messages import Info, format_message
@@ -42,7 +42,7 @@ class Found:
     """A tournament that was begun."""
 
     store: Store
-    stored: Stored
+    stored: StoredTournament
     where: str  # how the user named it
     spec: TournamentSpec | None  # the specification as the user's file has it now, if it was a file
 
@@ -79,7 +79,7 @@ def resume_command(where: str, name: str | None = None) -> str:
     return shlex.join(words)
 
 
-def _stored(store: Store, where: str, name: str | None, spec: TournamentSpec | None) -> Stored:
+def _stored(store: Store, where: str, name: str | None, spec: TournamentSpec | None) -> StoredTournament:
     if spec is not None:
         if name not in (None, spec.name):
             raise SettingsError(f"--name: {where} specifies {spec.name}, not {name}")
@@ -209,7 +209,7 @@ def _export(spec: TournamentSpec, store: Store) -> Path:
 
 async def _played(spec: TournamentSpec, store: Store, cluster: str | None, listen: NewsListener) -> None:
     def tell(text: str) -> None:
-        listen(Told(text))
+        listen(Notice(text))
 
     async with _venue(spec, cluster, tell) as venue:
         await run_tournament(spec, store, venue, listen)
@@ -221,7 +221,7 @@ async def _venue(spec: TournamentSpec, cluster: str | None, tell: Callable[[str]
         async with import_module(CLUSTER).open_venue(spec, cluster, tell) as venue:
             yield venue
         return
-    workshop = Workshop(spec, tell)
+    workshop = LocalVenue(spec, tell)
     try:
         yield workshop
     finally:
@@ -403,7 +403,7 @@ async def _try_bot(player: PlayerSpec) -> Tried:
 def _remarks(spec: TournamentSpec) -> list[str]:
     """What the user may not expect of the processors."""
     threads = sum(player.threads for player in spec.players if player.bot is not None)
-    room = Workshop(spec, lambda _: None)
+    room = LocalVenue(spec, lambda _: None)
     most = max((player.threads for player in spec.players if player.bot is not None), default=0)
     if most > room.processors:
         return [f"a bot needs {most} processors and there are {room.processors}: it gets less time than the clock says"]

@@ -28,7 +28,7 @@ from gamemaster.plots import Curve, course_plot, rating_plot
 from gamemaster.record import MatchRecord
 from gamemaster.replay import replay
 from gamemaster.tournament.ratings import Comparisons, Sprt, comparisons_of, course, entries_of, sprt_of
-from gamemaster.tournament.results import Result
+from gamemaster.tournament.results import MatchResult
 from gamemaster.tournament.schedule import Schedule
 from gamemaster.tournament.spec import TournamentSpec
 from gamemaster.tournament.standings import KINDS, Meeting, Standings, standings
@@ -73,7 +73,7 @@ def export_all(store: Store, name: str, folder: Path, progress: Progress | None 
     return Exported(folder, written, len(results) - written - len(problems), tuple(problems))
 
 
-def export_tables(store: Store, name: str, folder: Path, results: tuple[Result, ...] | None = None) -> None:
+def export_tables(store: Store, name: str, folder: Path, results: tuple[MatchResult, ...] | None = None) -> None:
     """Writes standings and report only; links of the report lead to records as `export_all` writes them."""
     if results is None:
         results = store.results(name)
@@ -135,7 +135,7 @@ POINTS = 30  # of the course of the ratings
 _WORD = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,120}")
 
 
-def report(spec: TournamentSpec, results: Collection[Result], *, status: str = "", with_links: bool = True) -> str:
+def report(spec: TournamentSpec, results: Collection[MatchResult], *, status: str = "", with_links: bool = True) -> str:
     """The whole page; the same specification and results give the same bytes.
 
     `status` is a few words on how the event stands. Links lead to the records as `exporting` writes them. What depends
@@ -244,13 +244,13 @@ def _css() -> Markup:
     return Markup(environment.loader.get_source(environment, "report.css")[0])  # noqa: S704 - our own file
 
 
-def _sprt(spec: TournamentSpec, results: Collection[Result]) -> Sprt:
+def _sprt(spec: TournamentSpec, results: Collection[MatchResult]) -> Sprt:
     assert spec.sprt is not None
     test = spec.sprt
     return sprt_of(results, test.elo0, test.elo1, test.alpha, test.beta, player=spec.players[0].name)
 
 
-def _ranking(spec: TournamentSpec, results: Collection[Result]) -> tuple[str, ...]:
+def _ranking(spec: TournamentSpec, results: Collection[MatchResult]) -> tuple[str, ...]:
     """Where the format has an order of its own, which is then what counts, once the event is complete."""
     if spec.format in ("round robin", "gauntlet"):
         return ()
@@ -298,14 +298,14 @@ def _percent(likelihood: float) -> str:
     return "<1" if percent < 1 else ">99" if percent > 99 else str(percent)
 
 
-def _rounds(matches: Sequence[Result], *, with_links: bool) -> tuple[_Round, ...]:
+def _rounds(matches: Sequence[MatchResult], *, with_links: bool) -> tuple[_Round, ...]:
     return tuple(
         _Round(number + 1, tuple(_match(result, with_links=with_links) for result in group))
         for number, group in groupby(matches, key=lambda result: result.pairing.round)
     )
 
 
-def _match(result: Result, *, with_links: bool) -> _Match:
+def _match(result: MatchResult, *, with_links: bool) -> _Match:
     pairing = result.pairing
     return _Match(
         id=pairing.id,
@@ -328,7 +328,7 @@ def _sections(*, has_cross: bool, has_sprt: bool) -> list[tuple[str, str]]:
     return [*chosen, *zip(rest, titles, strict=True)]
 
 
-def _time(matches: Sequence[Result], which: str) -> str:
+def _time(matches: Sequence[MatchResult], which: str) -> str:
     if not matches:
         return ""
     time = min(result.started for result in matches) if which == "started" else max(r.finished for r in matches)

@@ -1,6 +1,6 @@
 """The formats of a tournament: round robin and gauntlet, Swiss, knock-out."""
 
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from functools import partial
 from itertools import chain, combinations, zip_longest
@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 from gamemaster.settings import derived
 from gamemaster.tournament.pairings import WIN, Names, Numbered, assignment_count, points, round_of_meetings, values
-from gamemaster.tournament.results import Pairing, Result
+from gamemaster.tournament.results import MatchResult, Pairing
 from gamemaster.tournament.spec import TournamentSpec
 
 Turn: TypeAlias = Sequence[tuple[str, ...]]  # those who meet at the same time; nobody is in two of them
@@ -112,7 +112,7 @@ class Swiss:
     def begin(self) -> Sequence[Numbered]:
         return self._next_round()
 
-    def take(self, pairing: Pairing, result: Result) -> Sequence[Numbered]:
+    def take(self, pairing: Pairing, result: MatchResult) -> Sequence[Numbered]:
         for name, won in zip(pairing.players, points(result), strict=True):
             self._points[name] += won
         self._open -= 1
@@ -166,7 +166,6 @@ class Swiss:
 # Those left, the highest first → whom that one should meet, from the best to the worst.
 Opponents: TypeAlias = Callable[[Sequence[str]], Iterable[str]]
 Barred: TypeAlias = Mapping[str, Set[str]]  # player → those whom it may not meet, and who may not meet it
-
 
 
 def pair_up(players: Sequence[str], opponents: Opponents, barred: Barred) -> list[tuple[str, str]] | None:
@@ -233,7 +232,7 @@ def _perfect_matching(players: Sequence[str], barred: Barred, wishes: Mapping[st
     """
     from networkx import Graph, max_weight_matching  # noqa: PLC0415 - few rounds need it, and it takes a while to load
 
-    graph = Graph()
+    graph: Graph[str] = Graph()
     graph.add_nodes_from(players)
     for one, other in combinations(players, 2):
         if other not in barred[one]:
@@ -287,7 +286,7 @@ class KnockOut:
     def begin(self) -> Sequence[Numbered]:
         return self._next_round()
 
-    def take(self, pairing: Pairing, result: Result) -> Sequence[Numbered]:
+    def take(self, pairing: Pairing, result: MatchResult) -> Sequence[Numbered]:
         duel = self._duels[pairing.group]
         duel.take(pairing, result)
         if duel.winner is None:
@@ -358,7 +357,7 @@ class _Duel:
         _, pair = self._part(match)
         return self._names if (pair + self._chance) % 2 == 0 else self._names[::-1]
 
-    def take(self, pairing: Pairing, result: Result) -> None:
+    def take(self, pairing: Pairing, result: MatchResult) -> None:
         """Counts a result, and decides when it can."""
         self._taken += 1
         sign = 1 if pairing.players == self._names else -1

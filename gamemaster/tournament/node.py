@@ -14,12 +14,12 @@ import ggp
 from gamemaster.events import Event
 from gamemaster.record import MatchRecord
 from gamemaster.tournament.spec import TournamentSpec
-from gamemaster.tournament.venue import Job, Place, Workshop, usable_processors
+from gamemaster.tournament.venue import Job, LocalVenue, Reservation, usable_processors
 from ggp.game import Game
 
 REPORT_EVERY = 1.0  # seconds at least between two reports of a match
 
-BoardHandle: TypeAlias = Any  # of a `Board` that is an actor of Ray
+MailboxHandle: TypeAlias = Any  # of a `Mailbox` that is an actor of Ray
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,41 +33,41 @@ class Assignment:
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class NodeReport:
     """What happened in a match, or what a person may want to know of its bots."""
 
     match: str
     news: Event | str
 
 
-class Board:
+class Mailbox:
     """Where nodes leave their reports and the manager finds them; an actor of Ray."""
 
     def __init__(self) -> None:
-        self._reports: list[Report] = []
+        self._reports: list[NodeReport] = []
 
-    def put(self, report: Report) -> None:
+    def put(self, report: NodeReport) -> None:
         self._reports.append(report)
 
-    def take(self) -> list[Report]:
+    def take(self) -> list[NodeReport]:
         """All that were not taken yet, in order."""
         taken, self._reports = self._reports, []
         return taken
 
 
-def play_match(assignment: Assignment, board: BoardHandle) -> MatchRecord:
+def play_match(assignment: Assignment, mailbox: MailboxHandle) -> MatchRecord:
     """The record of a whole match; a task of Ray. When it is cancelled, the players are told ABORT."""
-    return asyncio.run(_play(assignment, board))
+    return asyncio.run(_play(assignment, mailbox))
 
 
-async def _play(assignment: Assignment, board: BoardHandle) -> MatchRecord:
+async def _play(assignment: Assignment, mailbox: MailboxHandle) -> MatchRecord:
     task = asyncio.current_task()
     assert task is not None
     asyncio.get_running_loop().add_signal_handler(signal.SIGINT, task.cancel)  # which is how Ray cancels
     job = assignment.job
 
     def tell(text: str) -> None:
-        board.put.remote(Report(job.match, text))
+        mailbox.put.remote(NodeReport(job.match, text))
 
     def load(rules: str) -> Game:
         return ggp.load_text(assignment.rulesheet, Path(rules).stem)
@@ -75,10 +75,10 @@ async def _play(assignment: Assignment, board: BoardHandle) -> MatchRecord:
     with _claimed(assignment) as numbers:
         limits = {"matches": None, "processors": None, "pin": numbers is not None}
         spec = assignment.spec.model_copy(update={"limits": assignment.spec.limits.model_copy(update=limits)})
-        workshop = Workshop(spec, tell, range(assignment.processors) if numbers is None else numbers, load)
+        workshop = LocalVenue(spec, tell, range(assignment.processors) if numbers is None else numbers, load)
         place = workshop.reserve(job.pairing.players)
-        assert isinstance(place, Place)
-        async with _reporting(job.match, board) as reporter:
+        assert isinstance(place, Reservation)
+        async with _reporting(job.match, mailbox) as reporter:
             try:
                 return await workshop.play(job, place, _keep_nothing, reporter.listen)
             finally:
@@ -93,9 +93,9 @@ def _claimed(assignment: Assignment) -> AbstractContextManager[Sequence[int] | N
 class _Reporter:
     """Sends the newest event of a match as soon as it may; nobody waits for it, and what is lost is lost."""
 
-    def __init__(self, match: str, board: BoardHandle) -> None:
+    def __init__(self, match: str, mailbox: MailboxHandle) -> None:
         self._match = match
-        self._board = board
+        self._mailbox = mailbox
         self._latest: Event | None = None
         self._changed = asyncio.Event()
 
@@ -108,13 +108,13 @@ class _Reporter:
             await self._changed.wait()
             self._changed.clear()
             assert self._latest is not None
-            self._board.put.remote(Report(self._match, self._latest))
+            self._mailbox.put.remote(NodeReport(self._match, self._latest))
             await asyncio.sleep(REPORT_EVERY)
 
 
 @asynccontextmanager
-async def _reporting(match: str, board: BoardHandle) -> AsyncIterator[_Reporter]:
-    reporter = _Reporter(match, board)
+async def _reporting(match: str, mailbox: MailboxHandle) -> AsyncIterator[_Reporter]:
+    reporter = _Reporter(match, mailbox)
     sending = asyncio.create_task(reporter.send())
     try:
         yield reporter

@@ -8,7 +8,7 @@ from math import factorial
 from typing import TypeVar
 
 from gamemaster.settings import derived
-from gamemaster.tournament.results import Pairing, Result
+from gamemaster.tournament.results import MatchResult, Pairing
 from gamemaster.tournament.spec import TournamentSpec
 
 T = TypeVar("T")
@@ -98,7 +98,7 @@ WIN = 2
 DRAW = 1
 
 
-def points(result: Result) -> tuple[int, int]:
+def points(result: MatchResult) -> tuple[int, int]:
     """Of both players of a match: WIN for the greater goal value, DRAW each where they are equal.
 
     A goal value that the rules do not give, as in a match that broke off, counts as 0.
@@ -109,7 +109,7 @@ def points(result: Result) -> tuple[int, int]:
     return (WIN, 0) if one > other else (0, WIN)
 
 
-def values(result: Result) -> tuple[int, int]:
+def values(result: MatchResult) -> tuple[int, int]:
     """The goal values of both players of a match."""
     one, other = (goal or 0 for goal in result.goals)
     return one, other

@@ -15,17 +15,17 @@ from rich.live import Live
 from rich.text import Text
 
 from gamemaster.events import Began, Ended, Event, Started, Stepped
-from gamemaster.tournament.results import Result
+from gamemaster.tournament.results import MatchResult
 from gamemaster.tournament.runner import (
-    Begun,
     Closed,
-    Compared,
-    Failed,
-    Finished,
+    MatchBegun,
+    MatchEvent,
+    MatchFailed,
+    MatchFinished,
     News,
+    Notice,
     Opened,
-    Told,
-    Watched,
+    SprtProgress,
 )
 from gamemaster.tournament.spec import TournamentSpec
 from gamemaster.tournament.venue import Job
@@ -36,7 +36,7 @@ Clock = Callable[[], float]
 
 
 @dataclass(slots=True)
-class Running:
+class RunningMatch:
     """A match under way."""
 
     job: Job
@@ -82,11 +82,11 @@ class Tracker:
     before: int = 0  # results that were there when it was opened
     done: int = 0
     expected: int = 0
-    running: dict[str, Running] = field(
+    running: dict[str, RunningMatch] = field(
         default_factory=dict
     )  # by the ids of pairings, in the order of their beginnings
     scores: dict[str, Score] = field(default_factory=dict)
-    test: Compared | None = None
+    test: SprtProgress | None = None
     lately: deque[str] = field(default_factory=lambda: deque(maxlen=KEPT))  # lines, the newest at the end
     troubles: deque[str] = field(default_factory=lambda: deque(maxlen=KEPT))  # those lines that are not about results
     closed: str | None = None
@@ -95,21 +95,21 @@ class Tracker:
         match news:
             case Opened(spec, results, expected):
                 self._open(spec, results, expected)
-            case Begun(job):
-                self.running[job.pairing.id] = Running(job, self.clock())
-            case Watched(job, event):
+            case MatchBegun(job):
+                self.running[job.pairing.id] = RunningMatch(job, self.clock())
+            case MatchEvent(job, event):
                 self._watch(self.running.get(job.pairing.id), event)
-            case Finished(job, result, done, expected):
+            case MatchFinished(job, result, done, expected):
                 self.running.pop(job.pairing.id, None)
                 self.done, self.expected = done, expected
                 self._count(result)
                 self.lately.append(result_text(result))
-            case Failed(job, _, _):
+            case MatchFailed(job, _, _):
                 self.running.pop(job.pairing.id, None)
                 self._trouble(failure_text(news))
-            case Compared():
+            case SprtProgress():
                 self.test = news
-            case Told(text):
+            case Notice(text):
                 self._trouble(text)
             case Closed(note):
                 self.closed = note
@@ -130,7 +130,7 @@ class Tracker:
         """The best first; equal ones in the order of the specification."""
         return sorted(self.scores.values(), key=lambda score: (-score.share, -score.points, -score.mean_goal))
 
-    def _open(self, spec: TournamentSpec, results: Iterable[Result], expected: int) -> None:
+    def _open(self, spec: TournamentSpec, results: Iterable[MatchResult], expected: int) -> None:
         self.spec = spec
         self.opened = self.clock()
         self.expected = expected
@@ -144,7 +144,7 @@ class Tracker:
         self.lately.append(line)
         self.troubles.append(line)
 
-    def _watch(self, running: Running | None, event: Event) -> None:
+    def _watch(self, running: RunningMatch | None, event: Event) -> None:
         if running is None:
             return
         running.since = self.clock()
@@ -159,7 +159,7 @@ class Tracker:
             case Ended(record):
                 running.doing, running.allowed = f"{record.status}, {len(record.steps)} steps", 0.0
 
-    def _count(self, result: Result) -> None:
+    def _count(self, result: MatchResult) -> None:
         goals = [goal for goal in result.goals if goal is not None]
         is_decided = len(goals) == len(result.goals) > 1
         highest = max(goals, default=0)
@@ -176,7 +176,7 @@ class Tracker:
                 score.draws += goal == highest and goals.count(highest) > 1
 
 
-def result_text(result: Result) -> str:
+def result_text(result: MatchResult) -> str:
     """`r001-…: a 100, b 0; 9 steps, 12.3 s`, and what was wrong."""
     goals = ", ".join(
         f"{player} {'–' if goal is None else goal}"
@@ -193,7 +193,7 @@ def result_text(result: Result) -> str:
     return f"{result.pairing.id}: {goals}; {ending}{result.steps} steps, {seconds:.1f} s{blame}"
 
 
-def failure_text(news: Failed) -> str:
+def failure_text(news: MatchFailed) -> str:
     return f"{news.job.pairing.id} failed by no fault of the players, attempt {news.failures}: {news.reason}"
 
 
@@ -229,9 +229,9 @@ class PlainProgress:
         match news:
             case Opened(spec):
                 self._write(headline(spec, tracker.before, tracker.expected))
-            case Finished(_, _, done, expected):
+            case MatchFinished(_, _, done, expected):
                 self._write(f"[{done:>{len(str(expected))}}/{expected}] {tracker.lately[-1]}")
-            case Failed() | Told():
+            case MatchFailed() | Notice():
                 self._write(tracker.lately[-1])
             case Closed(note):
                 self._write(note or "all matches have been played")
@@ -392,7 +392,7 @@ class LiveProgress:
             parts += [f"{pace:.1f} matches a minute", f"about {duration(left)} left, until {end:%a %H:%M}"]
         return Text(", ".join(parts), _DIM)
 
-    def _running_line(self, running: Running, cell: int) -> Text:
+    def _running_line(self, running: RunningMatch, cell: int) -> Text:
         pairing, allowed = running.job.pairing, running.allowed
         waited = self._tracker.clock() - running.since
         clock = f"{waited:.0f} s of {allowed:.0f} s" if allowed else f"{waited:.0f} s"

@@ -23,7 +23,7 @@ class Pairing:
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
+class MatchResult:
     """What counts of a match; tuples have an entry for each role but `random`, in the rulesheet's order."""
 
     pairing: Pairing
@@ -38,7 +38,7 @@ class Result:
     finished: datetime
 
 
-def result_of(pairing: Pairing, record: MatchRecord) -> Result:
+def result_of(pairing: Pairing, record: MatchRecord) -> MatchResult:
     """What counts of a record that is complete."""
     roles = tuple(role for role in record.roles if role != NATURE)
     seconds = {role: [step.seconds[role] for step in record.steps if role in step.seconds] for role in roles}
@@ -48,7 +48,7 @@ def result_of(pairing: Pairing, record: MatchRecord) -> Result:
     assert record.status != "running"
     assert record.finished is not None
     goals = record.goals or {}
-    return Result(
+    return MatchResult(
         pairing=pairing,
         roles=roles,
         goals=tuple(goals.get(role) for role in roles),

@@ -14,12 +14,12 @@ from gamemaster.faults import shown
 from gamemaster.record import Keep, MatchRecord
 from gamemaster.settings import derived
 from gamemaster.tournament.ratings.sprt import bounds, log_likelihood_ratio, sprt_of
-from gamemaster.tournament.results import Pairing, Result
+from gamemaster.tournament.results import MatchResult, Pairing
 from gamemaster.tournament.schedule import Schedule
 from gamemaster.tournament.spec import SprtSpec, TournamentSpec
 from gamemaster.tournament.spec_files import check_spec
 from gamemaster.tournament.store import Manager, MatchRow, Store
-from gamemaster.tournament.venue import Job, Place, Shortage
+from gamemaster.tournament.venue import Job, Reservation, Shortage
 from gamemaster.transport import Question, ask_all, open_session
 from ggp.errors import GgpError, StoreError
 from ggp.protocol.messages import Abort, format_message
@@ -30,19 +30,19 @@ class Opened:
     """The right to run it was given; the first matches are about to begin."""
 
     spec: TournamentSpec
-    results: tuple[Result, ...]  # of before
+    results: tuple[MatchResult, ...]  # of before
     expected: int  # matches in all, those with results included; of a knock-out an estimate
 
 
 @dataclass(frozen=True, slots=True)
-class Begun:
+class MatchBegun:
     """A match was given its place; its bots may have to be started first."""
 
     job: Job
 
 
 @dataclass(frozen=True, slots=True)
-class Watched:
+class MatchEvent:
     """Something happened in a match."""
 
     job: Job
@@ -50,17 +50,17 @@ class Watched:
 
 
 @dataclass(frozen=True, slots=True)
-class Finished:
+class MatchFinished:
     """A match has a result, and the store has it."""
 
     job: Job
-    result: Result
+    result: MatchResult
     done: int  # matches with results
     expected: int
 
 
 @dataclass(frozen=True, slots=True)
-class Failed:
+class MatchFailed:
     """A match could not be played by our own fault; it will be played again, or everything stops."""
 
     job: Job
@@ -69,7 +69,7 @@ class Failed:
 
 
 @dataclass(frozen=True, slots=True)
-class Compared:
+class SprtProgress:
     """How the sequential test stands."""
 
     pairs: int
@@ -79,7 +79,7 @@ class Compared:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class Notice:
     """Something else that a person may want to know."""
 
     text: str
@@ -92,7 +92,7 @@ class Closed:
     note: str  # why not all was played; empty when it was
 
 
-News: TypeAlias = Opened | Begun | Watched | Finished | Failed | Compared | Told | Closed
+News: TypeAlias = Opened | MatchBegun | MatchEvent | MatchFinished | MatchFailed | SprtProgress | Notice | Closed
 NewsListener: TypeAlias = Callable[[News], None]
 
 
@@ -113,17 +113,17 @@ class MatchLostError(GgpError):
 
 
 class Venue(Protocol):
-    """Where matches are played; `Workshop` is this computer."""
+    """Where matches are played; `LocalVenue` is this computer."""
 
     def needs(self, players: Collection[str]) -> int:
         """Processors for a match of these."""
 
-    def reserve(self, players: Collection[str]) -> Place | Shortage:
+    def reserve(self, players: Collection[str]) -> Reservation | Shortage:
         """What a match of these needs, to be released when it is over; or why it has to wait."""
 
-    def release(self, place: Place) -> None: ...
+    def release(self, place: Reservation) -> None: ...
 
-    async def play(self, job: Job, place: Place, keep: Keep, listen: Listener) -> MatchRecord:
+    async def play(self, job: Job, place: Reservation, keep: Keep, listen: Listener) -> MatchRecord:
         """The record of a whole match, as `run_match` gives it; whatever it raises is our own fault."""
 
 
@@ -177,7 +177,7 @@ class _Run:
         self._test = None if spec.sprt is None else SequentialTest(spec, spec.sprt)
         self._done = 0
 
-    def take_up(self, results: Sequence[Result]) -> None:
+    def take_up(self, results: Sequence[MatchResult]) -> None:
         """Where it was left, after these results."""
         self._waiting.add(self._schedule.open)
         self._done = len(results)
@@ -210,7 +210,7 @@ class _Run:
             if is_scarce and self._venue.needs(pairing.players):
                 return False
             place = self._venue.reserve(pairing.players)
-            if not isinstance(place, Place):
+            if not isinstance(place, Reservation):
                 is_scarce = is_scarce or place is Shortage.PROCESSORS
                 return None if place is Shortage.MATCHES else False
             task = group.create_task(self._play(pairing, place))
@@ -224,11 +224,11 @@ class _Run:
         self._tasks.discard(task)
         self._changed.set()
 
-    async def _play(self, pairing: Pairing, place: Place) -> None:
+    async def _play(self, pairing: Pairing, place: Reservation) -> None:
         """One attempt at a match."""
         try:
             job = await self._job(pairing)
-            self._listen(Begun(job))
+            self._listen(MatchBegun(job))
             outcome = await self._outcome(job, place)
         except StoreError as error:
             self._obstacle = error
@@ -240,7 +240,7 @@ class _Run:
             return
         self._waiting.add(self._schedule.add(outcome))
         self._done += 1
-        self._listen(Finished(job, outcome, self._done, self._schedule.expected))
+        self._listen(MatchFinished(job, outcome, self._done, self._schedule.expected))
         self._look(outcome)
 
     async def _job(self, pairing: Pairing) -> Job:
@@ -248,7 +248,7 @@ class _Run:
         settings = self._spec.settings_of(pairing.game, pairing.seed)
         return Job(pairing, attempt, match_name(pairing, attempt, scramble=settings.scramble), settings)
 
-    async def _outcome(self, job: Job, place: Place) -> Result | Exception:
+    async def _outcome(self, job: Job, place: Reservation) -> MatchResult | Exception:
         """A result, or what went wrong: that is our own fault, since what players do wrong is in the record."""
         try:
             record = await self._venue.play(job, place, self._keep(job.pairing), self._listener(job))
@@ -269,11 +269,11 @@ class _Run:
 
     def _listener(self, job: Job) -> Listener:
         def listen(event: Event) -> None:
-            self._listen(Watched(job, event))
+            self._listen(MatchEvent(job, event))
 
         return listen
 
-    async def _finish(self, pairing: Pairing, record: MatchRecord) -> Result:
+    async def _finish(self, pairing: Pairing, record: MatchRecord) -> MatchResult:
         for wait in RETRY_WAITS:
             try:
                 return await _whole(partial(self._manager.finish, pairing, record))
@@ -294,7 +294,7 @@ class _Run:
             return
         self._failures[pairing.id] += not is_lost
         failures = self._failures[pairing.id]
-        self._listen(Failed(job, reason, failures))
+        self._listen(MatchFailed(job, reason, failures))
         if failures >= ATTEMPTS:
             self._obstacle = TournamentError(f"match {pairing.id} could not be played in {failures} attempts: {reason}")
             return
@@ -303,7 +303,7 @@ class _Run:
             await asyncio.sleep(RETRY_WAITS[failures - 1])
         self._waiting.put_back(pairing)
 
-    def _look(self, result: Result) -> None:
+    def _look(self, result: MatchResult) -> None:
         """Whether the sequential test, where there is one, has come to its end."""
         tested = None if self._test is None else self._test.add(result)
         if self._test is None or tested is None:
@@ -312,7 +312,7 @@ class _Run:
         self._note = self._note or self._test.verdict(tested)
 
 
-def _schedule(spec: TournamentSpec, roles: dict[str, int], results: Sequence[Result]) -> Schedule:
+def _schedule(spec: TournamentSpec, roles: dict[str, int], results: Sequence[MatchResult]) -> Schedule:
     schedule = Schedule(spec, roles)
     for result in results:
         schedule.add(result)
@@ -418,9 +418,9 @@ class SequentialTest:
         self._sprt = sprt
         self._first, self._second = (player.name for player in spec.players)
         self._pairs = [0] * 5
-        self._halves: dict[str, Result] = {}
+        self._halves: dict[str, MatchResult] = {}
 
-    def add(self, result: Result) -> Compared | None:
+    def add(self, result: MatchResult) -> SprtProgress | None:
         """How the test stands, when the result completes a pair."""
         half = self._halves.pop(result.pairing.group, None)
         if half is None:
@@ -430,9 +430,9 @@ class SequentialTest:
         pair = sprt_of((half, result), sprt.elo0, sprt.elo1, sprt.alpha, sprt.beta, player=self._first).pairs
         self._pairs = [before + new for before, new in zip(self._pairs, pair, strict=True)]
         ratio = log_likelihood_ratio(self._pairs, sprt.elo0, sprt.elo1)
-        return Compared(sum(self._pairs), ratio, *bounds(sprt.alpha, sprt.beta))
+        return SprtProgress(sum(self._pairs), ratio, *bounds(sprt.alpha, sprt.beta))
 
-    def verdict(self, tested: Compared) -> str:
+    def verdict(self, tested: SprtProgress) -> str:
         """What was found out, as one line; empty as long as it is open."""
         if tested.lower < tested.llr < tested.upper:
             return ""

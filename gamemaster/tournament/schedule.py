@@ -5,7 +5,7 @@ from typing import Protocol
 
 from gamemaster.tournament.formats import KnockOut, Swiss, fixed_count, fixed_schedule
 from gamemaster.tournament.pairings import Names, Numbered
-from gamemaster.tournament.results import Pairing, Result
+from gamemaster.tournament.results import MatchResult, Pairing
 from gamemaster.tournament.spec import TournamentSpec
 from gamemaster.tournament.spec_files import unsuitable
 from ggp.errors import SettingsError
@@ -13,7 +13,9 @@ from ggp.errors import SettingsError
 MOST_MATCHES = 200_000
 
 
-def next_pairings(spec: TournamentSpec, roles: Mapping[str, int], results: Collection[Result]) -> tuple[Pairing, ...]:
+def next_pairings(
+    spec: TournamentSpec, roles: Mapping[str, int], results: Collection[MatchResult]
+) -> tuple[Pairing, ...]:
     """All pairings that are known now, those with results too, in order; `roles` says how many players a game takes.
 
     A pure function: the order of the results does not matter. It costs some microseconds for each pairing, so whoever
@@ -22,7 +24,7 @@ def next_pairings(spec: TournamentSpec, roles: Mapping[str, int], results: Colle
     return _with(spec, roles, results).pairings
 
 
-def is_complete(spec: TournamentSpec, roles: Mapping[str, int], results: Collection[Result]) -> bool:
+def is_complete(spec: TournamentSpec, roles: Mapping[str, int], results: Collection[MatchResult]) -> bool:
     """Whether every match of the tournament has a result; costs as much as `next_pairings`."""
     return _with(spec, roles, results).is_complete
 
@@ -43,7 +45,7 @@ class Schedule:
         self._format = _format(spec, roles)
         self._known: dict[str, Numbered] = {}  # by their ids
         self._open: dict[str, Pairing] = {}
-        self._early: dict[str, Result] = {}  # of pairings that are not known yet
+        self._early: dict[str, MatchResult] = {}  # of pairings that are not known yet
         self._pairings: tuple[Pairing, ...] | None = None
         if self._format.unknown > MOST_MATCHES:
             raise SettingsError(f"these are {self._format.unknown} matches; a tournament has at most {MOST_MATCHES}")
@@ -81,7 +83,7 @@ class Schedule:
         """The players in the order that the format gives them so far; empty in a round robin or a gauntlet."""
         return self._format.ranking
 
-    def add(self, result: Result) -> tuple[Pairing, ...]:
+    def add(self, result: MatchResult) -> tuple[Pairing, ...]:
         """Takes a result and gives the pairings that are known because of it; a second one of a pairing is ignored."""
         new: list[Pairing] = []
         waiting = [result]
@@ -125,7 +127,7 @@ class _Format(Protocol):
     def begin(self) -> Sequence[Numbered]:
         """The pairings that are known without results."""
 
-    def take(self, pairing: Pairing, result: Result) -> Sequence[Numbered]:
+    def take(self, pairing: Pairing, result: MatchResult) -> Sequence[Numbered]:
         """The pairings that are known because of the result of a pairing that was known."""
 
 
@@ -144,7 +146,7 @@ class _Fixed:
         self.unknown = 0
         return list(fixed_schedule(self._names, self._roles))
 
-    def take(self, pairing: Pairing, result: Result) -> Sequence[Numbered]:  # noqa: ARG002 - no result changes it
+    def take(self, pairing: Pairing, result: MatchResult) -> Sequence[Numbered]:  # noqa: ARG002 - no result changes it
         return ()
 
 
@@ -159,7 +161,7 @@ def _format(spec: TournamentSpec, roles: Mapping[str, int]) -> _Format:
             return _Fixed(names, roles)
 
 
-def _with(spec: TournamentSpec, roles: Mapping[str, int], results: Collection[Result]) -> Schedule:
+def _with(spec: TournamentSpec, roles: Mapping[str, int], results: Collection[MatchResult]) -> Schedule:
     schedule = Schedule(spec, roles)
     for result in results:
         schedule.add(result)

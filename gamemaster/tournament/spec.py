@@ -120,7 +120,7 @@ class PlayerSpec(_Part):
     name: PlayerName = Field("", description="in tables and reports")
     bot: Bot | None = Field(None, description="mcts, random, legal or montecarlo, started on this computer")
     url: Url | None = Field(None, description="in place of bot: a player that is running somewhere")
-    person: bool = Field(False, description="the URL is that of a person's seat")
+    human: bool = Field(False, description="the URL is that of a person's seat")
     dialect: Annotated[Dialect, Field(strict=False)] = Field(Dialect.GGP_BASE, description="or dresden")
     threads: Annotated[int, Field(ge=1, le=MOST_THREADS)] = Field(1, description="processors of a bot while it thinks")
     settings: dict[str, Setting] = Field({}, description="of a bot, as in its settings file")
@@ -142,8 +142,8 @@ class PlayerSpec(_Part):
         if (self.bot is None) == (self.url is None):
             problem = "neither bot nor url is given" if self.bot is None else "both bot and url are given"
             wrong((), f"{problem}; a player has exactly one of them")
-        if self.url is None and (self.person or self.dialect != Dialect.GGP_BASE):
-            wrong(("person" if self.person else "dialect",), "only a player with a url has it")
+        if self.url is None and (self.human or self.dialect != Dialect.GGP_BASE):
+            wrong(("human" if self.human else "dialect",), "only a player with a url has it")
         if self.bot is None and (self.settings or self.threads != 1):
             wrong(("settings" if self.settings else "threads",), "only a bot has it; a url is started by others")
         for name in _OF_THE_TOURNAMENT:

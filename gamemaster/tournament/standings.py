@@ -23,7 +23,7 @@ from gamemaster.tournament.ratings import (
     role_ratings,
 )
 from gamemaster.tournament.ratings.entries import Flags, Ids
-from gamemaster.tournament.results import Result
+from gamemaster.tournament.results import MatchResult
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class Tally:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class PlayerStanding:
     """A player in a table."""
 
     rank: int  # from 1; those who are equal share one
@@ -62,7 +62,7 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True)
-class RoleLine:
+class RoleStanding:
     """What a role of a game was worth to those who took it."""
 
     game: str
@@ -90,8 +90,8 @@ class GameTable:
     players: int  # that a match takes
     matches: int
     mean_steps: float
-    lines: tuple[Line, ...]
-    roles: tuple[RoleLine, ...]
+    lines: tuple[PlayerStanding, ...]
+    roles: tuple[RoleStanding, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +128,7 @@ class Standings:
     matches: int
     decided: int
     endings: Mapping[Ending, int]  # how many matches ended how
-    lines: tuple[Line, ...]
+    lines: tuple[PlayerStanding, ...]
     games: tuple[GameTable, ...]
     meetings: tuple[Meeting, ...]  # both ways, of those who met
     player_roles: tuple[PlayerRole, ...]
@@ -183,7 +183,7 @@ DIGITS = 6  # to which numbers are compared for the ranks
 KINDS: tuple[FaultKind, ...] = ("timeout", "unreachable", "malformed", "illegal")
 
 
-def standings(players: Sequence[str], results: Collection[Result]) -> Standings:
+def standings(players: Sequence[str], results: Collection[MatchResult]) -> Standings:
     """The standings after all results; players are named in the order in which equal ones are to stand."""
     entries = entries_of(players, results)
     comparisons = comparisons_of(entries)
@@ -217,10 +217,10 @@ def _lines(
     ratings: Ratings,
     skills: Ratings | None,
     goals: Mapping[str, Estimate],
-) -> tuple[Line, ...]:
+) -> tuple[PlayerStanding, ...]:
     rated = set(ratings.players)
     lines = [
-        Line(
+        PlayerStanding(
             rank=0,
             player=player,
             tally=tally,
@@ -235,7 +235,7 @@ def _lines(
     return tuple(replace(line, rank=places.setdefault(_key(line), place)) for place, line in enumerate(lines, 1))
 
 
-def _key(line: Line) -> tuple[float, float, float]:
+def _key(line: PlayerStanding) -> tuple[float, float, float]:
     """By rating, which is fair to who met stronger players; by points, and by goal values where nothing was decided."""
     rating = line.rating.value if line.rating else -np.inf
     goal = -np.inf if line.tally.mean_goal is None else line.tally.mean_goal
@@ -263,7 +263,7 @@ def _game_table(
     )
 
 
-def _role_lines(entries: Entries, outcomes: Outcomes, ratings: RoleRatings, game: str) -> tuple[RoleLine, ...]:
+def _role_lines(entries: Entries, outcomes: Outcomes, ratings: RoleRatings, game: str) -> tuple[RoleStanding, ...]:
     everything = np.ones(len(entries.player), dtype=np.bool_)
     tallies = tallies_of(entries, outcomes, entries.role, len(entries.roles), everything)
     worth = {(role.game, role.role): role for role in ratings.roles}
@@ -272,7 +272,7 @@ def _role_lines(entries: Entries, outcomes: Outcomes, ratings: RoleRatings, game
         if name == game:
             known = worth.get((name, role))
             advantage, share = (known.advantage, known.share) if known else (None, None)
-            found.append(RoleLine(game, role, tally, advantage, share))
+            found.append(RoleStanding(game, role, tally, advantage, share))
     return tuple(found)
 
 

@@ -11,7 +11,7 @@ from rich.cells import cell_len
 
 from gamemaster.faults import shown
 from gamemaster.tournament.ratings import Estimate
-from gamemaster.tournament.standings import GameTable, Line, Standings, Tally
+from gamemaster.tournament.standings import GameTable, PlayerStanding, Standings, Tally
 
 FORMAT = 1  # of the JSON; raised by every change after which older readers would misread it
 DIGITS = 4  # after the point, in JSON and CSV
@@ -76,7 +76,7 @@ def _title(table: GameTable) -> str:
     return f"{table.game}: {table.matches} matches"
 
 
-def _lines_text(lines: Sequence[Line]) -> str:
+def _lines_text(lines: Sequence[PlayerStanding]) -> str:
     heads = ["rank", "player", "rating", "95 %", "skill", "matches", "won", "drawn", "lost", "points", "mean goal"]
     rows = [
         [

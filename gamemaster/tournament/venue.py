@@ -36,7 +36,7 @@ class Shortage(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Reservation:
     """What is taken as long as a match lasts."""
 
     processors: tuple[int, ...]
@@ -54,7 +54,7 @@ class Job:
     settings: MatchSettings
 
 
-class Workshop:
+class LocalVenue:
     """The processors, bots and games of one computer for one tournament."""
 
     def __init__(
@@ -92,14 +92,14 @@ class Workshop:
         threads = sum(self._players[name].threads for name in players if self._players[name].bot is not None)
         return min(threads, self._processors.total)
 
-    def reserve(self, players: Collection[str]) -> Place | Shortage:
+    def reserve(self, players: Collection[str]) -> Reservation | Shortage:
         """What a match of these needs; to be released when it is over."""
         limits = self._spec.limits
         if limits.matches is not None and self._matches >= limits.matches:
             return Shortage.MATCHES
         external = [self._players[name] for name in players if self._players[name].url is not None]
         names = tuple(player.name for player in external)
-        hosts = tuple({_host(player) for player in external if not player.person})
+        hosts = tuple({_host(player) for player in external if not player.human})
         if any(self._busy_players[name] >= limits.per_player for name in names):
             return Shortage.PLAYERS
         if any(self._busy_hosts[host] >= limits.per_host for host in hosts):
@@ -110,15 +110,15 @@ class Workshop:
         self._matches += 1
         self._busy_players.update(names)
         self._busy_hosts.update(hosts)
-        return Place(processors, names, hosts)
+        return Reservation(processors, names, hosts)
 
-    def release(self, place: Place) -> None:
+    def release(self, place: Reservation) -> None:
         self._matches -= 1
         self._processors.give_back(place.processors)
         self._busy_players.subtract(place.players)
         self._busy_hosts.subtract(place.hosts)
 
-    async def play(self, job: Job, place: Place, keep: Keep, listen: Listener) -> MatchRecord:
+    async def play(self, job: Job, place: Reservation, keep: Keep, listen: Listener) -> MatchRecord:
         """The record of a whole match, as `run_match` gives it; SettingsError when a bot cannot be started."""
         game = await self._game(job.pairing.game)
         roles = tuple(role for role in game.roles if role != NATURE)
@@ -149,7 +149,7 @@ class Workshop:
         return await asyncio.shield(self._games[name])
 
     async def _take_bots(
-        self, takers: Mapping[str, PlayerSpec], seeds: Mapping[str, int], place: Place, bots: dict[str, Bot]
+        self, takers: Mapping[str, PlayerSpec], seeds: Mapping[str, int], place: Reservation, bots: dict[str, Bot]
     ) -> None:
         """Puts in a bot for each role that one takes; also where it fails, all that were to be had."""
         shares = self._shares(takers, place)
@@ -168,7 +168,7 @@ class Workshop:
         if failures:
             raise failures[0]
 
-    def _shares(self, takers: Mapping[str, PlayerSpec], place: Place) -> Mapping[str, tuple[int, ...]]:
+    def _shares(self, takers: Mapping[str, PlayerSpec], place: Reservation) -> Mapping[str, tuple[int, ...]]:
         """Role → the processors of its bot; where there are fewer than wanted, all of them for each."""
         bots = {role: taker.threads for role, taker in takers.items() if taker.bot is not None}
         if not self._pins:

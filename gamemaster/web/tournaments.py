@@ -9,11 +9,11 @@ from itertools import combinations
 from urllib.parse import quote
 
 from gamemaster.tournament.ratings import Estimate, sprt_of
-from gamemaster.tournament.results import Result
+from gamemaster.tournament.results import MatchResult
 from gamemaster.tournament.schedule import next_pairings
 from gamemaster.tournament.spec import TournamentSpec
-from gamemaster.tournament.standings import Conduct, Line, RoleLine, Standings, standings
-from gamemaster.tournament.store import Store, Stored
+from gamemaster.tournament.standings import Conduct, PlayerStanding, RoleStanding, Standings, standings
+from gamemaster.tournament.store import Store, StoredTournament
 from gamemaster.web import models
 from gamemaster.web.catalogue import roles_of
 from gamemaster.web.problems import not_found
@@ -105,7 +105,7 @@ class Tournaments:
             for stored in self._store.tournaments():
                 self._work(self._store, stored)
 
-    def _head(self, stored: Stored) -> models.TournamentHead:
+    def _head(self, stored: StoredTournament) -> models.TournamentHead:
         spec, counts = stored.spec, stored.counts
         worked = self._worked.get(spec.name)
         return models.TournamentHead(
@@ -123,7 +123,7 @@ class Tournaments:
             note=stored.note,
         )
 
-    def _work(self, store: Store, stored: Stored) -> _Worked:
+    def _work(self, store: Store, stored: StoredTournament) -> _Worked:
         name, finished = stored.spec.name, stored.counts.finished
         with self._locks.setdefault(name, threading.Lock()):
             known = self._worked.get(name)
@@ -161,7 +161,7 @@ def _players(rules: str) -> list[str]:
     return [role for role in roles_of(rulesheet) if role != NATURE]
 
 
-def _test(spec: TournamentSpec, results: tuple[Result, ...]) -> models.SequentialTest | None:
+def _test(spec: TournamentSpec, results: tuple[MatchResult, ...]) -> models.SequentialTest | None:
     wanted = spec.sprt
     if wanted is None:
         return None
@@ -185,7 +185,7 @@ def _rated(estimate: Estimate) -> models.Rated:
     return models.Rated(value=estimate.value, low=estimate.low, high=estimate.high)
 
 
-def _line(line: Line) -> models.StandingLine:
+def _line(line: PlayerStanding) -> models.StandingLine:
     tally = line.tally
     return models.StandingLine(
         rank=line.rank,
@@ -200,7 +200,7 @@ def _line(line: Line) -> models.StandingLine:
     )
 
 
-def _role(role: RoleLine) -> models.RoleLine:
+def _role(role: RoleStanding) -> models.RoleLine:
     tally = role.tally
     return models.RoleLine(
         game=role.game,

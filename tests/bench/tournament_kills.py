@@ -19,7 +19,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from gamemaster.tournament.results import Result
+from gamemaster.tournament.results import MatchResult
 from gamemaster.tournament.schedule import Schedule
 from gamemaster.tournament.spec_files import check_spec, read_spec
 from gamemaster.tournament.store import open_store
@@ -76,7 +76,7 @@ class Victim:
         self._chance = chance
         self._tally = tally
         self._mark = f"{MARK}={secrets.token_hex(8)}"
-        self._known: Mapping[str, Result] = {}
+        self._known: Mapping[str, MatchResult] = {}
 
     def live(self, *, is_killed: bool) -> bool:
         """One life of the manager; whether it came to its own end."""
@@ -127,7 +127,7 @@ class Victim:
         self._tally.changed += sum(results[name] != result for name, result in self._known.items() if name in results)
         self._known = results
 
-    def results(self) -> Mapping[str, Result]:
+    def results(self) -> Mapping[str, MatchResult]:
         if not self.store.exists():
             return {}
         with open_store(str(self.store), create=False) as store:
@@ -137,7 +137,7 @@ class Victim:
         self._tally.doubled += len(results) - len({result.pairing.id for result in results})
         return {result.pairing.id: result for result in results}
 
-    def check(self, undisturbed: Mapping[str, Result]) -> None:
+    def check(self, undisturbed: Mapping[str, MatchResult]) -> None:
         """That a tournament which is complete has everything."""
         spec = read_spec(self.path)
         schedule = Schedule(spec, check_spec(spec))
@@ -161,7 +161,7 @@ class Victim:
         connection.close()
 
 
-def outcome(result: Result) -> object:
+def outcome(result: MatchResult) -> object:
     """What follows from the seed as long as nobody is late."""
     return result.pairing, result.goals, result.steps, result.faults
 

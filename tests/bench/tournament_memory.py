@@ -13,11 +13,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from gamemaster.tournament.progress import Tracker
-from gamemaster.tournament.runner import Finished, News, Opened, run_tournament
+from gamemaster.tournament.runner import MatchFinished, News, Opened, run_tournament
 from gamemaster.tournament.spec import TournamentSpec
 from gamemaster.tournament.standings import standings
 from gamemaster.tournament.store import Store, open_store
-from gamemaster.tournament.venue import Workshop
+from gamemaster.tournament.venue import LocalVenue
 from tests.bench.instant_players import instant_players
 
 PLAYERS = 16
@@ -38,10 +38,10 @@ async def play(spec: TournamentSpec, store: Store) -> None:
         tracker.take(news)
         if isinstance(news, Opened):
             print(f"{resident():7.1f} MiB before the first of {news.expected} matches")
-        if isinstance(news, Finished) and news.done % (news.expected // LOOKS) == 0:
+        if isinstance(news, MatchFinished) and news.done % (news.expected // LOOKS) == 0:
             print(f"{resident():7.1f} MiB after {news.done} matches, {time.perf_counter() - began:.0f} s", flush=True)
 
-    await run_tournament(spec, store, Workshop(spec, print), listen)
+    await run_tournament(spec, store, LocalVenue(spec, print), listen)
 
 
 async def go_on(spec: TournamentSpec, store: Store) -> float:
@@ -53,7 +53,7 @@ async def go_on(spec: TournamentSpec, store: Store) -> float:
             opened.append(time.perf_counter())
 
     began = time.perf_counter()
-    await run_tournament(spec, store, Workshop(spec, print), listen)
+    await run_tournament(spec, store, LocalVenue(spec, print), listen)
     return opened[0] - began
 
 

@@ -20,10 +20,10 @@ from gamemaster.match import run_match
 from gamemaster.player import Player
 from gamemaster.record import MatchRecord
 from gamemaster.settings import MatchSettings
-from gamemaster.tournament.runner import Begun, Finished, News, run_tournament
+from gamemaster.tournament.runner import MatchBegun, MatchFinished, News, run_tournament
 from gamemaster.tournament.spec import TournamentSpec
 from gamemaster.tournament.store import open_store
-from gamemaster.tournament.venue import Workshop
+from gamemaster.tournament.venue import LocalVenue
 from ggp.game import Game
 from tests.bench.instant_players import STEPS, instant_players
 
@@ -80,16 +80,16 @@ async def measure_tournament(urls: Sequence[str], at_a_time: int, folder: Path, 
 
     def listen(news: News) -> None:
         match news:
-            case Begun(job):
+            case MatchBegun(job):
                 begun[job.match] = time.perf_counter()
-            case Finished(job, result):
+            case MatchFinished(job, result):
                 assert not any(result.faults), result
                 moments.append(time.perf_counter())
                 took.append(moments[-1] - begun.pop(job.match))
 
     with open_store(str(folder / "event.sqlite")) as store:
         store.create(spec)
-        await run_tournament(spec, store, Workshop(spec, print), listen)
+        await run_tournament(spec, store, LocalVenue(spec, print), listen)
     rate = (len(moments) - at_a_time) / (moments[-1] - moments[at_a_time - 1])
     print(f"{rate:6.1f} matches a second in a tournament of {len(moments)}, {at_a_time} at a time", end="")
     print(f"; {1e3 * statistics.median(took):.0f} ms each")

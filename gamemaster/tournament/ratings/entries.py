@@ -9,7 +9,7 @@ from typing import Self, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from gamemaster.tournament.results import Pairing, Result
+from gamemaster.tournament.results import MatchResult, Pairing
 
 Ids: TypeAlias = NDArray[np.intp]
 Floats: TypeAlias = NDArray[np.float64]
@@ -28,7 +28,7 @@ class Entries:
     players: tuple[str, ...]
     games: tuple[str, ...]
     roles: tuple[tuple[str, str], ...]  # game and role, in the order of the games and the rulesheets
-    matches: tuple[Result, ...]
+    matches: tuple[MatchResult, ...]
     game: Ids  # (M,)
     group: Ids  # (M,) a number for matches that count together
     first: Ids  # (M + 1,) the entries of match m are first[m]:first[m + 1], in the order of its roles
@@ -67,7 +67,7 @@ class Comparisons:
         return replace(self, players=tuple(self.players[number] for number in numbers), first=first, second=second)
 
 
-def entries_of(players: Sequence[str], results: Collection[Result]) -> Entries:
+def entries_of(players: Sequence[str], results: Collection[MatchResult]) -> Entries:
     """All results as arrays; who is not among the players comes after them in the order of the alphabet."""
     matches = tuple(sorted(results, key=lambda result: _place(result.pairing)))
     strangers = {name for result in matches for name in result.pairing.players}.difference(players)
@@ -136,7 +136,7 @@ def _place(pairing: Pairing) -> tuple[int, int, str]:
     return pairing.round, int(numbered[1]) if numbered else 0, pairing.id
 
 
-def _group(result: Result) -> tuple[str, str]:
+def _group(result: MatchResult) -> tuple[str, str]:
     """A match without a group is one of its own."""
     pairing = result.pairing
     return ("group", pairing.group) if pairing.group else ("match", pairing.id)

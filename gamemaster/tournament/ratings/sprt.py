@@ -9,7 +9,7 @@ import numpy as np
 
 from gamemaster.tournament.ratings.entries import Comparisons, Floats, comparisons_of, entries_of
 from gamemaster.tournament.ratings.estimates import ELO, Estimate, elo_of, expected_value, normal_estimate
-from gamemaster.tournament.results import Result
+from gamemaster.tournament.results import MatchResult
 from ggp.errors import SettingsError
 
 Decision = Literal["H0", "H1", "open"]
@@ -47,7 +47,7 @@ class Sprt:
 
 
 def sprt_of(
-    results: Collection[Result], elo0: float, elo1: float, alpha: float = 0.05, beta: float = 0.05, *, player: str
+    results: Collection[MatchResult], elo0: float, elo1: float, alpha: float = 0.05, beta: float = 0.05, *, player: str
 ) -> Sprt:
     """How the test of the player against the only opponent stands.
 

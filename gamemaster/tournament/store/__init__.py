@@ -7,7 +7,7 @@ from gamemaster.tournament.store.reads import (
     MatchRow,
     MatchStatus,
     RoleStatistics,
-    Stored,
+    StoredTournament,
     TournamentStatus,
 )
 from gamemaster.tournament.store.store import Manager, Store, open_store
@@ -21,7 +21,7 @@ __all__ = [
     "MatchStatus",
     "RoleStatistics",
     "Store",
-    "Stored",
+    "StoredTournament",
     "TournamentStatus",
     "open_store",
 ]

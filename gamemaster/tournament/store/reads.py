@@ -11,7 +11,7 @@ from sqlalchemy import ColumnElement, Connection, Row, Select, Table, and_, func
 from gamemaster.faults import FaultKind
 from gamemaster.record import MatchRecord
 from gamemaster.referee import Ending
-from gamemaster.tournament.results import Pairing, Result
+from gamemaster.tournament.results import MatchResult, Pairing
 from gamemaster.tournament.spec import TournamentSpec
 from gamemaster.tournament.store.schema import (
     failures,
@@ -54,7 +54,7 @@ class Counts:
 
 
 @dataclass(frozen=True, slots=True)
-class Stored:
+class StoredTournament:
     """A tournament of the store."""
 
     spec: TournamentSpec
@@ -126,7 +126,7 @@ def tournament_id(connection: Connection, name: str) -> int:
     raise StoreError(f"no tournament is called {name!r}; there {f'is {others}' if others else 'are none'}")
 
 
-def results_of(connection: Connection, tournament: int) -> tuple[Result, ...]:
+def results_of(connection: Connection, tournament: int) -> tuple[MatchResult, ...]:
     """In the order in which their matches were first begun."""
     finished = and_(matches.c.tournament_id == tournament, matches.c.status == "finished")
     parts = _parts(connection, finished)
@@ -153,7 +153,7 @@ def results_of(connection: Connection, tournament: int) -> tuple[Result, ...]:
     for number, pairing, round_, game, seed, group, ending, steps, started, ended in connection.execute(query).all():
         names, roles, goals, seconds, longest = zip(*parts[number], strict=True) if number in parts else ((),) * 5
         found.append(
-            Result(
+            MatchResult(
                 pairing=Pairing(pairing, round_, game, names, int(seed), group),
                 roles=roles,
                 goals=goals,

@@ -13,7 +13,7 @@ from pydantic import ValidationError
 from sqlalchemy import Connection, select
 
 from gamemaster.record import MatchRecord, now
-from gamemaster.tournament.results import Pairing, Result, result_of
+from gamemaster.tournament.results import MatchResult, Pairing, result_of
 from gamemaster.tournament.spec import TournamentSpec
 from gamemaster.tournament.store import leases, reads, writes
 from gamemaster.tournament.store.database import Database, open_database
@@ -24,7 +24,7 @@ from gamemaster.tournament.store.reads import (
     MatchRow,
     MatchStatus,
     RoleStatistics,
-    Stored,
+    StoredTournament,
     TournamentStatus,
     Wanted,
 )
@@ -73,7 +73,7 @@ class Store:
             heart.join()
         self._database.close()
 
-    def create(self, spec: TournamentSpec) -> Stored:
+    def create(self, spec: TournamentSpec) -> StoredTournament:
         """A new tournament; StoreError where there is one of this name."""
         with self._database.writing() as connection:
             revision = writes.next_revision(connection)
@@ -85,12 +85,12 @@ class Store:
             leases.make_lease(connection, key[0])
             return _stored(connection, spec.name)
 
-    def tournament(self, name: str) -> Stored:
+    def tournament(self, name: str) -> StoredTournament:
         """StoreError where there is none of this name, or its specification cannot be read."""
         with self._database.reading() as connection:
             return _stored(connection, name)
 
-    def tournaments(self) -> tuple[Stored, ...]:
+    def tournaments(self) -> tuple[StoredTournament, ...]:
         """All of them, by name."""
         with self._database.reading() as connection:
             return tuple(_stored(connection, name) for name in reads.tournament_ids(connection) if name != SINGLES)
@@ -103,7 +103,7 @@ class Store:
         with self._database.reading() as connection:
             return Manager(self._database, name, _id(connection, name))
 
-    def results(self, name: str) -> tuple[Result, ...]:
+    def results(self, name: str) -> tuple[MatchResult, ...]:
         """In the order in which their matches were first begun."""
         with self._database.reading() as connection:
             return reads.results_of(connection, reads.tournament_id(connection, name))
@@ -221,7 +221,7 @@ def _id(connection: Connection, name: str) -> int:
     return reads.tournament_id(connection, name)
 
 
-def _stored(connection: Connection, name: str) -> Stored:
+def _stored(connection: Connection, name: str) -> StoredTournament:
     number = _id(connection, name)
     row = connection.execute(select(tournaments).where(tournaments.c.id == number)).one()
     try:
@@ -233,7 +233,7 @@ def _stored(connection: Connection, name: str) -> Stored:
     counts = reads.counts_of(connection, number)
     manager = leases.manager_of(connection, number)
     status = _status(manager, counts, is_complete=row.completed is not None)
-    return Stored(spec, status, manager, counts, row.note, row.created, row.revision)
+    return StoredTournament(spec, status, manager, counts, row.note, row.created, row.revision)
 
 
 def _status(manager: ManagedBy | None, counts: Counts, *, is_complete: bool) -> TournamentStatus:
@@ -322,7 +322,7 @@ class Manager:
             growing.record = record
             self._keep_due(pairing.id, growing)
 
-    def finish(self, pairing: Pairing, record: MatchRecord) -> Result:
+    def finish(self, pairing: Pairing, record: MatchRecord) -> MatchResult:
         """Writes record, result and faults of a complete match, all or nothing; once more changes nothing."""
         if record.status in ("running", "aborted"):
             raise StoreError(f"{self._database.place}: match {pairing.id} has no result: it is {record.status}")

@@ -9,7 +9,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 
 from gamemaster.faults import shown
 from gamemaster.record import MatchRecord, now
-from gamemaster.tournament.results import Pairing, Result, result_of
+from gamemaster.tournament.results import MatchResult, Pairing, result_of
 from gamemaster.tournament.store.leases import Process, clock, is_live, this_process
 from gamemaster.tournament.store.schema import (
     SINGLES,
@@ -74,7 +74,7 @@ class Write:
 
 
 @dataclass(frozen=True, slots=True)
-class Match:
+class StoredMatch:
     """What a transaction has to know of a match that was begun."""
 
     id: int
@@ -98,13 +98,13 @@ def reopen(write: Write) -> None:
     )
 
 
-def find_match(write: Write, pairing: str) -> Match | None:
+def find_match(write: Write, pairing: str) -> StoredMatch | None:
     named = {"of_tournament": write.tournament_id, "of_pairing": pairing}
     row = write.connection.execute(_FIND_MATCH, named).one_or_none()
-    return None if row is None else Match(row[0], row[1], row[2], row[3], row[4], has_record=row[5] is not None)
+    return None if row is None else StoredMatch(row[0], row[1], row[2], row[3], row[4], has_record=row[5] is not None)
 
 
-def running_match(write: Write, pairing: str, token: str | None = None) -> Match:
+def running_match(write: Write, pairing: str, token: str | None = None) -> StoredMatch:
     """StoreError where nobody plays the pairing, or not the match with this token."""
     match = find_match(write, pairing)
     if match is None or match.status != "running":
@@ -115,7 +115,7 @@ def running_match(write: Write, pairing: str, token: str | None = None) -> Match
     return match
 
 
-def begin_again(write: Write, pairing: str, match: Match) -> int:
+def begin_again(write: Write, pairing: str, match: StoredMatch) -> int:
     """The number of the attempt; StoreError where there is a result, or one is being waited for."""
     if match.status in ("running", "finished"):
         raise StoreError(f"match {pairing} cannot begin: it is {match.status}")
@@ -125,13 +125,13 @@ def begin_again(write: Write, pairing: str, match: Match) -> int:
     return match.attempt + 1
 
 
-def keep_record(write: Write, match: Match, record: Packed) -> None:
+def keep_record(write: Write, match: StoredMatch, record: Packed) -> None:
     """The record so far, of a match that goes on."""
     _put_record(write, match, record)
     _update(write, match, steps=record.steps, token=record.token)
 
 
-def finish_match(write: Write, match: Match, record: Packed, result: Result) -> None:
+def finish_match(write: Write, match: StoredMatch, record: Packed, result: MatchResult) -> None:
     """Record, result and faults."""
     _put_record(write, match, record)
     _update(
@@ -165,7 +165,7 @@ def finish_match(write: Write, match: Match, record: Packed, result: Result) -> 
     _add_to_totals(write, match, result)
 
 
-def _add_to_totals(write: Write, match: Match, result: Result) -> None:
+def _add_to_totals(write: Write, match: StoredMatch, result: MatchResult) -> None:
     rows = [
         {
             "game_id": match.game_id,
@@ -182,7 +182,7 @@ def _add_to_totals(write: Write, match: Match, result: Result) -> None:
         write.connection.execute(_ADD_TO_TOTALS[write.connection.dialect.name], rows)
 
 
-def fail_match(write: Write, match: Match, reason: str) -> int:
+def fail_match(write: Write, match: StoredMatch, reason: str) -> int:
     """An attempt that failed by our own fault; how many of this match did so far."""
     time = now()
     failure = {"match_id": match.id, "attempt": match.attempt, "reason": shown(reason), "time": time}
@@ -192,7 +192,7 @@ def fail_match(write: Write, match: Match, reason: str) -> int:
     return int(write.connection.execute(of_match).scalar_one())
 
 
-def give_up_match(write: Write, match: Match, reason: str) -> None:
+def give_up_match(write: Write, match: StoredMatch, reason: str) -> None:
     """An attempt that nobody goes on with; it does not count."""
     _update(write, match, status="given up", reason=shown(reason), finished=now())
 
@@ -204,7 +204,7 @@ def give_up_all(write: Write, reason: str) -> int:
     return write.connection.execute(matches.update().where(under_way).values(values)).rowcount
 
 
-def insert_match(write: Write, pairing: Pairing, **values: object) -> Match:
+def insert_match(write: Write, pairing: Pairing, **values: object) -> StoredMatch:
     """The first attempt of a match."""
     game_id = _ids(write, games, (pairing.game,))[0]
     row = {
@@ -223,14 +223,14 @@ def insert_match(write: Write, pairing: Pairing, **values: object) -> Match:
     names = _ids(write, players, pairing.players)
     rows = [{"match_id": number, "number": role, "player_id": name} for role, name in enumerate(names)]
     _insert(write, match_players, rows)
-    return Match(number, 1, "running", None, game_id, has_record=False)
+    return StoredMatch(number, 1, "running", None, game_id, has_record=False)
 
 
 def _fresh() -> dict[str, object]:
     return {"status": "running", "reason": "", "ending": None, "steps": 0, "started": now(), "finished": None}
 
 
-def _update(write: Write, match: Match, **values: object) -> None:
+def _update(write: Write, match: StoredMatch, **values: object) -> None:
     write.connection.execute(_UPDATE_MATCH, {"of_match": match.id, "revision": write.revision, **values})
 
 
@@ -256,7 +256,7 @@ def _ids(write: Write, table: Table, names: Sequence[str]) -> list[int]:
     return [known[name] for name in names]
 
 
-def _put_record(write: Write, match: Match, record: Packed) -> None:
+def _put_record(write: Write, match: StoredMatch, record: Packed) -> None:
     _put_rulesheet(write, record)
     values = {"rulesheet": record.rulesheet_key, "record": record.record}
     if match.has_record:
@@ -316,7 +316,7 @@ def beat_singles(connection: Connection) -> None:
     connection.execute(matches.update().where(_SINGLES_UNDER_WAY, mine).values(heartbeat=clock(connection)))
 
 
-def _keep(write: Write, match: Match, pairing: Pairing, record: MatchRecord) -> None:
+def _keep(write: Write, match: StoredMatch, pairing: Pairing, record: MatchRecord) -> None:
     if record.status not in ("running", "aborted"):
         finish_match(write, match, packed(record), result_of(pairing, record))
         return

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from random import Random
 
-from gamemaster.tournament.results import Pairing, Result
+from gamemaster.tournament.results import MatchResult, Pairing
 from gamemaster.tournament.schedule import Schedule
 from gamemaster.tournament.spec import TournamentSpec
 
@@ -26,9 +26,9 @@ def spec_of(players: int | Sequence[str], games: Sequence[str] = ("alpha",), **f
     )
 
 
-def result_of(pairing: Pairing, goals: Sequence[int | None]) -> Result:
+def result_of(pairing: Pairing, goals: Sequence[int | None]) -> MatchResult:
     count = len(pairing.players)
-    return Result(
+    return MatchResult(
         pairing=pairing,
         roles=tuple(f"role{number}" for number in range(count)),
         goals=tuple(goals),

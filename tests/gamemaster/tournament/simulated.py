@@ -9,7 +9,7 @@ from itertools import combinations, permutations
 import numpy as np
 from numpy.typing import NDArray
 
-from gamemaster.tournament.results import Pairing, Result
+from gamemaster.tournament.results import MatchResult, Pairing
 
 ELO = 400 / np.log(10)
 BEGIN = datetime(2026, 1, 31, 12, tzinfo=UTC)
@@ -40,7 +40,7 @@ def strengths(scenario: Scenario, chance: np.random.Generator) -> NDArray[np.flo
 
 def simulated(
     scenario: Scenario, elo: NDArray[np.float64], chance: np.random.Generator, game: str = "game"
-) -> tuple[list[str], list[Result]]:
+) -> tuple[list[str], list[MatchResult]]:
     """The names of the players and the results of one event."""
     names = [f"p{number}" for number in range(scenario.players)]
     results = []
@@ -57,11 +57,11 @@ def simulated(
     return names, results
 
 
-def result(pairing: Pairing, goals: Sequence[int | None], number: int = 0) -> Result:
+def result(pairing: Pairing, goals: Sequence[int | None], number: int = 0) -> MatchResult:
     """A match that came to its end without faults."""
     count = len(goals)
     started = BEGIN + timedelta(minutes=number)
-    return Result(
+    return MatchResult(
         pairing=pairing,
         roles=ROLES[:count],
         goals=tuple(goals),

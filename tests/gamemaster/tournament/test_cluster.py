@@ -16,14 +16,14 @@ from gamemaster.events import Began, Event
 from gamemaster.record import MatchRecord
 from gamemaster.replay import replay
 from gamemaster.tournament import cluster
-from gamemaster.tournament.cluster import Cluster, ClusterVenue, NodeLostError, Running, check_address
-from gamemaster.tournament.node import Assignment, Report, claimed, play_match
+from gamemaster.tournament.cluster import Cluster, ClusterVenue, NodeLostError, RunningTask, check_address
+from gamemaster.tournament.node import Assignment, NodeReport, claimed, play_match
 from gamemaster.tournament.results import Pairing
 from gamemaster.tournament.runner import ATTEMPTS, MatchLostError, News, run_tournament
 from gamemaster.tournament.spec import TournamentSpec
 from gamemaster.tournament.spec_files import spec_text
 from gamemaster.tournament.store import open_store
-from gamemaster.tournament.venue import Job, Place, Shortage, usable_processors
+from gamemaster.tournament.venue import Job, Reservation, Shortage, usable_processors
 from ggp.errors import SettingsError, StoreError
 from ggp.gdl.state_machine import Facts
 from ggp.protocol.messages import Abort
@@ -46,7 +46,7 @@ class MadeUpCluster(Cluster):
     def __init__(self, thread: ThreadPoolExecutor, *processors: int) -> None:
         super().__init__(thread)
         self.nodes = list(processors)
-        self.reports: list[Report] = []
+        self.reports: list[NodeReport] = []
         self.started: list[tuple[Assignment, int, str]] = []
         self.tasks: list[asyncio.Future[MatchRecord]] = []
         self.cancelled: list[bool] = []
@@ -55,25 +55,25 @@ class MadeUpCluster(Cluster):
     async def processors(self) -> Sequence[int]:
         return self.nodes
 
-    async def start(self, function: Callable[..., Any], *arguments: object, processors: int, name: str) -> Running:
+    async def start(self, function: Callable[..., Any], *arguments: object, processors: int, name: str) -> RunningTask:
         assert function is play_match
         assignment = arguments[0]
         assert isinstance(assignment, Assignment)
         self.started.append((assignment, processors, name))
         self.tasks.append(asyncio.get_running_loop().create_future())
         self.has_started.set()
-        return Running(None, self.tasks[-1])
+        return RunningTask(None, self.tasks[-1])
 
-    async def ask(self, method: object) -> list[Report]:
+    async def ask(self, method: object) -> list[NodeReport]:
         taken, self.reports = self.reports, []
         return taken
 
-    async def outcome(self, running: Running) -> MatchRecord:
+    async def outcome(self, running: RunningTask) -> MatchRecord:
         record = await running.result
         assert isinstance(record, MatchRecord)
         return record
 
-    async def cancel(self, running: Running, *, at_once: bool = False) -> None:
+    async def cancel(self, running: RunningTask, *, at_once: bool = False) -> None:
         self.cancelled.append(at_once)
         running.result.cancel()
 
@@ -103,7 +103,7 @@ def play(
     listen: Callable[[Event], None] = nothing,
 ) -> asyncio.Task[MatchRecord]:
     place = venue.reserve(match.pairing.players)
-    assert isinstance(place, Place)
+    assert isinstance(place, Reservation)
     return asyncio.create_task(venue.play(match, place, keep, listen))
 
 
@@ -120,16 +120,16 @@ async def test_matches_take_the_processors_of_all_nodes_and_of_one_node_each(tmp
     async with made_up(spec(tmp_path, ["guessing"], players), 2, 0, 3) as (venue, cluster):
         assert [venue.needs(names) for names in (("a", "x"), ("a", "a"), ("a", "big"), ("x", "y"))] == [1, 2, 3, 0]
         first = venue.reserve(("a", "big"))
-        assert isinstance(first, Place)
+        assert isinstance(first, Reservation)
         assert len(first.processors) == 3
         assert venue.reserve(("big", "big")) is Shortage.PROCESSORS
-        assert isinstance(venue.reserve(("a", "x")), Place)
+        assert isinstance(venue.reserve(("a", "x")), Reservation)
         assert venue.reserve(("a", "y")) is Shortage.PLAYERS
         venue.release(first)
         cluster.nodes = [1, 1]
         await venue.look()
         assert venue.needs(("a", "big")) == 1
-        assert isinstance(venue.reserve(("a", "big")), Place)
+        assert isinstance(venue.reserve(("a", "big")), Reservation)
         assert venue.reserve(("a", "big")) is Shortage.PROCESSORS
 
 
@@ -137,9 +137,9 @@ async def test_limits_hold_for_all_nodes_together(tmp_path: Path) -> None:
     limits = {"matches": 2, "processors": 3}
     async with made_up(spec(tmp_path, ["guessing"], TWO_BOTS, limits=limits), 8, 8) as (venue, _):
         first = venue.reserve(("a", "b"))
-        assert isinstance(first, Place)
+        assert isinstance(first, Reservation)
         assert venue.reserve(("a", "b")) is Shortage.PROCESSORS
-        assert isinstance(venue.reserve(("a",)), Place)
+        assert isinstance(venue.reserve(("a",)), Reservation)
         assert venue.reserve(("a",)) is Shortage.MATCHES
 
 
@@ -147,11 +147,11 @@ async def test_one_match_is_asked_for_even_where_there_is_no_node(tmp_path: Path
     async with made_up(spec(tmp_path, ["guessing"], TWO_BOTS), 0) as (venue, cluster):
         assert venue.needs(("a", "b")) == 2
         place = venue.reserve(("a", "b"))
-        assert isinstance(place, Place)
+        assert isinstance(place, Reservation)
         assert venue.reserve(("a", "b")) is Shortage.PROCESSORS
         cluster.nodes = [2, 2]
         await venue.look()
-        assert isinstance(venue.reserve(("a", "b")), Place)
+        assert isinstance(venue.reserve(("a", "b")), Reservation)
         cluster.nodes = []
         await venue.look()
         assert venue.reserve(("a", "b")) is Shortage.PROCESSORS
@@ -171,8 +171,8 @@ async def test_what_a_node_reports_is_kept_and_told_until_there_is_a_result(tmp_
         assert (assignment.job, processors, name) == (match, 2, "r001-1")
         running = a_record(match.pairing, 1, status="running")
         state: Facts = frozenset()
-        report = Report("r001-1", Began(running, state))
-        cluster.reports = [Report("another", Began(running, state)), report]
+        report = NodeReport("r001-1", Began(running, state))
+        cluster.reports = [NodeReport("another", Began(running, state)), report]
         await venue.look()
         assert heard == [report.news, running]
         complete = drawn(match)
@@ -194,7 +194,7 @@ async def test_a_match_ends_when_its_record_cannot_be_kept(tmp_path: Path) -> No
         task = play(venue, job(event, "a", "b"), refuse)
         await cluster.has_started.wait()
         running = a_record(job(event, "a", "b").pairing, 1, status="running")
-        cluster.reports = [Report("r001-1", Began(running, frozenset()))]
+        cluster.reports = [NodeReport("r001-1", Began(running, frozenset()))]
         await venue.look()
         with pytest.raises(StoreError, match="another manager took it over"):
             await task
@@ -260,7 +260,7 @@ class LocalBoard:
     """Takes reports in the same process, as if it were an actor."""
 
     def __init__(self) -> None:
-        self.reports: list[Report] = []
+        self.reports: list[NodeReport] = []
         self.put = SimpleNamespace(remote=self.reports.append)
 
 

@@ -19,10 +19,10 @@ import pytest
 from gamemaster.replay import replay
 from gamemaster.tournament.cluster import open_venue
 from gamemaster.tournament.results import Pairing
-from gamemaster.tournament.runner import Failed, News, Watched, run_tournament
+from gamemaster.tournament.runner import MatchEvent, MatchFailed, News, run_tournament
 from gamemaster.tournament.spec import TournamentSpec
 from gamemaster.tournament.store import Store, open_store
-from gamemaster.tournament.venue import Workshop
+from gamemaster.tournament.venue import LocalVenue
 from ggp.protocol.messages import Abort, Start
 from tests.gamemaster.scripted import Exchange, ScriptedPlayer, Trouble, When, honest, silent
 from tests.gamemaster.test_commands import GGP, in_folder
@@ -109,15 +109,15 @@ async def test_a_node_dies_and_everything_is_played_once(nodes: Nodes, tmp_path:
             played, pairings = moves(store), in_order(store)
             assert not any(row.failures for row in store.matches("event").rows)
             assert store.tournament("event").status == "complete"
-        (lost,) = [each for each in news if isinstance(each, Failed)]
+        (lost,) = [each for each in news if isinstance(each, MatchFailed)]
         assert lost.reason == "the node that it was on died"
         assert [*x.told(Abort), *y.told(Abort)] == [Abort(lost.job.match)]
         starts = [message.match for message in (*x.told(Start), *y.told(Start)) if isinstance(message, Start)]
         assert sorted(starts) == sorted([*(pairing.id for pairing in pairings), f"{lost.job.match}-2"])
-        assert any(isinstance(each, Watched) for each in news)
+        assert any(isinstance(each, MatchEvent) for each in news)
 
         with made_store(tmp_path / "here", event) as store:
-            workshop = Workshop(event, nothing)
+            workshop = LocalVenue(event, nothing)
             assert await run_tournament(event, store, workshop, nothing) == ""
             await workshop.close()
             assert len(pairings) == 4

@@ -13,16 +13,16 @@ from gamemaster.faults import make_fault
 from gamemaster.tournament.progress import LineWriter, LiveProgress, PlainProgress, Tracker, duration
 from gamemaster.tournament.results import Pairing, result_of
 from gamemaster.tournament.runner import (
-    Begun,
     Closed,
-    Compared,
-    Failed,
-    Finished,
+    MatchBegun,
+    MatchEvent,
+    MatchFailed,
+    MatchFinished,
     News,
     NewsListener,
+    Notice,
     Opened,
-    Told,
-    Watched,
+    SprtProgress,
 )
 from gamemaster.tournament.schedule import next_pairings
 from gamemaster.tournament.spec import TournamentSpec
@@ -51,12 +51,12 @@ class Teller:
     def play(self, listen: NewsListener, goals: tuple[int, int] = (100, 0), **record: object) -> None:
         """The next match."""
         job = self.job(self.pairings[self.done])
-        listen(Begun(job))
+        listen(MatchBegun(job))
         self.now += 60.0
         self.done += 1
         values = dict(zip(("white", "black"), goals, strict=True))
         played = a_record(job.pairing, 3, goals=values, **record)  # type: ignore[arg-type]
-        listen(Finished(job, result_of(job.pairing, played), self.done, len(self.pairings)))
+        listen(MatchFinished(job, result_of(job.pairing, played), self.done, len(self.pairings)))
 
 
 @pytest.fixture
@@ -77,17 +77,17 @@ def test_what_runs_is_shown_with_its_clock(teller: Teller) -> None:
     job = teller.job(teller.pairings[0])
     record = a_record(job.pairing, 0, status="running")
     said = []
-    live.watch(Begun(job))
+    live.watch(MatchBegun(job))
     said.append(line_of(live))
-    live.watch(Watched(job, Began(record, frozenset())))
+    live.watch(MatchEvent(job, Began(record, frozenset())))
     teller.now += 2.0
     said.append(line_of(live))
-    live.watch(Watched(job, Started(record)))
+    live.watch(MatchEvent(job, Started(record)))
     said.append(line_of(live))
-    live.watch(Watched(job, Stepped(a_record(job.pairing, 1, status="running"), None)))
+    live.watch(MatchEvent(job, Stepped(a_record(job.pairing, 1, status="running"), None)))
     teller.now += 7.4
     said.append(line_of(live))
-    live.watch(Watched(job, Ended(a_record(job.pairing, 2))))
+    live.watch(MatchEvent(job, Ended(a_record(job.pairing, 2))))
     said.append(line_of(live))
     players = " : ".join(job.pairing.players)
     assert said == [
@@ -97,7 +97,7 @@ def test_what_runs_is_shown_with_its_clock(teller: Teller) -> None:
         f"guessing step 1 7 s of 5 s {players}",
         f"guessing terminal, 2 steps 0 s {players}",
     ]
-    live.watch(Finished(job, result_of(job.pairing, a_record(job.pairing, 2)), 1, 12))
+    live.watch(MatchFinished(job, result_of(job.pairing, a_record(job.pairing, 2)), 1, 12))
     assert line_of(live) == ""
 
 
@@ -113,8 +113,8 @@ def test_a_screen_is_never_longer_or_wider_than_the_terminal(teller: Teller) -> 
     live.watch(Opened(teller.spec, (), 12))
     for number in range(5):
         teller.play(live.watch)
-        live.watch(Told(f"line {number} " + "é漢字" * 50))
-        live.watch(Begun(teller.job(teller.pairings[number + 5])))
+        live.watch(Notice(f"line {number} " + "é漢字" * 50))
+        live.watch(MatchBegun(teller.job(teller.pairings[number + 5])))
         for width, height in ((200, 60), (100, 30), (80, 24), (40, 12), (20, 5), (10, 1)):
             lines = screen(live, width, height)
             assert len(lines) <= height
@@ -125,13 +125,13 @@ def test_lines_stay_where_they_are_when_matches_end(teller: Teller) -> None:
     live = LiveProgress(Console(), teller.clock)
     live.watch(Opened(teller.spec, (), 12))
     for number in range(3):
-        live.watch(Begun(teller.job(teller.pairings[number])))
+        live.watch(MatchBegun(teller.job(teller.pairings[number])))
     where = screen(live).index("standings")
     job = teller.job(teller.pairings[1])
-    live.watch(Failed(job, "no reason", 1))
+    live.watch(MatchFailed(job, "no reason", 1))
     assert screen(live).index("standings") == where
     for number in range(3, 12):
-        live.watch(Begun(teller.job(teller.pairings[number])))
+        live.watch(MatchBegun(teller.job(teller.pairings[number])))
     lines = screen(live)
     assert lines[lines.index("standings") - 2] == "  and 5 more"
 
@@ -144,7 +144,7 @@ def test_the_pace_so_far_tells_the_end(teller: Teller) -> None:
         teller.play(live.watch)
     assert screen(live)[1].endswith(" 3 of 12 done (25%)")
     assert screen(live)[2] == "for 3 min, 1.0 matches a minute, about 9 min left, until Sat 12:09"
-    live.watch(Compared(7, 1.234, -2.94, 2.94))
+    live.watch(SprtProgress(7, 1.234, -2.94, 2.94))
     assert screen(live)[3] == "log-likelihood ratio 1.23 of -2.94 to 2.94 after 7 pairs"
 
 
@@ -152,7 +152,7 @@ def test_results_of_before_count_in_the_table_and_not_in_the_pace(teller: Teller
     earlier: list[News] = []
     for _ in range(4):
         teller.play(earlier.append)
-    results = tuple(news.result for news in earlier if isinstance(news, Finished))
+    results = tuple(news.result for news in earlier if isinstance(news, MatchFinished))
     tracker = Tracker(teller.clock)
     tracker.take(Opened(teller.spec, results, 12))
     assert (tracker.done, tracker.before, tracker.seconds_left) == (4, 4, None)
@@ -184,8 +184,8 @@ def test_plain_lines(teller: Teller) -> None:
     fault = make_fault("timeout", "no complete answer within 6 s")
     teller.play(plain.watch, (0, 0), status="step limit", faults={0: {"black": fault}, 2: {"black": fault}})
     teller.now -= 30
-    plain.watch(Failed(teller.job(teller.pairings[2], 2), "the disk is full", 2))
-    plain.watch(Told("the bot of bob ended by signal 9"))
+    plain.watch(MatchFailed(teller.job(teller.pairings[2], 2), "the disk is full", 2))
+    plain.watch(Notice("the bot of bob ended by signal 9"))
     plain.watch(Closed(""))
     first, second, third = teller.pairings[:3]
     assert lines == [
@@ -249,7 +249,7 @@ def test_a_terminal_is_left_as_it_was(teller: Teller) -> None:
     live.start()
     try:
         live.watch(Opened(teller.spec, (), 12))
-        live.watch(Told("the bot of bob ended by signal 9"))
+        live.watch(Notice("the bot of bob ended by signal 9"))
     finally:
         live.stop()
     shown = file.getvalue()

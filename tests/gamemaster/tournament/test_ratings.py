@@ -18,7 +18,7 @@ from gamemaster.tournament.ratings import (
     mean_goal,
 )
 from gamemaster.tournament.ratings.estimates import student_quantile
-from gamemaster.tournament.results import Pairing, Result
+from gamemaster.tournament.results import MatchResult, Pairing
 from ggp.errors import SettingsError
 from tests.bench.rating_validation import Rate, goal_coverage, rating_coverage
 from tests.gamemaster.tournament.simulated import ELO, Scenario, result, simulated, strengths
@@ -47,7 +47,7 @@ PUBLISHED = {
 }
 
 
-def matches(outcomes: Iterable[tuple[Sequence[str], Sequence[int | None]]], group_of: int = 0) -> list[Result]:
+def matches(outcomes: Iterable[tuple[Sequence[str], Sequence[int | None]]], group_of: int = 0) -> list[MatchResult]:
     """A result for each of (players, goal values); so many in a row are one group, where that is not 0."""
     return [
         result(
@@ -59,7 +59,9 @@ def matches(outcomes: Iterable[tuple[Sequence[str], Sequence[int | None]]], grou
     ]
 
 
-def rated(results: Iterable[Result], prior: float | None = None, anchor: tuple[str, float] | None = None) -> Ratings:
+def rated(
+    results: Iterable[MatchResult], prior: float | None = None, anchor: tuple[str, float] | None = None
+) -> Ratings:
     comparisons = comparisons_of(entries_of((), list(results))).of_compared()
     return bradley_terry(comparisons, anchor=anchor) if prior is None else bradley_terry(comparisons, prior, anchor)
 

@@ -9,18 +9,18 @@ import pytest
 
 from gamemaster.tournament.ratings import RoleRatings, bradley_terry, comparisons_of, entries_of, role_ratings
 from gamemaster.tournament.ratings.bradley_terry import PRIOR, ROLE_PRIOR
-from gamemaster.tournament.results import Pairing, Result
+from gamemaster.tournament.results import MatchResult, Pairing
 from tests.bench.rating_validation import role_coverage
 from tests.gamemaster.tournament.simulated import ELO, Scenario, result
 from tests.gamemaster.tournament.test_ratings import holds, matches
 
 
-def rated(results: Sequence[Result]) -> RoleRatings:
+def rated(results: Sequence[MatchResult]) -> RoleRatings:
     entries = entries_of((), results)
     return role_ratings(comparisons_of(entries).of_compared(), entries.roles)
 
 
-def unfair() -> list[Result]:
+def unfair() -> list[MatchResult]:
     """Two equal players; white wins 3 of 4, and `lucky` is white in 9 of 10."""
     won = [(100, 0)] * 3 + [(0, 100)]
     games = [(("lucky", "other"), goals) for goals in won * 9] + [(("other", "lucky"), goals) for goals in won]
@@ -75,7 +75,7 @@ def test_it_is_the_maximum_of_the_penalised_likelihood() -> None:
 
 
 def _likelihood(
-    results: Sequence[Result], strengths: dict[str, float], advantages: dict[tuple[str, str], float]
+    results: Sequence[MatchResult], strengths: dict[str, float], advantages: dict[tuple[str, str], float]
 ) -> float:
     """The slow way, match by match."""
 

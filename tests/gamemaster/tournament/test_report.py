@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from gamemaster.tournament.exporting import match_file, report
-from gamemaster.tournament.results import Result
+from gamemaster.tournament.results import MatchResult
 from gamemaster.tournament.schedule import next_pairings
 from gamemaster.tournament.spec import GameSpec, PlayerSpec, SprtSpec, TournamentSpec
 from tests.gamemaster.tournament.simulated import Scenario, result, simulated, strengths
@@ -61,13 +61,13 @@ def spec_for(names: list[str] | tuple[str, ...], **fields: object) -> Tournament
     return TournamentSpec.model_validate(values | fields)
 
 
-def event(players: int = 4, takers: int = 2, seed: int = 1) -> tuple[list[str], list[Result]]:
+def event(players: int = 4, takers: int = 2, seed: int = 1) -> tuple[list[str], list[MatchResult]]:
     scenario = Scenario("any", players, 2, draws=0.2, takers=takers)
     chance = np.random.default_rng(seed)
     return simulated(scenario, strengths(scenario, chance), chance)
 
 
-def called(results: list[Result], names: list[str], others: tuple[str, ...]) -> list[Result]:
+def called(results: list[MatchResult], names: list[str], others: tuple[str, ...]) -> list[MatchResult]:
     """The same results of players who are called otherwise."""
     new = dict(zip(names, others, strict=True))
     return [
@@ -155,7 +155,7 @@ def test_the_sequential_test_is_reported() -> None:
 
 def test_a_knock_out_names_its_winner_when_it_is_complete() -> None:
     spec = spec_for(("a", "b", "c", "d"), format="knock-out")
-    results: list[Result] = []
+    results: list[MatchResult] = []
     while True:
         played_so_far = {each.pairing.id for each in results}
         pairings = [each for each in next_pairings(spec, {"game": 2}, results) if each.id not in played_so_far]

@@ -13,10 +13,10 @@ from gamemaster.tournament import runner
 from gamemaster.tournament.results import Pairing
 from gamemaster.tournament.runner import (
     Closed,
-    Compared,
-    Finished,
+    MatchFinished,
     News,
     Opened,
+    SprtProgress,
     TournamentError,
     Waiting,
     match_name,
@@ -25,7 +25,7 @@ from gamemaster.tournament.runner import (
 from gamemaster.tournament.schedule import next_pairings
 from gamemaster.tournament.spec import TournamentSpec
 from gamemaster.tournament.store import Manager, Store, open_store
-from gamemaster.tournament.venue import Job, Workshop
+from gamemaster.tournament.venue import Job, LocalVenue
 from ggp.errors import EvaluationError, StoreError
 from tests.gamemaster.scripted import ScriptedPlayer
 from tests.gamemaster.test_bots import processes
@@ -321,11 +321,11 @@ async def test_a_sequential_test_ends_it_as_soon_as_it_is_clear(tmp_path: Path, 
     news: list[News] = []
     note = await run(event, event_store, MadeUp(event, a_wins_mostly), news)
     assert note.startswith("a is stronger than b by 50 Elo rather than 0: log-likelihood ratio ")
-    tests = [each for each in news if isinstance(each, Compared)]
+    tests = [each for each in news if isinstance(each, SprtProgress)]
     assert note.endswith(f" after {tests[-1].pairs} pairs of matches")
     assert tests[-1].llr >= tests[-1].upper
     assert all(each.llr < each.upper for each in tests[:-1])
-    finished = sum(isinstance(each, Finished) for each in news)
+    finished = sum(isinstance(each, MatchFinished) for each in news)
     assert finished == 2 * tests[-1].pairs == len(ids(event_store)) < 500
     assert (event_store.tournament("event").status, event_store.tournament("event").note) == ("complete", note)
     venue = MadeUp(event)
@@ -356,7 +356,7 @@ async def test_a_tournament_between_bots_goes_on_when_a_player_is_dead(tmp_path:
     clocks = {"startclock": 1, "playclock": 1, "grace": 0.0}
     event = spec(tmp_path, ["guessing"], players, match=clocks, format="gauntlet")
     event_store.create(event)
-    workshop = Workshop(event, lambda _: None)
+    workshop = LocalVenue(event, lambda _: None)
     try:
         assert await run_tournament(event, event_store, workshop, lambda _: None) == ""
     finally:

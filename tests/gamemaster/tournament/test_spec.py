@@ -65,7 +65,7 @@ ponder = false
 [[players]]
 name = "Anna Ü."
 url = "http://localhost:8080/seat"
-person = true
+human = true
 
 [limits]
 matches = 3
@@ -107,7 +107,7 @@ def test_everything_can_be_said() -> None:
     assert spec.settings_of("breakthrough", 1).scramble
     assert spec.player("Thinker").threads == 2
     assert spec.player("Thinker").settings == {"threads": 2, "exploration": 0.5, "ponder": False}
-    assert spec.player("Anna Ü.").person
+    assert spec.player("Anna Ü.").human
     assert spec.results.store == "postgresql+psycopg://somewhere/event"
     assert spec.results.folder == "/folder/report"
     assert spec.sprt == SprtSpec(elo0=0, elo1=20.5)
@@ -198,7 +198,7 @@ def test_a_mistake_is_told_in_a_line_with_its_place(text: str, message: str) -> 
         ("url = 'host:1#dresden'", 'line 15: players[2].url: the dialect is a field of its own, as in dialect = "dre'),
         ("url = 'host:99999'", "line 15: players[2].url: Port out of range 0-65535: 'host:99999'"),
         ("url = 5", "line 15: players[2].url: input should be a valid string, not 5"),
-        ("name = 'b'\nbot = 'mcts'\nperson = true", "line 17: players[2].person: only a player with a url has it"),
+        ("name = 'b'\nbot = 'mcts'\nhuman = true", "line 17: players[2].human: only a player with a url has it"),
         ("bot = 'mcts'\ndialect = 'dresden'", "line 16: players[2].dialect: only a player with a url has it"),
         ("url = 'h:1'\ndialect = 'x'", "line 16: players[2].dialect: input should be 'ggp-base' or 'dresden', not 'x'"),
         ("url = 'h:1'\nthreads = 2", "line 16: players[2].threads: only a bot has it; a url is started by others"),
@@ -287,7 +287,7 @@ BOTS = st.builds(
     lambda threads, options: {"bot": "mcts", "threads": threads, "settings": options}, st.integers(1, 9), SETTINGS
 )
 URLS = st.builds(
-    lambda port, dialect, person: {"url": f"host:{port}", "dialect": dialect, "person": person},
+    lambda port, dialect, person: {"url": f"host:{port}", "dialect": dialect, "human": person},
     st.integers(1, 60_000),
     st.sampled_from(["ggp-base", "dresden"]),
     st.booleans(),

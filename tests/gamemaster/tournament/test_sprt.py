@@ -11,7 +11,7 @@ import pytest
 from gamemaster.tournament.ratings import sprt_of
 from gamemaster.tournament.ratings.estimates import expected_value
 from gamemaster.tournament.ratings.sprt import OUTCOMES, _with_mean, bounds, elo_estimate, log_likelihood_ratio
-from gamemaster.tournament.results import Pairing, Result
+from gamemaster.tournament.results import MatchResult, Pairing
 from ggp.errors import SettingsError
 from tests.bench.rating_validation import rate, sprt_errors
 from tests.gamemaster.tournament.simulated import Scenario, result
@@ -63,7 +63,7 @@ def test_no_distribution_with_the_same_mean_is_likelier(counts: tuple[float, ...
 Goals: TypeAlias = tuple[int | None, int | None]
 
 
-def pairs_of(outcomes: Sequence[tuple[Goals, Goals]]) -> list[Result]:
+def pairs_of(outcomes: Sequence[tuple[Goals, Goals]]) -> list[MatchResult]:
     """Pairs of matches; goal values are those of `a` and `b`, who is white in the first of both."""
     results = []
     for number, (first, second) in enumerate(outcomes):

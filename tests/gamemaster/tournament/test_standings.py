@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from gamemaster.tournament.results import Pairing, Result
+from gamemaster.tournament.results import MatchResult, Pairing
 from gamemaster.tournament.standings import Standings, Tally, standings
 from gamemaster.tournament.standings_texts import as_csv, as_json, as_text
 from tests.gamemaster.tournament.simulated import Scenario, result, simulated, strengths
@@ -17,13 +17,15 @@ from tests.gamemaster.tournament.simulated import Scenario, result, simulated, s
 PLAYERS = ("ann", "bob", "eve")
 
 
-def played(number: int, game: str, players: tuple[str, ...], goals: tuple[int | None, ...], **fields: object) -> Result:
+def played(
+    number: int, game: str, players: tuple[str, ...], goals: tuple[int | None, ...], **fields: object
+) -> MatchResult:
     pairing = Pairing(f"r001-{game}-{number:04}-x", 0, game, players, 0, f"{game}{number // 2}")
     return replace(result(pairing, goals, number), **fields)  # type: ignore[arg-type]
 
 
 @pytest.fixture
-def results() -> list[Result]:
+def results() -> list[MatchResult]:
     """Ann wins twice and draws once against Bob; three of them meet once; one puzzle each; one match breaks off."""
     return [
         played(0, "duel", ("ann", "bob"), (100, 0)),
@@ -37,7 +39,7 @@ def results() -> list[Result]:
 
 
 @pytest.fixture
-def counted(results: list[Result]) -> Standings:
+def counted(results: list[MatchResult]) -> Standings:
     return standings(PLAYERS, results)
 
 
@@ -118,7 +120,7 @@ def test_time_and_faults_are_summed(counted: Standings) -> None:
     assert conduct["ann"].steps == 54
 
 
-def test_several_players_get_a_bayesian_rating_too(counted: Standings, results: list[Result]) -> None:
+def test_several_players_get_a_bayesian_rating_too(counted: Standings, results: list[MatchResult]) -> None:
     strength = {each.player: each.strength.value for each in counted.bayesian}
     assert strength["ann"] > strength["bob"]
     assert standings(PLAYERS, [each for each in results if each.pairing.game != "trio"]).bayesian == ()

@@ -9,7 +9,7 @@ from threading import Barrier
 import pytest
 from sqlalchemy import select, text
 
-from gamemaster.tournament.results import Result, result_of
+from gamemaster.tournament.results import MatchResult, result_of
 from gamemaster.tournament.store import Counts, Store, open_store
 from gamemaster.tournament.store import schema as t
 from gamemaster.tournament.store.database import _check_file
@@ -18,7 +18,7 @@ from tests.gamemaster.tournament.store_matches import a_pairing, a_spec
 from tests.gamemaster.tournament.store_nursery import Nursery
 
 
-def check_whole(store: Store) -> dict[str, Result]:
+def check_whole(store: Store) -> dict[str, MatchResult]:
     """Every result has its record and its parts, nothing else has any, and the sums are right; the results."""
     results = {result.pairing.id: result for result in store.results("cup")}
     rows = store.matches("cup", limit=10_000).rows
@@ -76,7 +76,7 @@ def test_nothing_is_lost_or_doubled_by_random_kills(seed: int, store: Store, sto
     store.create(a_spec())
     choice = random.Random(seed)
     total = 60
-    known: dict[str, Result] = {}
+    known: dict[str, MatchResult] = {}
     for _ in range(6):
         worker = nursery.start(store_jobs.finish_many, store_url, total)
         said = [worker.next() for _ in range(choice.randrange(1, 9))]

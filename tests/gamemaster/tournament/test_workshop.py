@@ -1,4 +1,4 @@
-"""Workshop: which matches may be played at a time, and bots that are kept, watched and never left behind."""
+"""LocalVenue: which matches may be played at a time, and bots that are kept, watched and never left behind."""
 
 import asyncio
 import os
@@ -15,7 +15,7 @@ from gamemaster.replay import replay
 from gamemaster.tournament import venue
 from gamemaster.tournament.results import Pairing
 from gamemaster.tournament.spec import TournamentSpec
-from gamemaster.tournament.venue import Job, Place, Processors, Shortage, Workshop, usable_processors
+from gamemaster.tournament.venue import Job, LocalVenue, Processors, Reservation, Shortage, usable_processors
 from ggp.errors import SettingsError
 from tests.gamemaster.scripted import Exchange, ScriptedPlayer, honest
 from tests.gamemaster.test_bots import processes
@@ -29,9 +29,9 @@ def nothing(_: object) -> None:
 
 
 @asynccontextmanager
-async def workshop(event: TournamentSpec, told: list[str] | None = None) -> AsyncIterator[Workshop]:
+async def workshop(event: TournamentSpec, told: list[str] | None = None) -> AsyncIterator[LocalVenue]:
     before = processes()
-    made = Workshop(event, nothing if told is None else told.append)
+    made = LocalVenue(event, nothing if told is None else told.append)
     try:
         yield made
     finally:
@@ -40,12 +40,12 @@ async def workshop(event: TournamentSpec, told: list[str] | None = None) -> Asyn
 
 
 async def play(
-    where: Workshop, event: TournamentSpec, players: tuple[str, ...], listen: object = nothing
+    where: LocalVenue, event: TournamentSpec, players: tuple[str, ...], listen: object = nothing
 ) -> MatchRecord:
     """A match of the first game."""
     pairing = Pairing("r001-1", 0, event.games[0].name, players, 5)
     place = where.reserve(players)
-    assert isinstance(place, Place)
+    assert isinstance(place, Reservation)
     try:
         job = Job(pairing, 1, "r001-1", event.settings_of(pairing.game, pairing.seed))
         return await where.play(job, place, nothing, listen)  # type: ignore[arg-type]
@@ -90,16 +90,16 @@ def test_matches_take_the_processors_of_their_bots(tmp_path: Path) -> None:
         external("x", "192.0.2.1"),
     ]
     event = spec(tmp_path, ["guessing"], players)
-    room = Workshop(event, nothing, range(4))
+    room = LocalVenue(event, nothing, range(4))
     assert [room.needs(names) for names in (("a", "b"), ("a", "x"), ("big", "a"), ("big", "big"))] == [2, 1, 4, 4]
     first, second = room.reserve(("a", "b")), room.reserve(("a", "b"))
-    assert isinstance(first, Place)
-    assert isinstance(second, Place)
+    assert isinstance(first, Reservation)
+    assert isinstance(second, Reservation)
     assert sorted(first.processors + second.processors) == [0, 1, 2, 3]
     assert room.reserve(("a", "x")) is Shortage.PROCESSORS
     room.release(first)
     assert room.reserve(("big", "a")) is Shortage.PROCESSORS
-    assert isinstance(room.reserve(("a", "x")), Place)
+    assert isinstance(room.reserve(("a", "x")), Reservation)
 
 
 def test_external_players_play_as_much_as_they_may(tmp_path: Path) -> None:
@@ -107,29 +107,29 @@ def test_external_players_play_as_much_as_they_may(tmp_path: Path) -> None:
         external("x", "192.0.2.1"),
         {"name": "y", "url": "http://192.0.2.1:9148/"},
         external("z", "192.0.2.2"),
-        {"name": "p", "url": "http://192.0.2.3:80/p", "person": True},
-        {"name": "q", "url": "http://192.0.2.3:80/q", "person": True},
+        {"name": "p", "url": "http://192.0.2.3:80/p", "human": True},
+        {"name": "q", "url": "http://192.0.2.3:80/q", "human": True},
         external("w", "192.0.2.4"),
     ]
-    room = Workshop(spec(tmp_path, ["guessing"], players), nothing, range(1))
+    room = LocalVenue(spec(tmp_path, ["guessing"], players), nothing, range(1))
     first = room.reserve(("x", "y"))
-    assert isinstance(first, Place)
+    assert isinstance(first, Reservation)
     assert first.processors == ()
     assert room.reserve(("y", "z")) is Shortage.PLAYERS
-    assert isinstance(room.reserve(("z", "p")), Place)
-    assert isinstance(room.reserve(("w", "q")), Place)  # seats of people may be on one host
+    assert isinstance(room.reserve(("z", "p")), Reservation)
+    assert isinstance(room.reserve(("w", "q")), Reservation)  # seats of people may be on one host
     assert room.reserve(("q", "x")) is Shortage.PLAYERS
     room.release(first)
     assert room.reserve(("z", "x")) is Shortage.PLAYERS
-    assert isinstance(room.reserve(("y", "x")), Place)
+    assert isinstance(room.reserve(("y", "x")), Reservation)
 
 
 def test_limits_are_those_of_the_specification(tmp_path: Path) -> None:
     players: list[Given] = [external("x", "192.0.2.1"), external("y", "192.0.2.2"), "a=legal", "b=legal"]
     limits = {"matches": 2, "processors": 6, "per_host": 2, "per_player": 2}
-    room = Workshop(spec(tmp_path, ["guessing"], players, limits=limits), nothing, range(1))
-    assert isinstance(room.reserve(("x", "y")), Place)
-    assert isinstance(room.reserve(("x", "y")), Place)
+    room = LocalVenue(spec(tmp_path, ["guessing"], players, limits=limits), nothing, range(1))
+    assert isinstance(room.reserve(("x", "y")), Reservation)
+    assert isinstance(room.reserve(("x", "y")), Reservation)
     assert room.reserve(("a", "b")) is Shortage.MATCHES
 
 
@@ -255,4 +255,4 @@ async def test_bots_of_a_match_that_was_given_up_are_not_used_again(tmp_path: Pa
         with pytest.raises(asyncio.CancelledError):
             await task
         assert where.bots == ()
-        assert isinstance(where.reserve(("a", "b")), Place)
+        assert isinstance(where.reserve(("a", "b")), Reservation)

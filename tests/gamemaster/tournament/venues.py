@@ -7,9 +7,9 @@ from typing import TypeAlias
 from gamemaster.events import Listener
 from gamemaster.record import Keep, MatchRecord
 from gamemaster.tournament.results import Pairing
-from gamemaster.tournament.runner import Begun, Failed, Finished, News
+from gamemaster.tournament.runner import MatchBegun, MatchFailed, MatchFinished, News
 from gamemaster.tournament.spec import TournamentSpec
-from gamemaster.tournament.venue import Job, Place, Shortage, Workshop
+from gamemaster.tournament.venue import Job, LocalVenue, Reservation, Shortage
 from tests.gamemaster.tournament.store_matches import a_record
 
 Outcome: TypeAlias = Callable[[Job], MatchRecord]
@@ -26,7 +26,7 @@ class MadeUp:
     def __init__(
         self, spec: TournamentSpec, outcome: Outcome = drawn, *, processors: int = 2, waits: bool = False
     ) -> None:
-        self._room = Workshop(spec, lambda _: None, range(processors))
+        self._room = LocalVenue(spec, lambda _: None, range(processors))
         self._outcome = outcome
         self._waits = waits
         self._ends: dict[str, asyncio.Event] = {}
@@ -37,10 +37,10 @@ class MadeUp:
     def needs(self, players: Collection[str]) -> int:
         return self._room.needs(players)
 
-    def reserve(self, players: Collection[str]) -> Place | Shortage:
+    def reserve(self, players: Collection[str]) -> Reservation | Shortage:
         return self._room.reserve(players)
 
-    def release(self, place: Place) -> None:
+    def release(self, place: Reservation) -> None:
         self._room.release(place)
 
     @property
@@ -54,7 +54,7 @@ class MadeUp:
         job = next((job for job in jobs if job.pairing.players == players), jobs[0])
         self._ends.pop(job.match).set()
 
-    async def play(self, job: Job, place: Place, keep: Keep, listen: Listener) -> MatchRecord:
+    async def play(self, job: Job, place: Reservation, keep: Keep, listen: Listener) -> MatchRecord:
         self.jobs.append(job)
         self.begun.set()
         if self._waits:
@@ -79,11 +79,11 @@ def lines(news: Collection[News]) -> list[str]:
     told = []
     for each in news:
         match each:
-            case Begun(job):
+            case MatchBegun(job):
                 told.append(f"begun {job.match}")
-            case Finished(job, _, done, expected):
+            case MatchFinished(job, _, done, expected):
                 told.append(f"finished {job.match} {done}/{expected}")
-            case Failed(job, reason, failures):
+            case MatchFailed(job, reason, failures):
                 told.append(f"failed {job.match} {failures}: {reason}")
     return told
 
