@@ -1,4 +1,16 @@
-"""General game playing: rulesheets, state machines, search and the protocol, without network or event loop."""
+"""General game playing: rulesheets in GDL, states, legal moves, and a search that plays well from the rules alone.
+
+The public API is these names, the exceptions in `ggp.errors` and the pictures in `ggp.boards`; docs/python.md shows how
+to use it. All other modules are private: they may change in any release.
+
+    games() → the names of the shipped games
+    load(game), load_text(text) → Game: a rulesheet with an engine that evaluates it
+    game.initial_state → State: facts, legal moves, `play` to the next state, goal values
+    analyse(state), analyses(state) → Analysis: the best moves, their expected and proven goal values
+    GgpError: the base class of every mistake that is reported
+
+There is no network and no event loop in this package, and `import ggp` is quick: names are loaded when they are used.
+"""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -16,16 +28,16 @@ _HOMES = {
     "Game": ("ggp.game", "Game"),
     "GgpError": ("ggp.errors", "GgpError"),
     "State": ("ggp.game", "State"),
+    "analyse": ("ggp.analysis", "analyse"),
     "analyses": ("ggp.analysis", "analyses"),
     "games": ("ggp.library", "game_names"),
     "load": ("ggp.game", "load"),
     "load_text": ("ggp.game", "load_text"),
-    "analyse": ("ggp.analysis", "analyse"),
 }
 
 
-def __getattr__(name: str) -> Any:  # noqa: ANN401 - what it returns is declared above
-    """Loads a public name when it is first used, so that `import ggp` stays quick."""
+def __getattr__(name: str) -> Any:  # noqa: ANN401 - the types are declared above
+    """Loads a public name when it is first used."""
     if name not in _HOMES:
         raise AttributeError(f"module 'ggp' has no attribute {name!r}")
     module, attribute = _HOMES[name]

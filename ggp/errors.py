@@ -1,31 +1,31 @@
-"""Everything that can be wrong with what a user gives us, as one tree of exceptions.
+"""Everything that can be wrong with the input of a user, as one tree of exceptions.
 
     GgpError
-    ├── ReadError            text that is not KIF: source, line, column
-    │   └── RulesheetError   terms that are not a rulesheet: the same, and the name of the check
-    ├── UnknownGameError     a name that no shipped game and no file has
-    ├── UnknownRoleError     a role that the rulesheet does not name
-    ├── EvaluationError      rules that have no meaning or no end in some state
-    ├── GroundingError       rules that cannot be written out without variables within their budget
+    ├── ReadError            text that is not KIF; with source, line and column
+    │   └── RulesheetError   terms that are not a rulesheet; also with the name of the check
+    ├── UnknownGameError     no shipped game and no readable file has this name
+    ├── UnknownRoleError     the rulesheet has no such role
+    ├── EvaluationError      rules that have no meaning in some state, or exceed a bound
+    ├── GroundingError       rules that cannot be grounded within the budget, so there is no circuit
     ├── IllegalMoveError     a move that is not legal, with the reason
     ├── MessageError         text that is no message of the protocol
-    ├── RecordError          a match record that is not one, or does not replay
-    ├── StoreError           a store of tournaments that cannot be used, or that another manager holds
-    └── SettingsError        a setting out of its range
+    ├── RecordError          a match record that cannot be read, or whose moves contradict it
+    ├── StoreError           a tournament store that cannot be used, or that another manager holds
+    └── SettingsError        a setting that is unknown, of the wrong type, or out of range
 
-What *others* do wrong during a match (a player that is late) is data, not an exception.
+Mistakes of others during a match (a player that is late) are data, not exceptions: see `gamemaster.faults`.
 """
 
 from dataclasses import dataclass
 
 
 class GgpError(Exception):
-    """A mistake in what was given; its text is one clear line for a person."""
+    """A mistake of the user; the text of the exception is one line for people."""
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where in a text something stands; line and column count from 1."""
+    """A position in a text; line and column count from 1."""
 
     source: str
     line: int
@@ -45,7 +45,7 @@ class ReadError(GgpError):
 
 
 class RulesheetError(ReadError):
-    """Terms that are not a rulesheet; `check` names the rule of GDL that they break."""
+    """Terms that are not a rulesheet; `check` is the name of the rule of GDL that they break."""
 
     def __init__(self, message: str, place: Place, check: str) -> None:
         super().__init__(f"{message} [{check}]", place)
@@ -53,19 +53,19 @@ class RulesheetError(ReadError):
 
 
 class UnknownGameError(GgpError):
-    """Neither a shipped game nor a file has this name."""
+    """No shipped game and no readable file has this name."""
 
 
 class UnknownRoleError(GgpError):
-    """The rulesheet names no such role."""
+    """The rulesheet has no such role."""
 
 
 class EvaluationError(GgpError):
-    """The rules have no meaning in this state, or reach a bound before they end."""
+    """The rules have no meaning in this state, or evaluating them exceeds a bound."""
 
 
 class GroundingError(GgpError):
-    """The rules cannot be written out without variables, or not within their budget; evaluation can still play them."""
+    """The rules cannot be grounded (written without variables) in the budget; the interpreter can still play them."""
 
 
 class IllegalMoveError(GgpError):
@@ -83,12 +83,12 @@ class MessageError(GgpError):
 
 
 class RecordError(GgpError):
-    """A match record that cannot be read, or that its own moves contradict."""
+    """A match record that cannot be read, or whose moves contradict it."""
 
 
 class StoreError(GgpError):
-    """A store of tournaments that cannot be read or written, or that another manager holds."""
+    """A tournament store that cannot be read or written, or that another manager holds."""
 
 
 class SettingsError(GgpError):
-    """A setting that is out of its range."""
+    """A setting that is unknown, of the wrong type, or out of range."""

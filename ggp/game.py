@@ -1,4 +1,4 @@
-"""Games and states as a person uses them: facts and moves given and read as text."""
+"""Games and states for users of the library: facts and moves are text."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -16,21 +16,22 @@ from ggp.library import Metadata, find_rulesheet, read_bytes, read_metadata
 
 @dataclass(frozen=True, eq=False)
 class Game:
-    """A rulesheet and the state machine that evaluates it."""
+    """A rulesheet and the state machine that evaluates it. Made by `load` and `load_text`."""
 
     name: str
     rulesheet: Rulesheet = field(repr=False)
     machine: StateMachine = field(repr=False)
     metadata: Metadata = field(repr=False, default_factory=Metadata)
-    fallback: str | None = field(repr=False, default=None)  # why the engine is not the fastest one, where it is not
+    fallback: str | None = field(repr=False, default=None)  # why this is not the fastest engine, or None
 
     @property
     def engine(self) -> str:
-        """What evaluates the rules: `circuit` or `interpreter`."""
+        """The engine that evaluates the rules: `circuit` or `interpreter`."""
         return self.machine.engine
 
     @property
     def roles(self) -> tuple[str, ...]:
+        """In the order of the rulesheet."""
         return self.machine.roles
 
     @property
@@ -38,7 +39,7 @@ class Game:
         return State(self, self.machine.initial_state)
 
     def read_move(self, state: Facts, role: str, text: str) -> Term:
-        """A legal move from its text; IllegalMoveError with the reason for any other."""
+        """The term of a legal move; IllegalMoveError with the reason if the text is no legal move."""
         refused = refusal(self.rulesheet, self.machine, state, role, text)
         if refused is not None:
             raise IllegalMoveError(role, text, refused.reason)
@@ -47,14 +48,14 @@ class Game:
 
 @dataclass(frozen=True)
 class State:
-    """One state of a match of a game; immutable."""
+    """One state of a game; immutable. Two states are equal if their facts are."""
 
     game: Game = field(repr=False)
     terms: Facts
 
     @property
     def facts(self) -> tuple[str, ...]:
-        """The facts as text, sorted."""
+        """The facts that are true, as text, sorted."""
         return tuple(sorted(map(to_text, self.terms)))
 
     @property
@@ -63,24 +64,25 @@ class State:
 
     @property
     def goals(self) -> dict[str, int | None]:
-        """The goal value of each role; None where the rules give none or several."""
+        """The goal value of each role, 0 to 100; None if the rules give none or several."""
         return {role: self.game.machine.goal(self.terms, role) for role in self.game.roles}
 
     def legal_moves(self, role: str) -> tuple[str, ...]:
-        """As text, sorted."""
+        """The legal moves of a role as text, sorted. UnknownRoleError for other names."""
         return tuple(map(to_text, self.game.machine.legal_moves(self.terms, self._role(role))))
 
     def play(self, moves: Mapping[str, str | Term]) -> "State":
-        """The state after one step, given a move for every role that has more than one legal move.
+        """The state after one step.
 
-        IllegalMoveError with the reason for a move that is not legal, or that is missing where there is a choice.
+        moves: role → move. Roles that have only one legal move can be left out. IllegalMoveError, with the reason, for
+        an illegal move, a missing move, or a terminal state; UnknownRoleError for a name that is no role.
         """
         given = {self._role(role): move for role, move in moves.items()}
         joint_move: JointMove = tuple(self._move(role, given.get(role)) for role in self.game.roles)
         return State(self.game, self.game.machine.next_state(self.terms, joint_move))
 
     def _role(self, role: str) -> str:
-        """A role in any spelling."""
+        """The role, from any spelling in upper or lower case."""
         folded = role.lower()
         if folded not in self.game.roles:
             raise UnknownRoleError(f"no role is called {role!r}; the roles are {', '.join(self.game.roles)}")
@@ -100,9 +102,11 @@ class State:
 
 
 def load(game: str | Path, engine: str | None = None) -> Game:
-    """A shipped game by its name, or any rulesheet by its path; played by the fastest engine, or the one that is named.
+    """A shipped game by its name, or a rulesheet by the path of its file.
 
-    UnknownGameError when there is none; RulesheetError, with its place, for rules that have no meaning.
+    engine: `circuit` or `interpreter`; by default the fastest one that can evaluate the rules. UnknownGameError if
+    there is no such game or file; RulesheetError, with line and column, if the rules have no meaning; GroundingError if
+    the engine `circuit` was demanded and is not possible.
     """
     path = find_rulesheet(str(game))
     rulesheet = parse_rulesheet(decode(read_bytes(path), str(path)), str(path))
@@ -111,7 +115,7 @@ def load(game: str | Path, engine: str | None = None) -> Game:
 
 
 def load_text(text: str, name: str = "rulesheet", engine: str | None = None) -> Game:
-    """A game from the text of its rulesheet."""
+    """A game from the text of its rulesheet; `name` stands in messages. The engine and the errors are as for `load`."""
     rulesheet = parse_rulesheet(text, name)
     choice = choose_engine(rulesheet, engine)
     return Game(name, rulesheet, choice.machine, fallback=choice.fallback)

@@ -1,4 +1,4 @@
-"""The shipped games: where their rulesheets are, and what the metadata beside each says."""
+"""Finding and reading shipped games and other rulesheet files, with the metadata in the `.toml` file next to each."""
 
 import errno
 import tomllib
@@ -14,24 +14,24 @@ SUFFIX = ".kif"
 
 @dataclass(frozen=True, slots=True)
 class Metadata:
-    """What a person wants to know of a game beside its rules; every field may be empty."""
+    """What people want to know about a game besides its rules; every field can be empty."""
 
     title: str = ""
     description: str = ""
-    roles: dict[str, str] = field(default_factory=dict)  # role → who that is, in words
-    source: str = ""  # where the rules come from
-    readings: tuple[str, ...] = ()  # how ambiguous sentences of the source were read
+    roles: dict[str, str] = field(default_factory=dict)  # role → description
+    source: str = ""  # where the rules were published
+    readings: tuple[str, ...] = ()  # how ambiguous sentences of the source were interpreted
     drawing: dict[str, Any] = field(default_factory=dict)  # how to draw a state; see `ggp.boards.hints`
 
 
 _FIELDS = {"title": str, "description": str, "roles": dict, "source": str, "readings": list, "drawing": dict}
-_TOML_NAMES = {str: "string", dict: "table", list: "array"}
+_TOML_NAMES = {str: "a string", dict: "a table", list: "an array"}
 _ABSENT = (errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG)  # no file has a path that is too long
 _SHOWN = 80  # characters of a name in a message
 
 
 def rules_folder() -> Path:
-    """The folder of the shipped rulesheets: in the package when installed, beside it in a checkout."""
+    """The folder of the shipped rulesheets: in the installed package, or next to it in a checkout."""
     package = Path(__file__).parent
     installed = package / "rules"
     return installed if installed.is_dir() else package.parent / "rules"
@@ -43,7 +43,7 @@ def game_names() -> tuple[str, ...]:
 
 
 def find_rulesheet(game: str) -> Path:
-    """The path of a shipped game, of a file or of a pipe; UnknownGameError when it is none of these."""
+    """The path of a shipped game, a file or a pipe; UnknownGameError if there is none."""
     if game in game_names():
         return rules_folder() / f"{game}{SUFFIX}"
     path = Path(game)
@@ -62,7 +62,7 @@ def find_rulesheet(game: str) -> Path:
 
 
 def _shown(game: str) -> str:
-    """As one short line; somebody may have given a whole rulesheet in place of its name."""
+    """The name as one short line: users may pass a whole rulesheet as its name."""
     return repr(game if len(game) <= _SHOWN else f"{game[:_SHOWN]}…")
 
 
@@ -71,7 +71,7 @@ def _reason(error: OSError) -> str:
 
 
 def read_bytes(path: Path) -> bytes:
-    """The content of a rulesheet file; UnknownGameError, with the reason, when it cannot be read."""
+    """The content of a rulesheet file; UnknownGameError, with the reason, if it cannot be read."""
     try:
         return path.read_bytes()
     except OSError as error:
@@ -79,7 +79,10 @@ def read_bytes(path: Path) -> bytes:
 
 
 def read_metadata(rulesheet: Path) -> Metadata:
-    """The metadata of the `.toml` file beside a rulesheet; empty when there is none, or one for something else."""
+    """The metadata in the `.toml` file next to a rulesheet; empty if there is none, or if it is about something else.
+
+    SettingsError, with the path, if the file cannot be read or has unknown fields or wrong types.
+    """
     path = rulesheet.with_suffix(".toml")
     try:
         if not S_ISREG(path.stat().st_mode):
@@ -98,5 +101,5 @@ def read_metadata(rulesheet: Path) -> Metadata:
         if expected is None:
             raise SettingsError(f"{path}: no field is called {name!r}; the fields are {', '.join(_FIELDS)}")
         if not isinstance(value, expected):
-            raise SettingsError(f"{path}: the field {name!r} is no {_TOML_NAMES[expected]}")
+            raise SettingsError(f"{path}: the field {name!r} is not {_TOML_NAMES[expected]}")
     return Metadata(**{**data, "readings": tuple(data.get("readings", ()))})

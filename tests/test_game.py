@@ -101,7 +101,7 @@ def test_metadata_with_a_mistake_names_its_file(tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match=r"mine\.toml: no field is called 'colour'; the fields are title, "):
         ggp.load(path)
     path.with_suffix(".toml").write_text("title = 3", encoding="utf-8")
-    with pytest.raises(SettingsError, match=r"mine\.toml: the field 'title' is no string"):
+    with pytest.raises(SettingsError, match=r"mine\.toml: the field 'title' is not a string"):
         ggp.load(path)
     path.with_suffix(".toml").write_text(f"title = {'9' * 5_000}", encoding="utf-8")
     with pytest.raises(SettingsError, match=r"mine\.toml: "):

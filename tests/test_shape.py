@@ -3,6 +3,7 @@
 import re
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -18,13 +19,24 @@ def run(code: str) -> str:
     return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT).stdout
 
 
-def test_public_names_are_declared_and_exist() -> None:
+def test_the_public_api() -> None:
     assert ggp.__all__ == ["Analysis", "Game", "GgpError", "State", "analyse", "analyses", "games", "load", "load_text"]
     assert dir(ggp) == sorted(ggp.__all__)
     for name in ggp.__all__:
         assert getattr(ggp, name) is not None
+        assert re.search(rf"\b{name}\b", ggp.__doc__ or ""), f"{name} is not in the documentation"
     with pytest.raises(AttributeError, match="no attribute 'absent'"):
         _ = ggp.absent
+
+
+def test_packages_are_typed_and_export_what_they_declare() -> None:
+    for package in ("ggp", "players", "gamemaster"):
+        assert (ROOT / package / "py.typed").is_file()
+    for path in SOURCES:
+        if path.name == "__init__.py":
+            front_door = import_module(".".join(path.parent.relative_to(ROOT).parts))
+            for name in getattr(front_door, "__all__", ()):
+                assert getattr(front_door, name, None) is not None, f"{front_door.__name__}.{name}"
 
 
 def test_importing_the_library_loads_nothing_heavy() -> None:
