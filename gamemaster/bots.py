@@ -13,6 +13,7 @@ from contextlib import asynccontextmanager, contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
+from gamemaster.concurrency import all_of
 from gamemaster.faults import shown
 from gamemaster.player import Player, PlayerAddress
 from gamemaster.settings import derived
@@ -125,11 +126,8 @@ async def players_at(addresses: Mapping[str, PlayerAddress], seed: int) -> Async
 
 async def all_players(made: Mapping[str, Coroutine[Any, Any, Player | SettingsError]]) -> dict[str, Player]:
     """Role → player, made at the same time; SettingsError when one could not be, after all have been tried."""
-    async with asyncio.TaskGroup() as group:
-        tasks = {role: group.create_task(making) for role, making in made.items()}
     players: dict[str, Player] = {}
-    for role, task in tasks.items():
-        player = task.result()
+    for role, player in (await all_of(made)).items():
         if isinstance(player, SettingsError):
             raise player
         players[role] = player

@@ -11,15 +11,13 @@ from typing import Any
 from rich.console import Console
 
 from gamemaster.bots import players_at
+from gamemaster.concurrency import until_signal
 from gamemaster.display import Display
-from gamemaster.export import exported
 from gamemaster.match import new_match_name, run_match
 from gamemaster.player import PlayerAddress, parse_player
-from gamemaster.record import MatchRecord, read_record
-from gamemaster.replay import Replayed, replay
+from gamemaster.record import MatchRecord, RecordWriter, read_record, record_path
+from gamemaster.replay import Replayed, exported, replay
 from gamemaster.settings import MatchSettings, make_settings
-from gamemaster.supervision import supervised
-from gamemaster.writer import RecordWriter, record_path
 from ggp.boards import Layout, find_layout
 from ggp.commands.shared import load_argument
 from ggp.errors import GgpError, RecordError, SettingsError
@@ -42,7 +40,7 @@ def run(game_name: str, players: Sequence[str], settings: Mapping[str, Any], wan
     layout = Layout() if as_json else find_layout(game.rulesheet, game.machine, game.metadata.drawing)
     display = Display(_console(quiet=as_json), layout)
     try:
-        code = asyncio.run(supervised(_played(game, takers, checked, name, writer, display)))
+        code = asyncio.run(until_signal(_played(game, takers, checked, name, writer, display)))
     finally:
         display.close()
         if writer.has_written:

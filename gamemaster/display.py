@@ -6,8 +6,8 @@ from rich.console import Console
 from rich.status import Status
 from rich.text import Text
 
-from gamemaster.events import Began, Ended, Event, Started, Stepped
 from gamemaster.faults import Fault
+from gamemaster.match import Began, Ended, Event, Started, Stepped
 from gamemaster.record import EvaluationRecord, MatchRecord, StepRecord
 from ggp.boards import Layout, make_picture, picture_lines
 from ggp.boards.text import WIDTH

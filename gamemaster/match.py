@@ -4,14 +4,15 @@ import asyncio
 import logging
 import re
 import secrets
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from importlib.metadata import version
+from typing import TypeAlias
+from urllib.parse import urlsplit
 
-from gamemaster.codec import Told, Wording
-from gamemaster.daemon_thread import aside
-from gamemaster.events import Began, Ended, Listener, Started, Stepped
+from gamemaster.codec import LastStep, MessageCodec
+from gamemaster.concurrency import all_of, in_daemon_thread
 from gamemaster.faults import Fault, make_fault, shown
-from gamemaster.introduction import introduced
 from gamemaster.player import Player
 from gamemaster.record import (
     EvaluationRecord,
@@ -25,14 +26,51 @@ from gamemaster.record import (
 )
 from gamemaster.referee import Choice, Executed, Outcome, Referee, Situation
 from gamemaster.settings import MatchSettings, derived
-from gamemaster.transport import Question, Reply, Session, ask_all, open_session
+from gamemaster.transport import Reply, Session, Transport, make_transport, open_session
 from ggp.errors import MessageError, ReadError
 from ggp.game import Game
 from ggp.gdl.reader import read
+from ggp.gdl.state_machine import Facts
 from ggp.gdl.terms import to_text
+from ggp.protocol.messages import Info, Message
+from ggp.protocol.replies import parse_info
 from ggp.protocol.scramble import Scrambler
 
 log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Began:
+    """START is about to be sent."""
+
+    record: MatchRecord
+    state: Facts
+
+
+@dataclass(frozen=True, slots=True)
+class Started:
+    """All players have answered START, or have run out of time."""
+
+    record: MatchRecord
+
+
+@dataclass(frozen=True, slots=True)
+class Stepped:
+    """The last step of the record was executed; no state where the rules give none."""
+
+    record: MatchRecord
+    state: Facts | None
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """The record is complete; the players are about to be told."""
+
+    record: MatchRecord
+
+
+Event: TypeAlias = Began | Started | Stepped | Ended
+Listener: TypeAlias = Callable[[Event], None]
 
 
 def new_match_name(game: str) -> str:
@@ -47,47 +85,71 @@ def new_match_name(game: str) -> str:
 async def run_match(
     game: Game, players: Mapping[str, Player], settings: MatchSettings, name: str, keep: Keep, listen: Listener
 ) -> MatchRecord:
-    """The record of a whole match; `players` has one for every role but `random`.
+    """The record of a whole match; as `MatchRunner`, for those who never give a match up but by cancelling."""
+    return await MatchRunner(game, players, settings, name, keep, listen).run()
 
-    `keep` is called in a thread with the record before START and whenever it has grown. When the match is cancelled,
-    or `keep` or `listen` fails, the record ends as aborted and the players are told ABORT.
+
+class MatchRunner:
+    """Runs one match, once; `players` has one for every role but `random`.
+
+    `keep` is called in a thread with the record before START and whenever it has grown, `listen` in the event loop.
     """
-    async with open_session() as session:
-        known = await introduced(session, players, settings)
-        seeds = {role: derived(settings.seed, "scramble", role) if settings.scramble else None for role in known}
-        record = _new_record(game, known, settings, name, seeds)
-        return await _Match(game, known, record, session, keep, listen).run()
-
-
-class _Match:
-    """A match under way."""
 
     def __init__(
         self,
         game: Game,
         players: Mapping[str, Player],
-        record: MatchRecord,
-        session: Session,
+        settings: MatchSettings,
+        name: str,
         keep: Keep,
         listen: Listener,
     ) -> None:
         self._game = game
-        self._players = players
-        self._record = record
-        self._session = session
+        self._players = dict(players)
+        self._settings = settings
         self._keep = keep
         self._listen = listen
-        self._settings = record.settings
-        self._referee = Referee(game.rulesheet, game.machine, record.settings)
-        self._wordings = {role: self._wording(role) for role in players}
+        self._record = _new_record(game, players, settings, name)
+        self._referee = Referee(game.rulesheet, game.machine, settings)
+        self._codecs = {role: self._codec(role) for role in players}
+        self._transports: Mapping[str, Transport] = {}
         self._last: Executed | None = None
-        self._unread: set[str] = set()  # roles of which it was noted that nobody can read what they think
+        self._unread: set[str] = set()  # roles whose evaluations could not be read, which has been logged
         self._saving: asyncio.Task[None] | None = None
+        self._task: asyncio.Task[object] | None = None  # that runs the match
+        self._given_up: tuple[str, str | None] | None = None  # the reason, and the role that resigned
 
     async def run(self) -> MatchRecord:
+        """The record of the whole match, or of as much as there was when it was given up.
+
+        If this is cancelled, or `keep` or `listen` fails, the record ends as aborted and the players are told ABORT.
+        """
+        self._task = asyncio.current_task()
+        try:
+            async with open_session() as session:
+                await self._run(session)
+        except asyncio.CancelledError:
+            assert self._task is not None
+            if self._given_up is None or self._task.uncancel() > 0:
+                raise
+        return self._record
+
+    def give_up(self, reason: str, resigned: str | None = None) -> None:
+        """Ends the match with this reason in its record; `resigned` is the role whose player wanted that.
+
+        `run` returns as soon as the players have been told. Nothing happens when the match is over.
+        """
+        if self._given_up is None and self._task is not None and self._record.status == "running":
+            self._given_up = reason, resigned
+            self._task.cancel()
+
+    async def _run(self, session: Session) -> None:
         dismissed = False
         try:
-            situation = await aside(self._referee.begin)
+            self._transports = self._reached(session)
+            await self._ask_names()
+            self._transports = self._reached(session)  # over HTTP players are called by their names
+            situation = await in_daemon_thread(self._referee.begin)
             await self._save()
             if isinstance(situation, Choice):
                 self._listen(Began(self._record, situation.state))
@@ -99,23 +161,43 @@ class _Match:
             dismissed = True
         finally:
             if not dismissed:
-                await self._give_up()
-        return self._record
+                await self._abandon()
+
+    def _reached(self, session: Session) -> dict[str, Transport]:
+        limit = self._settings.max_answer_bytes
+        return {role: make_transport(session, player, limit) for role, player in self._players.items()}
+
+    async def _ask_names(self) -> None:
+        """Players without a name get the one that they give, or their host and port: many do not answer INFO."""
+        nameless = {role: Info() for role, player in self._players.items() if not player.name}
+        replies = await self._ask(nameless, self._settings.info_wait)
+        for role, reply in replies.items():
+            player = self._players[role]
+            self._players[role] = replace(player, name=_name(reply.answer) or urlsplit(player.url).netloc or role)
+        known = {
+            role: played.model_copy(update={"name": self._players[role].name})
+            for role, played in self._record.players.items()
+        }
+        self._grow(players=known, started=now())
 
     async def _start(self) -> None:
-        settings = self._settings
-        texts = {role: wording.start(self._game.rulesheet, settings) for role, wording in self._wordings.items()}
-        replies = await self._ask(texts, settings.startclock + settings.grace, settings.start_retry)
+        settings, rulesheet = self._settings, self._game.rulesheet
+        clocks = settings.startclock, settings.playclock
+        starts = {
+            role: codec.start(rulesheet, *(self._players[role].clocks or clocks))
+            for role, codec in self._codecs.items()
+        }
+        replies = await self._ask(starts, settings.startclock + settings.grace, settings.start_retry)
         self._grow(start={role: _start_record(reply) for role, reply in replies.items()})
         await self._save()
         self._listen(Started(self._record))
 
     async def _step(self, choice: Choice) -> Situation:
-        texts = {role: wording.play(choice.step, self._told(role)) for role, wording in self._wordings.items()}
-        replies = await self._ask(texts, self._settings.playclock + self._settings.grace, wants_evaluations=True)
-        answers = {role: self._wordings[role].move(reply.answer) for role, reply in replies.items()}
+        plays = {role: codec.play(choice.step, self._last_step(role)) for role, codec in self._codecs.items()}
+        replies = await self._ask(plays, self._settings.playclock + self._settings.grace, wants_evaluations=True)
+        answers = {role: self._codecs[role].move(reply.answer) for role, reply in replies.items()}
         said = {role: reply.evaluation for role, reply in replies.items() if reply.evaluation is not None}
-        (executed, situation), evaluations = await aside(
+        (executed, situation), evaluations = await in_daemon_thread(
             lambda: (self._referee.execute(choice, answers), self._evaluations(said))
         )
         self._last = executed
@@ -139,46 +221,50 @@ class _Match:
     async def _dismiss(self) -> None:
         """Tells the players that the match has ended; what they answer changes nothing."""
         if self._last is None:
-            return  # there was no step, so nobody has been asked for anything
+            return  # there was no step, so no player has heard of the match
         if self._record.status == "broken":
             await self._abort()
             return
-        texts = {
-            role: wording.stop(len(self._record.steps), self._told(role)) for role, wording in self._wordings.items()
-        }
-        await self._ask(texts, self._settings.playclock + self._settings.grace)
+        steps = len(self._record.steps)
+        stops = {role: codec.stop(steps, self._last_step(role)) for role, codec in self._codecs.items()}
+        await self._ask(stops, self._settings.playclock + self._settings.grace)
 
-    async def _give_up(self) -> None:
+    async def _abandon(self) -> None:
+        """Ends the record, if it has not ended, and tells the players ABORT."""
         try:
             if self._record.status == "running":
-                self._grow(status="aborted", reason="the game master gave the match up", finished=now())
+                reason, resigned = self._given_up or ("the game master gave the match up", None)
+                self._grow(status="aborted", reason=reason, resigned=resigned, finished=now())
                 await self._save()
                 self._listen(Ended(self._record))
         finally:
             await self._abort()
 
     async def _abort(self) -> None:
-        await self._ask({role: wording.abort() for role, wording in self._wordings.items()}, self._settings.abort_wait)
+        await self._ask({role: codec.abort() for role, codec in self._codecs.items()}, self._settings.abort_wait)
 
     async def _ask(
-        self, texts: Mapping[str, str], allowed: float, retry: float | None = None, *, wants_evaluations: bool = False
+        self,
+        messages: Mapping[str, Message],
+        allowed: float,
+        retry: float | None = None,
+        *,
+        wants_evaluations: bool = False,
     ) -> dict[str, Reply]:
-        limit = self._settings.max_answer_bytes
-        players = self._players
-        return await ask_all(
-            self._session,
+        """Role → reply, all asked at once; each has its own clock, and no answer or failure touches another's."""
+        return await all_of(
             {
-                role: Question(players[role].url, players[role].name, text, allowed, limit, retry, wants_evaluations)
-                for role, text in texts.items()
-            },
+                role: self._transports[role].ask(message, allowed, retry=retry, wants_evaluation=wants_evaluations)
+                for role, message in messages.items()
+            }
         )
 
     def _evaluations(self, said: Mapping[str, str]) -> dict[str, EvaluationRecord]:
-        """Role → what its player thinks, of those that can be read; the others are noted once. No clock runs."""
+        """Role → what its player thinks, of those that can be read; the others are logged once. No clock runs."""
         found: dict[str, EvaluationRecord] = {}
         for role, text in said.items():
             try:
-                found[role] = evaluation_record(self._wordings[role].evaluation(text, len(self._game.roles)))
+                found[role] = evaluation_record(self._codecs[role].evaluation(text, len(self._game.roles)))
             except (MessageError, ValueError) as error:  # ValueError: the record has the last word
                 if role not in self._unread:
                     self._unread.add(role)
@@ -195,27 +281,19 @@ class _Match:
         self._saving = asyncio.create_task(asyncio.to_thread(self._keep, self._record))
         await asyncio.shield(self._saving)
 
-    def _wording(self, role: str) -> Wording:
+    def _codec(self, role: str) -> MessageCodec:
         seed = self._record.players[role].scramble_seed
         scrambler = None if seed is None else Scrambler(self._game.rulesheet, seed)
-        return Wording(
-            self._record.match, role, self._players[role].dialect, self._game.rulesheet.has_percepts, scrambler
-        )
+        return MessageCodec(self._record.match, role, self._game.rulesheet.has_percepts, scrambler)
 
-    def _told(self, role: str) -> Told | None:
+    def _last_step(self, role: str) -> LastStep | None:
         if self._last is None:
             return None
         own_move = self._last.joint_move[self._game.roles.index(role)]
-        return Told(self._last.joint_move, own_move, self._last.percepts.get(role, ()))
+        return LastStep(self._last.joint_move, own_move, self._last.percepts.get(role, ()))
 
 
-def _new_record(
-    game: Game,
-    players: Mapping[str, Player],
-    settings: MatchSettings,
-    name: str,
-    scramble_seeds: Mapping[str, int | None],
-) -> MatchRecord:
+def _new_record(game: Game, players: Mapping[str, Player], settings: MatchSettings, name: str) -> MatchRecord:
     return MatchRecord(
         ggp=version("ggp"),
         match=name,
@@ -229,17 +307,28 @@ def _new_record(
         players={
             role: PlayerRecord(
                 name=player.name,
+                kind=player.kind,
                 url=player.url,
                 bot=player.bot,
                 bot_seed=player.bot_seed,
                 dialect=player.dialect,
-                scramble_seed=scramble_seeds[role],
+                scramble_seed=derived(settings.seed, "scramble", role) if settings.scramble else None,
+                clocks=player.clocks,
             )
             for role, player in players.items()
         },
         settings=settings,
         started=now(),
     )
+
+
+def _name(answer: str | Fault) -> str:
+    if isinstance(answer, Fault):
+        return ""
+    try:
+        return shown(parse_info(answer).name)
+    except MessageError:
+        return ""
 
 
 def _start_record(reply: Reply) -> StartRecord:

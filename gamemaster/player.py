@@ -1,12 +1,15 @@
-"""A player as it is named on the command line, and as it sits in a match."""
+"""Players: what plays a role of a match, and how a command line names one."""
 
 import re
 from dataclasses import dataclass
+from typing import Literal, Protocol
 from urllib.parse import urlsplit
 
 from ggp.errors import SettingsError
 from ggp.protocol.headers import DEFAULT_PORT
-from ggp.protocol.messages import Dialect
+from ggp.protocol.messages import Dialect, Message
+
+PlayerKind = Literal["bot", "human", "external"]
 
 _BOT = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
 _NAMED = re.compile(r"([^/:=]+)=(.+)")
@@ -15,7 +18,7 @@ _HOST_AND_PORT = re.compile(r"(\[[^\]/]+\]|[^/:#]+):([^/#]*)(#.*)?")
 
 @dataclass(frozen=True, slots=True)
 class PlayerAddress:
-    """Where a player is to be found: a URL, or the name of a bot that the game master starts."""
+    """Where to find a player: at a URL, or as a bot that the game master starts."""
 
     name: str  # empty when only the player itself can say
     place: str  # the URL or the name of the bot
@@ -23,16 +26,33 @@ class PlayerAddress:
     dialect: Dialect = Dialect.GGP_BASE
 
 
+class LocalPlayer(Protocol):
+    """A player in this process, such as a human at a page of the web service."""
+
+    async def answer(self, message: Message) -> str:
+        """The reply, as a player at a URL would send it: a move to PLAY, `ready` to START, and so on.
+
+        It is cancelled when the clock has run out, or when the match is given up.
+        """
+
+
 @dataclass(frozen=True, slots=True)
 class Player:
-    """Who takes a role of a match, reachable at a URL."""
+    """What plays a role of a match: a bot that the game master started, a human, or an external program."""
 
     role: str
     name: str  # empty until the player has said it
-    url: str
+    url: str = ""  # empty for one in this process
     bot: str | None = None  # the name of the bot, when the game master started it
     bot_seed: int | None = None
     dialect: Dialect = Dialect.GGP_BASE
+    is_human: bool = False
+    local: LocalPlayer | None = None  # in place of the URL
+    clocks: tuple[int, int] | None = None  # startclock and playclock that it is told, where the match has longer ones
+
+    @property
+    def kind(self) -> PlayerKind:
+        return "bot" if self.bot is not None else "human" if self.is_human else "external"
 
 
 def parse_player(text: str) -> PlayerAddress:

@@ -1,56 +1,153 @@
-"""Asking a player over HTTP: a message in, its answer or a fault out, and the seconds that it took."""
+"""How players are reached: a message in, its answer or a fault out, and the seconds that it took.
+
+There are two ways, over HTTP and within this process; a match cannot tell them apart.
+"""
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from types import SimpleNamespace
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 
 import aiohttp
 
 from gamemaster.faults import LONGEST_TEXT, Fault, make_fault, shown
+from gamemaster.player import LocalPlayer, Player
 from ggp.protocol.evaluation import HEADER, WANTED
 from ggp.protocol.headers import CONTENT_TYPE, request_headers
+from ggp.protocol.messages import Dialect, Message, format_message
 
 Session: TypeAlias = aiohttp.ClientSession
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
-    """A message for one player, and how long and how much it may answer."""
-
-    url: str
-    receiver: str
-    text: str
-    allowed: float  # seconds from the first attempt to connect to the last byte of the answer
-    max_bytes: int
-    retry: float | None = None  # seconds between attempts while no connection can be made; None for one attempt
-    wants_evaluation: bool = False  # whether the player may say what it thinks, beside its answer
-
-
-@dataclass(frozen=True, slots=True)
 class Reply:
-    """What came of a question."""
+    """What came of a message."""
 
     answer: str | Fault
     seconds: float
-    evaluation: str | None = None  # what the player says that it thinks; nobody has looked at it yet
+    evaluation: str | None = None  # as the player sent it; not parsed yet
 
 
-@dataclass(slots=True)
-class _Progress:
-    """How far a question has come when its time is over."""
+class Transport(Protocol):
+    """Carries the messages of a match to one player."""
 
-    connected: bool = False
-    obstacle: OSError | None = None  # why the last attempt to connect failed
-    evaluation: str | None = None  # as it was sent
+    async def ask(
+        self, message: Message, allowed: float, *, retry: float | None = None, wants_evaluation: bool = False
+    ) -> Reply:
+        """The player's answer. Everything that goes wrong is a fault; only cancellation is raised.
+
+        allowed: seconds until the answer must be complete. retry: seconds between attempts while the player cannot be
+        reached; None for one attempt. wants_evaluation: whether the player may add what it thinks.
+        """
+
+
+class InProcessTransport:
+    """Calls a player in this process."""
+
+    def __init__(self, player: LocalPlayer, max_bytes: int) -> None:
+        self._player = player
+        self._max_bytes = max_bytes
+
+    async def ask(
+        self, message: Message, allowed: float, *, retry: float | None = None, wants_evaluation: bool = False
+    ) -> Reply:
+        """`retry` and `wants_evaluation` have no meaning here."""
+        del retry, wants_evaluation
+        clock = asyncio.get_running_loop().time
+        began = clock()
+        answer: str | Fault
+        try:
+            async with asyncio.timeout(allowed):
+                answer = await self._player.answer(message)
+        except TimeoutError:
+            answer = _timeout(allowed)
+        else:
+            if len(answer.encode()) > self._max_bytes:
+                answer = _too_long(self._max_bytes, answer)
+        return Reply(answer, clock() - began)
+
+
+class HttpTransport:
+    """Sends each message in an HTTP request of its own; an answer has `max_bytes` at most."""
+
+    def __init__(self, session: Session, url: str, receiver: str, dialect: Dialect, max_bytes: int) -> None:
+        self._session = session
+        self._url = url
+        self._receiver = receiver
+        self._dialect = dialect
+        self._max_bytes = max_bytes
+
+    async def ask(
+        self, message: Message, allowed: float, *, retry: float | None = None, wants_evaluation: bool = False
+    ) -> Reply:
+        """The clock starts with the first attempt to connect and stops with the last byte of the answer."""
+        body = format_message(message, self._dialect).encode()
+        clock = asyncio.get_running_loop().time
+        began = clock()
+        progress = _Progress(wants_evaluation)
+        answer: str | Fault
+        try:
+            async with asyncio.timeout_at(began + allowed) as limit:
+                answer = await self._exchange(body, retry, progress)
+        except TimeoutError as error:
+            answer = _too_late(allowed, progress) if limit.expired() else _unreachable(error)
+        except aiohttp.ClientResponseError as error:
+            answer = make_fault("malformed", f"the answer is not HTTP: {_first_line(error.message)}")
+        except (OSError, aiohttp.ClientError) as error:
+            answer = _unreachable(error)
+        except UnicodeError:  # a host name that the resolver cannot spell
+            answer = make_fault("unreachable", "no connection: the host name is not valid")
+        return Reply(answer, clock() - began, None if isinstance(answer, Fault) else progress.evaluation)
+
+    async def _exchange(self, body: bytes, retry: float | None, progress: "_Progress") -> str | Fault:
+        while True:
+            try:
+                return await self._post(body, progress)
+            except aiohttp.ClientConnectorError as error:
+                if retry is None:
+                    raise
+                progress.obstacle = error
+            await asyncio.sleep(retry)
+
+    async def _post(self, data: bytes, progress: "_Progress") -> str | Fault:
+        headers = request_headers(_header_value(self._receiver)) | {"Content-Type": CONTENT_TYPE}
+        async with self._session.post(
+            self._url,
+            data=data,
+            headers=headers | ({HEADER: WANTED} if progress.wants_evaluation else {}),
+            allow_redirects=False,
+            trace_request_ctx=progress,
+        ) as response:
+            if response.status != 200:
+                return make_fault("malformed", f"HTTP status {response.status} {response.reason or ''}")
+            body = bytearray()
+            async for chunk in response.content.iter_any():
+                body += chunk
+                if len(body) > self._max_bytes:
+                    response.close()  # at once, so that nothing more is received
+                    return _too_long(self._max_bytes, body[:LONGEST_TEXT].decode(errors="replace"))
+            if progress.wants_evaluation:
+                progress.evaluation = response.headers.get(HEADER)
+        try:
+            return body.decode()
+        except UnicodeDecodeError as error:
+            detail = f"byte {error.start} of the answer, 0x{body[error.start]:02x}, is not UTF-8"
+            return make_fault("malformed", detail, body.decode(errors="replace"))
+
+
+def make_transport(session: Session, player: Player, max_bytes: int) -> Transport:
+    """The way to a player of a match."""
+    if player.local is not None:
+        return InProcessTransport(player.local, max_bytes)
+    return HttpTransport(session, player.url, player.name or "player", player.dialect, max_bytes)
 
 
 @asynccontextmanager
 async def open_session() -> AsyncIterator[Session]:
-    """What questions are asked through: HTTP/1.0, one connection for each message, no clock but the question's own."""
+    """For `HttpTransport`: HTTP/1.0, one connection for each message, no timeout of its own."""
     trace = aiohttp.TraceConfig()
     trace.on_request_headers_sent.append(_note_connection)
     async with aiohttp.ClientSession(
@@ -65,69 +162,14 @@ async def open_session() -> AsyncIterator[Session]:
         yield session
 
 
-async def ask(session: Session, question: Question) -> Reply:
-    """One question; whatever goes wrong is a fault, never an exception."""
-    clock = asyncio.get_running_loop().time
-    began = clock()
-    progress = _Progress()
-    answer: str | Fault
-    try:
-        async with asyncio.timeout_at(began + question.allowed) as limit:
-            answer = await _exchange(session, question, progress)
-    except TimeoutError as error:
-        answer = _too_late(question, progress) if limit.expired() else _unreachable(error)
-    except aiohttp.ClientResponseError as error:
-        answer = make_fault("malformed", f"the answer is not HTTP: {_first_line(error.message)}")
-    except (OSError, aiohttp.ClientError) as error:
-        answer = _unreachable(error)
-    except UnicodeError:  # a host name that the resolver cannot spell
-        answer = make_fault("unreachable", "no connection: the host name is not valid")
-    return Reply(answer, clock() - began, None if isinstance(answer, Fault) else progress.evaluation)
+@dataclass(slots=True)
+class _Progress:
+    """How far a request has come when its time is over."""
 
-
-async def ask_all(session: Session, questions: Mapping[str, Question]) -> dict[str, Reply]:
-    """Role → reply, all asked at once; each has its own clock, and no answer or failure touches another's."""
-    async with asyncio.TaskGroup() as group:
-        tasks = {role: group.create_task(ask(session, question)) for role, question in questions.items()}
-    return {role: task.result() for role, task in tasks.items()}
-
-
-async def _exchange(session: Session, question: Question, progress: _Progress) -> str | Fault:
-    while True:
-        try:
-            return await _post(session, question, progress)
-        except aiohttp.ClientConnectorError as error:
-            if question.retry is None:
-                raise
-            progress.obstacle = error
-        await asyncio.sleep(question.retry)
-
-
-async def _post(session: Session, question: Question, progress: _Progress) -> str | Fault:
-    headers = request_headers(_header_value(question.receiver)) | {"Content-Type": CONTENT_TYPE}
-    async with session.post(
-        question.url,
-        data=question.text.encode(),
-        headers=headers | ({HEADER: WANTED} if question.wants_evaluation else {}),
-        allow_redirects=False,
-        trace_request_ctx=progress,
-    ) as response:
-        if response.status != 200:
-            return make_fault("malformed", f"HTTP status {response.status} {response.reason or ''}")
-        body = bytearray()
-        async for chunk in response.content.iter_any():
-            body += chunk
-            if len(body) > question.max_bytes:
-                response.close()  # at once, so that nothing more is received
-                start = body[:LONGEST_TEXT].decode(errors="replace")
-                return make_fault("malformed", f"an answer of more than {question.max_bytes} bytes", start)
-        if question.wants_evaluation:
-            progress.evaluation = response.headers.get(HEADER)
-    try:
-        return body.decode()
-    except UnicodeDecodeError as error:
-        detail = f"byte {error.start} of the answer, 0x{body[error.start]:02x}, is not UTF-8"
-        return make_fault("malformed", detail, body.decode(errors="replace"))
+    wants_evaluation: bool
+    connected: bool = False
+    obstacle: OSError | None = None  # why the last attempt to connect failed
+    evaluation: str | None = None  # as it was sent
 
 
 async def _note_connection(_: Session, context: SimpleNamespace, __: aiohttp.TraceRequestHeadersSentParams) -> None:
@@ -136,12 +178,20 @@ async def _note_connection(_: Session, context: SimpleNamespace, __: aiohttp.Tra
     progress.connected = True
 
 
-def _too_late(question: Question, progress: _Progress) -> Fault:
+def _too_late(allowed: float, progress: _Progress) -> Fault:
     if progress.connected:
-        return make_fault("timeout", f"no complete answer within {question.allowed:g} s")
+        return _timeout(allowed)
     if progress.obstacle is not None:
-        return make_fault("unreachable", f"no connection within {question.allowed:g} s: {_plain(progress.obstacle)}")
-    return make_fault("unreachable", f"no connection within {question.allowed:g} s")
+        return make_fault("unreachable", f"no connection within {allowed:g} s: {_plain(progress.obstacle)}")
+    return make_fault("unreachable", f"no connection within {allowed:g} s")
+
+
+def _timeout(allowed: float) -> Fault:
+    return make_fault("timeout", f"no complete answer within {allowed:g} s")
+
+
+def _too_long(max_bytes: int, answer: str) -> Fault:
+    return make_fault("malformed", f"an answer of more than {max_bytes} bytes", answer[:LONGEST_TEXT])
 
 
 def _unreachable(error: OSError | aiohttp.ClientError) -> Fault:
@@ -156,7 +206,7 @@ def _unreachable(error: OSError | aiohttp.ClientError) -> Fault:
 
 
 def _plain(error: Exception) -> str:
-    """The operating system's words, without those of the libraries in between."""
+    """The text of the operating system, without what the libraries add to it."""
     if isinstance(error, aiohttp.ClientConnectorError):
         error = error.os_error
     if isinstance(error, OSError) and error.errno is not None and error.errno > 0:

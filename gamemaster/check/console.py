@@ -12,9 +12,9 @@ from gamemaster.check.findings import Finding, not_tried
 from gamemaster.check.report import as_json, dialogue_of, lines_of, summary
 from gamemaster.check.trial import refuse_unplayable
 from gamemaster.check.visit import CheckSettings, Visit
+from gamemaster.concurrency import until_signal
 from gamemaster.player import parse_player
 from gamemaster.settings import make_settings
-from gamemaster.supervision import supervised
 from ggp.commands.shared import load_argument
 from ggp.errors import SettingsError
 from ggp.protocol.messages import Dialect
@@ -45,7 +45,7 @@ def check(
 
     if not in_json:
         typer.echo(f"{url}, {game.name}, clocks {clocks.startclock} s and {clocks.playclock} s, seed {settings.seed}")
-    code = asyncio.run(supervised(examine(visit, all_parts(), listen)))
+    code = asyncio.run(until_signal(examine(visit, all_parts(), listen)))
     if dialogue is not None:
         _write(dialogue, dialogue_of(visit))
     if in_json:

@@ -7,8 +7,8 @@ from functools import partial
 from gamemaster.check.dialogue import Exchange
 from gamemaster.check.findings import heard, quoted
 from gamemaster.check.visit import GRACE, INFO_WAIT, LATE, Visit
-from gamemaster.codec import Told, Wording
-from gamemaster.daemon_thread import aside
+from gamemaster.codec import LastStep, MessageCodec
+from gamemaster.concurrency import in_daemon_thread
 from gamemaster.faults import Fault, make_fault
 from gamemaster.referee import Choice, Executed, Outcome, Referee, Situation, replacement
 from gamemaster.settings import MatchSettings
@@ -16,7 +16,7 @@ from ggp.errors import SettingsError
 from ggp.game import Game
 from ggp.gdl.rulesheet import NATURE
 from ggp.gdl.terms import Term
-from ggp.protocol.messages import Dialect
+from ggp.protocol.messages import Dialect, Message, format_message
 from ggp.protocol.scramble import Scrambler
 
 Spell = Callable[[str], str]
@@ -74,7 +74,7 @@ class Trial:
         self._dialect = dialect or visit.dialect
         self._spell = spell
         self._referee = Referee(game.rulesheet, game.machine, visit.clocks)
-        self._wording = Wording(self.name, self.role, self._dialect, game.rulesheet.has_percepts, scrambler)
+        self._codec = MessageCodec(self.name, self.role, game.rulesheet.has_percepts, scrambler)
         self._before: Choice | None = None  # the last step
         self._last: Executed | None = None
         self._steps = 0
@@ -88,20 +88,21 @@ class Trial:
         """START; the match counts as running from now on."""
         await self._visit.give_up()
         self._visit.match = self
-        self._situation = await aside(self._referee.begin)
+        self._situation = await in_daemon_thread(self._referee.begin)
         return await self.start_again()
 
     async def start_again(self) -> Exchange:
         """The same START, whether or not it was sent before."""
-        text = self._wording.start(self._game.rulesheet, self._visit.clocks)
-        return await self._tell(text, self._visit.settings.startclock + GRACE + LATE)
+        clocks = self._visit.clocks
+        message = self._codec.start(self._game.rulesheet, clocks.startclock, clocks.playclock)
+        return await self._tell(self._text(message), self._visit.settings.startclock + GRACE + LATE)
 
     async def play(self) -> Asked:
         """PLAY, and the step that follows from the answer, or from a replacement where there is a fault."""
         choice = self._choice()
-        self.last_text = self._wording.play(choice.step, self._told())
+        self.last_text = self._text(self._codec.play(choice.step, self._last_step()))
         exchange = await self.play_again()
-        answer = self._wording.move(_in_time(exchange, self._visit.settings.playclock + GRACE))
+        answer = self._codec.move(_in_time(exchange, self._visit.settings.playclock + GRACE))
         executed = await self._execute(choice, answer)
         return Asked(choice.step, exchange, executed.faults.get(self.role))
 
@@ -116,22 +117,22 @@ class Trial:
 
     def repeats(self, exchange: Exchange) -> bool:
         """Whether an answer is the move that was executed in the last step."""
-        return self._last is not None and self._wording.move(exchange.words) == self._own_move(self._last)
+        return self._last is not None and self._codec.move(exchange.words) == self._own_move(self._last)
 
     def was_legal(self, exchange: Exchange) -> bool:
         """Whether an answer is a move that was legal in the last step."""
-        return self._before is not None and self._wording.move(exchange.words) in self._before.legal[self.role]
+        return self._before is not None and self._codec.move(exchange.words) in self._before.legal[self.role]
 
     async def stop(self) -> Exchange:
         """STOP with the last joint move."""
         self._visit.match = None
-        text = self._wording.stop(self._steps, self._told())
+        text = self._text(self._codec.stop(self._steps, self._last_step()))
         return await self._tell(text, self._visit.settings.playclock + GRACE + LATE)
 
     async def abort(self) -> Exchange:
         """ABORT, whatever the dialect."""
         self._visit.match = None
-        return await self._tell(self._wording.abort(), INFO_WAIT + LATE)
+        return await self._tell(self._text(self._codec.abort()), INFO_WAIT + LATE)
 
     def _choice(self) -> Choice:
         assert isinstance(self._situation, Choice)
@@ -141,7 +142,7 @@ class Trial:
         others = {role: self._any_move(choice, role) for role in taken_roles(self._game) if role != self.role}
         answers = {**others, self.role: answer}
         self._before = choice
-        executed, self._situation = await aside(partial(self._referee.execute, choice, answers))
+        executed, self._situation = await in_daemon_thread(partial(self._referee.execute, choice, answers))
         self._last = executed
         self._steps += 1
         return executed
@@ -149,13 +150,16 @@ class Trial:
     def _any_move(self, choice: Choice, role: str) -> Term:
         return replacement("random", self._visit.settings.seed, choice.step, role, choice.legal[role])
 
-    def _told(self) -> Told | None:
+    def _last_step(self) -> LastStep | None:
         if self._last is None:
             return None
-        return Told(self._last.joint_move, self._own_move(self._last), self._last.percepts.get(self.role, ()))
+        return LastStep(self._last.joint_move, self._own_move(self._last), self._last.percepts.get(self.role, ()))
 
     def _own_move(self, executed: Executed) -> Term:
         return executed.joint_move[self._game.roles.index(self.role)]
+
+    def _text(self, message: Message) -> str:
+        return format_message(message, self._dialect)
 
     async def _tell(self, text: str, allowed: float) -> Exchange:
         spelt = self._spell(text)

@@ -14,18 +14,19 @@ from importlib.util import find_spec
 from types import ModuleType
 from typing import Any, TypeVar
 
-from gamemaster.events import Listener
+from gamemaster.concurrency import all_of
 from gamemaster.faults import shown
+from gamemaster.match import Listener
 from gamemaster.record import Keep, MatchRecord
 from gamemaster.tournament.node import Assignment, Mailbox, MailboxHandle, NodeReport, play_match
 from gamemaster.tournament.runner import MatchLostError
 from gamemaster.tournament.spec import GameSpec, TournamentSpec
 from gamemaster.tournament.venue import Job, LocalVenue, Reservation, Shortage, usable_processors
-from gamemaster.transport import Question, ask_all, open_session
+from gamemaster.transport import HttpTransport, open_session
 from ggp.errors import GgpError, SettingsError
 from ggp.gdl.reader import decode
 from ggp.library import find_rulesheet, read_bytes
-from ggp.protocol.messages import Abort, format_message
+from ggp.protocol.messages import Abort
 
 T = TypeVar("T")
 
@@ -322,18 +323,14 @@ class ClusterVenue:
         settings = job.settings
         external = [self._players[name] for name in job.pairing.players if self._players[name].url is not None]
         async with open_session() as session:
-            await ask_all(
-                session,
+            limit = settings.max_answer_bytes
+            await all_of(
                 {
-                    player.name: Question(
-                        player.address.place,
-                        player.name,
-                        format_message(Abort(job.match), player.dialect),
-                        settings.abort_wait,
-                        settings.max_answer_bytes,
+                    player.name: HttpTransport(session, player.address.place, player.name, player.dialect, limit).ask(
+                        Abort(job.match), settings.abort_wait
                     )
                     for player in external
-                },
+                }
             )
 
     async def _pass_on(self, report: NodeReport) -> None:

@@ -16,9 +16,9 @@ from typing import Any
 from rich.console import Console
 
 from gamemaster.bots import start_bot
+from gamemaster.concurrency import KILLED, all_of
 from gamemaster.faults import Fault
 from gamemaster.settings import MatchSettings
-from gamemaster.supervision import KILLED
 from gamemaster.tournament.progress import LineWriter, LiveProgress, PlainProgress
 from gamemaster.tournament.runner import NewsListener, Notice, Venue, run_tournament
 from gamemaster.tournament.schedule import Schedule
@@ -30,9 +30,9 @@ from gamemaster.tournament.standings_texts import as_json, as_text
 from gamemaster.tournament.standings_texts import as_json as standings_json
 from gamemaster.tournament.store import MatchRow, Store, StoredTournament, open_store
 from gamemaster.tournament.venue import LocalVenue, settings_of
-from gamemaster.transport import Question, ask_all, open_session
+from gamemaster.transport import HttpTransport, open_session
 from ggp.errors import GgpError, SettingsError, StoreError
-from ggp.protocol.messages import Info, format_message
+from ggp.protocol.messages import Info
 
 SQLITE = b"SQLite format 3\0"  # how such a file begins
 
@@ -367,23 +367,22 @@ async def _try_all(spec: TournamentSpec) -> list[Tried]:
     """Bots one after the other, so that each has the processors for itself."""
     tried = {player.name: await _try_bot(player) for player in spec.players if player.bot is not None}
     settings = MatchSettings()
-    questions = {
-        player.name: Question(
-            player.address.place,
-            player.name,
-            format_message(Info(), player.dialect),
-            settings.info_wait,
-            settings.max_answer_bytes,
-        )
-        for player in spec.players
-        if player.url is not None
-    }
+    external = {player.name: player for player in spec.players if player.url is not None}
     async with open_session() as session:
-        replies = await ask_all(session, questions)
+        limit = settings.max_answer_bytes
+        replies = await all_of(
+            {
+                name: HttpTransport(session, player.address.place, name, player.dialect, limit).ask(
+                    Info(), settings.info_wait
+                )
+                for name, player in external.items()
+            }
+        )
     for name, reply in replies.items():
         is_there = not isinstance(reply.answer, Fault) or reply.answer.kind != "unreachable"
         what = reply.answer.detail if isinstance(reply.answer, Fault) else f"answers within {reply.seconds:.2f} s"
-        tried[name] = Tried(name, questions[name].url, is_there, what if is_there else f"does not answer: {what}")
+        url = external[name].address.place
+        tried[name] = Tried(name, url, is_there, what if is_there else f"does not answer: {what}")
     return [tried[player.name] for player in spec.players]
 
 

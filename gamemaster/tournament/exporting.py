@@ -23,10 +23,9 @@ from typing import TypeAlias
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from gamemaster.export import exported
 from gamemaster.plots import Curve, course_plot, rating_plot
-from gamemaster.record import MatchRecord
-from gamemaster.replay import replay
+from gamemaster.record import MatchRecord, record_json
+from gamemaster.replay import exported, replay
 from gamemaster.tournament.ratings import Comparisons, Sprt, comparisons_of, course, entries_of, sprt_of
 from gamemaster.tournament.results import MatchResult
 from gamemaster.tournament.schedule import Schedule
@@ -34,7 +33,6 @@ from gamemaster.tournament.spec import TournamentSpec
 from gamemaster.tournament.standings import KINDS, Meeting, Standings, standings
 from gamemaster.tournament.standings_texts import as_csv, as_json, as_text
 from gamemaster.tournament.store import Store
-from gamemaster.writer import record_json
 from ggp.errors import GgpError, RecordError
 
 TILTYARD = "tiltyard"

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import ggp
-from gamemaster.events import Event
+from gamemaster.match import Event
 from gamemaster.record import MatchRecord
 from gamemaster.tournament.spec import TournamentSpec
 from gamemaster.tournament.venue import Job, LocalVenue, Reservation, usable_processors

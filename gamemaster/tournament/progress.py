@@ -14,7 +14,7 @@ from rich.console import Console, ConsoleOptions, RenderResult
 from rich.live import Live
 from rich.text import Text
 
-from gamemaster.events import Began, Ended, Event, Started, Stepped
+from gamemaster.match import Began, Ended, Event, Started, Stepped
 from gamemaster.tournament.results import MatchResult
 from gamemaster.tournament.runner import (
     Closed,

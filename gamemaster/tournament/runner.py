@@ -3,14 +3,15 @@
 import asyncio
 import logging
 from collections import Counter, defaultdict, deque
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Coroutine, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from heapq import heapify, heappop, heappush
-from typing import Protocol, TypeAlias, TypeVar
+from typing import Any, Protocol, TypeAlias, TypeVar
 
-from gamemaster.events import Event, Listener
+from gamemaster.concurrency import all_of
 from gamemaster.faults import shown
+from gamemaster.match import Event, Listener
 from gamemaster.record import Keep, MatchRecord
 from gamemaster.settings import derived
 from gamemaster.tournament.ratings.sprt import bounds, log_likelihood_ratio, sprt_of
@@ -20,9 +21,9 @@ from gamemaster.tournament.spec import SprtSpec, TournamentSpec
 from gamemaster.tournament.spec_files import check_spec
 from gamemaster.tournament.store import Manager, MatchRow, Store
 from gamemaster.tournament.venue import Job, Reservation, Shortage
-from gamemaster.transport import Question, ask_all, open_session
+from gamemaster.transport import HttpTransport, Reply, open_session
 from ggp.errors import GgpError, StoreError
-from ggp.protocol.messages import Abort, format_message
+from ggp.protocol.messages import Abort
 
 
 @dataclass(frozen=True, slots=True)
@@ -323,19 +324,20 @@ async def _dismiss(spec: TournamentSpec, schedule: Schedule, left: Sequence[Matc
     """Tells external players that the matches are over which a manager left under way when it died."""
     players = {player.name: player for player in spec.players if player.url is not None}
     pairings = {pairing.id: pairing for pairing in schedule.pairings} if left else {}
-    questions: dict[str, Question] = {}
-    for row in left:
-        if row.pairing not in pairings:
-            continue
-        settings = spec.settings_of(row.game, 0)
-        match = match_name(pairings[row.pairing], row.attempt, scramble=settings.scramble)
-        for player in (players[name] for name in row.players if name in players):
-            text = format_message(Abort(match), player.dialect)
-            question = Question(player.address.place, player.name, text, settings.abort_wait, settings.max_answer_bytes)
-            questions[f"{row.pairing} {player.name}"] = question
-    if questions:
-        async with open_session() as session:
-            await ask_all(session, questions)
+    if not pairings or not players:
+        return
+    async with open_session() as session:
+        asked: dict[str, Coroutine[Any, Any, Reply]] = {}
+        for row in left:
+            if row.pairing not in pairings:
+                continue
+            settings = spec.settings_of(row.game, 0)
+            match = match_name(pairings[row.pairing], row.attempt, scramble=settings.scramble)
+            for player in (players[name] for name in row.players if name in players):
+                url, limit = player.address.place, settings.max_answer_bytes
+                transport = HttpTransport(session, url, player.name, player.dialect, limit)
+                asked[f"{row.pairing} {player.name}"] = transport.ask(Abort(match), settings.abort_wait)
+        await all_of(asked)
 
 
 async def _whole(call: Callable[[], T]) -> T:

@@ -13,8 +13,7 @@ from urllib.parse import urlsplit
 
 import ggp
 from gamemaster.bots import Bot, start_bot
-from gamemaster.events import Listener
-from gamemaster.match import run_match
+from gamemaster.match import Listener, run_match
 from gamemaster.player import Player
 from gamemaster.record import Keep, MatchRecord
 from gamemaster.settings import MatchSettings, derived

@@ -8,11 +8,10 @@ from dataclasses import dataclass
 from itertools import repeat
 from pathlib import Path
 
-from gamemaster.record import Keep, MatchRecord, read_record
+from gamemaster.record import Keep, MatchRecord, RecordWriter, read_record
 from gamemaster.tournament.store import MatchRow, MatchStatus, Store
 from gamemaster.web.models import MatchesWanted, MatchHead, Player, RoleStatistics, Statistics, Status
 from gamemaster.web.views import BETWEEN, head_of, match_url
-from gamemaster.writer import RecordWriter
 from ggp.errors import RecordError, StoreError
 from ggp.gdl.rulesheet import NATURE
 

@@ -1,6 +1,7 @@
 """Records and what workers answer → values of the API."""
 
 from datetime import UTC, timedelta
+from typing import Literal
 from urllib.parse import quote, urlsplit
 
 from gamemaster.faults import Fault
@@ -43,8 +44,8 @@ def seat_cookie(match: str) -> str:
 def player_of(player: PlayerRecord) -> Player:
     if player.bot is not None:
         return Player(name=player.name or player.bot, kind="bot", bot=player.bot)
-    kind = "person" if urlsplit(player.url).path.startswith(SEATS) else "player"
-    return Player(name=player.name or urlsplit(player.url).netloc, kind="person" if kind == "person" else "player")
+    kind: Literal["person", "player"] = "person" if player.kind == "human" else "player"
+    return Player(name=player.name or urlsplit(player.url).netloc, kind=kind)
 
 
 def players_of(record: MatchRecord) -> dict[str, Player]:

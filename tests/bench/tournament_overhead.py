@@ -15,8 +15,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import ggp
-from gamemaster.events import Event, Started, Stepped
-from gamemaster.match import run_match
+from gamemaster.match import Event, Started, Stepped, run_match
 from gamemaster.player import Player
 from gamemaster.record import MatchRecord
 from gamemaster.settings import MatchSettings

@@ -5,13 +5,11 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
 
-from gamemaster.events import Event
-from gamemaster.match import run_match
+from gamemaster.match import Event, run_match
 from gamemaster.player import Player
-from gamemaster.record import MatchRecord, read_record
+from gamemaster.record import MatchRecord, RecordWriter, read_record
 from gamemaster.replay import replay
 from gamemaster.settings import make_settings
-from gamemaster.writer import RecordWriter
 from ggp.game import Game
 from ggp.protocol.messages import Dialect
 from tests.gamemaster.scripted import ScriptedPlayer

@@ -11,8 +11,9 @@ import pytest
 from gamemaster import bots
 from gamemaster.bots import Bot, players_at, start_bot
 from gamemaster.player import PlayerAddress, parse_player
-from gamemaster.transport import Question, ask, open_session
+from gamemaster.transport import HttpTransport, open_session
 from ggp.errors import SettingsError
+from ggp.protocol.messages import Dialect, parse_message
 from tests.gamemaster.lifeline import Lifeline
 
 LEGAL = PlayerAddress("legal", "legal", is_bot=True)
@@ -160,6 +161,7 @@ async def moves(bot: Bot, match: str) -> list[str]:
 
 async def say(bot: Bot, message: str) -> str:
     async with open_session() as session:
-        reply = await ask(session, Question(bot.url, "bot", message, 60.0, 1000))
+        transport = HttpTransport(session, bot.url, "bot", Dialect.GGP_BASE, 1000)
+        reply = await transport.ask(parse_message(message), 60.0)
     assert isinstance(reply.answer, str)
     return reply.answer

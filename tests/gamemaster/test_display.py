@@ -9,7 +9,7 @@ from rich.console import Console
 
 import ggp
 from gamemaster.display import Display
-from gamemaster.events import Event
+from gamemaster.match import Event
 from ggp.boards import Layout
 from tests.gamemaster import games
 from tests.gamemaster.matches import play_match

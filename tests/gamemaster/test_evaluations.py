@@ -8,15 +8,12 @@ from typing import Any
 import pytest
 
 import ggp
-from gamemaster.events import Event, Stepped
-from gamemaster.export import exported
-from gamemaster.match import run_match
+from gamemaster.match import Event, Stepped, run_match
 from gamemaster.player import Player
-from gamemaster.record import EvaluationRecord, MatchRecord, read_record
-from gamemaster.replay import replay
+from gamemaster.record import EvaluationRecord, MatchRecord, read_record, record_json
+from gamemaster.replay import exported, replay
 from gamemaster.settings import make_settings
 from gamemaster.tournament.store.schema import packed, packed_text, unpacked
-from gamemaster.writer import record_json
 from ggp.errors import RecordError
 from ggp.gdl.terms import to_text
 from tests.gamemaster import games

@@ -5,9 +5,8 @@ from pathlib import Path
 import pytest
 
 import ggp
-from gamemaster.export import exported
 from gamemaster.record import MatchRecord
-from gamemaster.replay import replay
+from gamemaster.replay import exported, replay
 from tests.gamemaster import games
 from tests.gamemaster.matches import play_match
 from tests.gamemaster.scripted import ScriptedPlayer, hangs_up, says, silent

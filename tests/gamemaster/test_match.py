@@ -9,14 +9,12 @@ from pathlib import Path
 import pytest
 
 import ggp
-from gamemaster.events import Began, Ended, Event, Started, Stepped
-from gamemaster.match import run_match
+from gamemaster.match import Began, Ended, Event, Started, Stepped, run_match
 from gamemaster.player import Player
-from gamemaster.record import MatchRecord, read_record
+from gamemaster.record import MatchRecord, RecordWriter, read_record
 from gamemaster.referee import replacement
 from gamemaster.replay import replay
 from gamemaster.settings import make_settings
-from gamemaster.writer import RecordWriter
 from ggp.errors import RecordError
 from ggp.protocol.messages import Abort, Dialect, Info, Play, PlayPercepts, Start, Stop, StopPercepts
 from tests.gamemaster import games

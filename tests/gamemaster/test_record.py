@@ -9,9 +9,17 @@ import pytest
 
 import ggp
 from gamemaster.faults import make_fault
-from gamemaster.record import MatchRecord, PlayerRecord, StartRecord, StepRecord, read_record
+from gamemaster.record import (
+    MatchRecord,
+    PlayerRecord,
+    RecordWriter,
+    StartRecord,
+    StepRecord,
+    read_record,
+    record_json,
+    record_path,
+)
 from gamemaster.settings import make_settings
-from gamemaster.writer import RecordWriter, record_json, record_path
 from ggp.errors import RecordError
 from tests.gamemaster import games
 
@@ -150,3 +158,25 @@ def test_bytes_that_are_not_utf8_are_refused(tmp_path: Path) -> None:
 
 def test_the_hash_is_that_of_the_rulesheet() -> None:
     assert a_record().rulesheet_sha256 == ggp.load_text(games.COUNTDOWN).rulesheet.sha256
+
+
+@pytest.mark.parametrize(
+    ("player", "reason", "kind", "resigned"),
+    [
+        ({"url": "http://127.0.0.1:8080/seats/x1/"}, "lonely resigned", "human", "lonely"),
+        ({"url": "http://127.0.0.1:9147/", "bot": "mcts"}, "the service was stopped", "bot", None),
+        ({"url": "http://192.0.2.7:9147/seats"}, "somebody resigned", "external", None),
+    ],
+)
+def test_records_of_0_1_are_read(
+    player: dict[str, str], reason: str, kind: str, resigned: str | None, tmp_path: Path
+) -> None:
+    """They say in a URL and in the reason what are fields now."""
+    old = json.loads(record_json(a_record())) | {"status": "aborted", "reason": reason}
+    del old["resigned"], old["players"]["lonely"]["kind"], old["players"]["lonely"]["clocks"]
+    old["players"]["lonely"] |= player
+    file = tmp_path / "old.json"
+    file.write_text(json.dumps(old), encoding="utf-8")
+    record = read_record(file)
+    assert (record.players["lonely"].kind, record.resigned) == (kind, resigned)
+    assert MatchRecord.model_validate_json(record_json(record)) == record

@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 from aiohttp import web
 
-from gamemaster.record import MatchRecord
+from gamemaster.record import MatchRecord, record_json
 from gamemaster.web import models
 from gamemaster.web.api.games import find_game, image, svg
 from gamemaster.web.api.operations import Operation, Services, answer, file, number, read_body, read_query, services_of
@@ -20,7 +20,6 @@ from gamemaster.web.live.runner import new_seed
 from gamemaster.web.problems import Problem, conflict
 from gamemaster.web.queries import Found
 from gamemaster.web.views import match_url, seat_cookie, without_evaluations
-from gamemaster.writer import record_json
 from ggp.errors import GgpError
 from ggp.gdl.reader import read_term
 from ggp.gdl.rulesheet import NATURE, parse_rulesheet

@@ -210,9 +210,8 @@ class Desk:
         return {"states": found, "problem": None}
 
     def _export(self, request: Request) -> object:
-        from gamemaster.export import exported  # noqa: PLC0415 - here and below: pydantic takes a while to load
         from gamemaster.record import MatchRecord  # noqa: PLC0415
-        from gamemaster.replay import Replayed  # noqa: PLC0415
+        from gamemaster.replay import Replayed, exported  # noqa: PLC0415 - pydantic takes a while to load
 
         record = MatchRecord.model_validate_json(request["record"])
         states = [_read_facts(facts) for facts in request["states"]]

@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 from importlib.metadata import version
 from typing import Any
 
-from gamemaster.events import Began, Ended, Started, Stepped
-from gamemaster.match import new_match_name
+from gamemaster.match import Began, Ended, Started, Stepped, new_match_name
 from gamemaster.record import MatchRecord, PlayerRecord, StartRecord, StepRecord, now
 from gamemaster.settings import make_settings
 from gamemaster.web.catalogue import Catalogue, roles_of

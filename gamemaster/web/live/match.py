@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from gamemaster.events import Began, Ended, Event, Started, Stepped
+from gamemaster.match import Began, Ended, Event, Started, Stepped
 from gamemaster.record import MatchRecord, now
 from gamemaster.web.catalogue import Origin
 from gamemaster.web.evaluators.pool import Pool, Source, state_of

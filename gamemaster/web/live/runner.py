@@ -153,7 +153,7 @@ class Hall:
             )
             others = await stack.enter_async_context(opponents(order, settings.seed))
             urls = stack.enter_context(self._switchboard.connected(live.seats, hurried(order, others)))
-            people = {role: Player(role, seat.name, urls[role]) for role, seat in live.seats.items()}
+            people = {role: Player(role, seat.name, urls[role], is_human=True) for role, seat in live.seats.items()}
             players = at_urls(people | others, urls)
             players = {role: players[role] for role in game.roles if role in players}
             await run_match(game, players, settings, live.id, _keeping(live, keep), live.watch)

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from gamemaster.events import Began, Event
+from gamemaster.match import Began, Event
 from gamemaster.record import MatchRecord
 from gamemaster.replay import replay
 from gamemaster.tournament import cluster

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from gamemaster.events import Began, Ended, Started, Stepped
 from gamemaster.faults import make_fault
+from gamemaster.match import Began, Ended, Started, Stepped
 from gamemaster.tournament.progress import LineWriter, LiveProgress, PlainProgress, Tracker, duration
 from gamemaster.tournament.results import Pairing, result_of
 from gamemaster.tournament.runner import (

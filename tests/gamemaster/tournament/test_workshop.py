@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from gamemaster.events import Began, Event, Stepped
+from gamemaster.match import Began, Event, Stepped
 from gamemaster.record import MatchRecord
 from gamemaster.replay import replay
 from gamemaster.tournament import venue

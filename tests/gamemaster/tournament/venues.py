@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable, Collection
 from typing import TypeAlias
 
-from gamemaster.events import Listener
+from gamemaster.match import Listener
 from gamemaster.record import Keep, MatchRecord
 from gamemaster.tournament.results import Pairing
 from gamemaster.tournament.runner import MatchBegun, MatchFailed, MatchFinished, News

@@ -10,10 +10,9 @@ import aiohttp
 import pytest
 
 import ggp
-from gamemaster.record import now
+from gamemaster.record import RecordWriter, now
 from gamemaster.web.safety import HEADERS
 from gamemaster.web.settings import Limits, ServeSettings, check_settings
-from gamemaster.writer import RecordWriter
 from ggp.errors import SettingsError
 from tests.gamemaster import games
 from tests.gamemaster.matches import play
