@@ -43,7 +43,7 @@ def test_validate_reports_findings_and_evidence(tmp_path: Path) -> None:
     path.write_text(BROKEN, encoding="utf-8")
     done = run("validate", str(path))
     assert done.returncode == 1
-    assert f"{path}:2:1: error: ?x in a rule for 'goal' stands in no positive condition [safety]" in done.stdout
+    assert f"{path}:2:1: error: ?x in a rule for 'goal' is not in a positive condition [safety]" in done.stdout
     assert f"{path}: 1 error, 1 warning" in done.stdout
     done = run("validate", "tictactoe", "--matches", "10", "--seed", "3")
     assert done.returncode == 0
@@ -63,7 +63,7 @@ def test_validate_as_json(tmp_path: Path) -> None:
         (3, 8, "warning", "never-produced"),
     }
     assert broken["evidence"] is None
-    assert "nothing gives a value to ?x" in broken["unplayable"]
+    assert "no condition binds ?x" in broken["unplayable"]
     assert sound["findings"] == []
     assert sound["evidence"]["ended"] == 20
 

@@ -1,4 +1,4 @@
-"""The interpreter by hand-made rulesheets, one for each subtlety of GDL, with the truth written beside it."""
+"""The interpreter by hand-made rulesheets, one for each subtlety of GDL, with the expected results written out."""
 
 import pytest
 
@@ -296,7 +296,7 @@ def test_functions_that_end_are_no_problem() -> None:
 def test_rules_that_nothing_binds_are_refused_with_their_place() -> None:
     with pytest.raises(RulesheetError) as caught:
         interpreter("(role r)\n(legal r a)\n(<= (goal r ?x)\n (not (true (p ?x))))\n(<= terminal (true x))")
-    assert str(caught.value) == "<rulesheet>:3:1: nothing gives a value to ?x in a rule for 'goal' [safety]"
+    assert str(caught.value) == "<rulesheet>:3:1: no condition binds ?x in a rule for 'goal' [safety]"
 
 
 def test_a_rule_may_leave_a_variable_to_its_callers() -> None:

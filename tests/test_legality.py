@@ -49,20 +49,20 @@ def test_unreadable(game: Game, text: str) -> None:
 
 
 def test_a_variable_is_no_move(game: Game) -> None:
-    assert why(game, NORTH, "north", "(take ?x)") == ("unreadable", "a move holds no variables")
+    assert why(game, NORTH, "north", "(take ?x)") == ("unreadable", "a move has no variables")
 
 
 @pytest.mark.parametrize("move", ["(take 3)", "take", "(take 1 2)", "(fly 1)", "(swap 1 9)"])
 def test_no_move_of_this_game(game: Game, move: str) -> None:
-    assert why(game, NORTH, "north", move) == ("unknown", f"{move} is no move of this game")
-    assert why(game, (*NORTH, "over"), "south", move) == ("unknown", f"{move} is no move of this game")
+    assert why(game, NORTH, "north", move) == ("unknown", f"{move} is not a move of this game")
+    assert why(game, (*NORTH, "over"), "south", move) == ("unknown", f"{move} is not a move of this game")
 
 
 def test_input_tells_moves_apart_that_domains_cannot() -> None:
     assert why(load_text(RULES), NORTH, "north", "(swap 1 1)") == ("condition", "(distinct 1 1) does not hold")
     assert why(load_text(RULES + INPUTS), NORTH, "north", "(swap 1 1)") == (
         "unknown",
-        "(swap 1 1) is no move of this game",
+        "(swap 1 1) is not a move of this game",
     )
 
 
@@ -90,10 +90,10 @@ def test_the_closest_rule_is_quoted() -> None:
     )
 
 
-def test_the_last_move_left_is_not_somebody_elses_turn() -> None:
+def test_the_last_move_left_is_not_the_turn_of_another_role() -> None:
     game = load_text(RULES)
     facts = ("(turn north)", "(free 1)", "(locked 2)")
-    one_left = RULES.replace("(<= (legal ?r (swap ?a ?b))", "(<= (legal nobody (swap ?a ?b))")
+    one_left = RULES.replace("(<= (legal ?r (swap ?a ?b))", "(<= (legal none (swap ?a ?b))")
     game = load_text(one_left)
     assert game.machine.legal_moves(frozenset(map(read_term, facts)), "north") == (("take", "1"),)
     assert why(game, facts, "north", "(take 2)") == ("condition", "(true (free 2)) does not hold")
@@ -109,7 +109,7 @@ def test_a_game_of_one_role_has_no_turns() -> None:
     assert why(game, ("x",), "r", "(up 1)") == ("condition", "(true (at 1)) does not hold")
 
 
-def test_facts_beside_rules_are_never_the_reason() -> None:
+def test_facts_of_a_relation_with_rules_are_never_the_reason() -> None:
     game = load_text(
         RULES + "(legal north shout) (<= (legal ?r sing) (true (merry ?r)))" + LATER.format("(merry north)")
     )
@@ -145,10 +145,10 @@ def test_without_input_only_moves_that_a_rule_may_give_are_a_matter_of_turns() -
         "turn",
         "it is not the turn of b, whose only move now is wait",
     )
-    assert why(load_text(rules), ("(turn w)",), "b", "push") == ("condition", "no rule ever gives b the move push")
+    assert why(load_text(rules), ("(turn w)",), "b", "push") == ("condition", "no rule can give b the move push")
 
 
 def test_a_move_that_only_another_role_ever_has() -> None:
     game = load_text(RULES + "(<= (legal north pass) (true (turn north)))")
     facts = ("(turn south)", "(free 1)", "(free 2)")
-    assert why(game, facts, "south", "pass") == ("condition", "no rule ever gives south the move pass")
+    assert why(game, facts, "south", "pass") == ("condition", "no rule can give south the move pass")

@@ -126,7 +126,7 @@ def test_the_role_can_be_named() -> None:
 def test_illegal_moves_are_refused_with_the_reason() -> None:
     lines = said(play("tictactoe", "me", "me", typed="1 1\n1 1\n(mark 7 7)\nso what\n(zark\nquit\n"))
     assert "(mark 1 1) is not legal: (true (cell 1 1 b)) does not hold" in lines
-    assert "(mark 7 7) is not legal: (mark 7 7) is no move of this game" in lines
+    assert "(mark 7 7) is not legal: (mark 7 7) is not a move of this game" in lines
     assert any(line.startswith("(mark so what) is not legal: ") for line in lines)
     assert any(line.startswith("(zark is not legal: ") for line in lines)
 
@@ -185,7 +185,7 @@ def test_nothing_else_tells_what_people_may_not_know(tmp_path: Path) -> None:
     assert "there are no hints in a game with hidden information" in lines
     assert lines.count("there is no undo in a game with hidden information") == 2
     refused = [line for line in lines if "is not legal" in line]
-    assert refused[0] == "(ask 3) is not legal: (ask 3) is no move of this game"
+    assert refused[0] == "(ask 3) is not legal: (ask 3) is not a move of this game"
     assert not any("does not hold" in line for line in refused)
 
 

@@ -62,7 +62,7 @@ def test_one_name_in_parentheses_is_the_name() -> None:
     assert read_term("(p (q))") == ("p", "q")
 
 
-def test_an_atom_keeps_its_spelling_beside_the_term() -> None:
+def test_an_atom_has_its_spelling_and_a_term() -> None:
     node = read_node("(Start Match.7)")
     assert [item.text for item in node.items] == ["Start", "Match.7"]
 

@@ -162,4 +162,4 @@ def test_all_lines_without_a_meaning_are_reported_at_once() -> None:
 
 def test_a_finding_reads_like_a_compiler_s() -> None:
     (first, *_) = validate(SOUND + "(<= (goal r ?x) (not (view ?x)))", "f.kif")
-    assert str(first) == "f.kif:8:1: error: ?x in a rule for 'goal' stands in no positive condition [safety]"
+    assert str(first) == "f.kif:8:1: error: ?x in a rule for 'goal' is not in a positive condition [safety]"

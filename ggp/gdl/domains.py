@@ -1,9 +1,9 @@
-"""Which constants can stand where: a cheap over-approximation of what the rules can ever derive.
+"""Which values each argument can have: a cheap over-approximation of what the rules can derive.
 
 Every argument of a relation, and every argument of a function inside it, is a position. Values flow from the positions
 of a rule's body to those of its head until nothing changes; joins are ignored, except that a variable takes only the
-values that all its positions share. The planner reads sizes from this, and legality tells from it that a move does not
-exist in a game at all.
+values that all its positions share. The query planner reads sizes from this, and
+`ggp.interpreter.legality` learns from it that a move does not exist in a game.
 """
 
 from collections import deque
@@ -38,7 +38,7 @@ class Domains:
         return self.values.get(root_position(relation, index), {})
 
     def inside(self, relation: Relation, index: int, function: Relation) -> tuple[dict[Value, None], ...]:
-        """For each argument of a function that stands in an argument of a relation, its values."""
+        """For each argument of a function inside an argument of a relation, its values."""
         outer = root_position(relation, index)
         return tuple(self.values.get(_inner(outer, function, place), {}) for place in range(function[1]))
 
@@ -50,7 +50,7 @@ class Domains:
         )
 
     def admits(self, relation: Relation, index: int, term: Term) -> bool:
-        """Whether a ground term can stand there, each of its parts looked at alone."""
+        """Whether an argument can have a ground term as its value, as far as its parts tell, each for itself."""
         return all(value in self.values.get(position, {}) for position, value in _parts(term, relation, index))
 
 

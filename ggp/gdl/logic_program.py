@@ -1,7 +1,7 @@
 """Rulesheet → program: flat clauses whose bodies are plain conjunctions of literals.
 
-`or` becomes several clauses, `not` moves inward to the atoms. Helper relations stand in for alternatives that would
-multiply beyond `MAX_CLAUSES`, and for what is negated as a whole: `(not (and (p ?x) (q ?x)))` with an ?x of its own.
+`or` becomes several clauses, `not` moves inward to the atoms. Helper relations replace alternatives that would
+multiply beyond `MAX_CLAUSES`, and sentences negated as a whole: `(not (and (p ?x) (q ?x)))` with an ?x of its own.
 """
 
 from dataclasses import dataclass
@@ -60,7 +60,7 @@ Body: TypeAlias = tuple[Literal, ...]
 
 @dataclass(frozen=True, slots=True)
 class Helper:
-    """A relation that stands for a part of a rule, and that part as it was written."""
+    """A relation that replaces a part of a rule, and that part as it was written."""
 
     head: Term
     meaning: Term
@@ -72,7 +72,7 @@ class LogicProgram:
 
     clauses: dict[Relation, tuple[Clause, ...]]
     tables: dict[Relation, tuple[tuple[Term, ...], ...]]  # the arguments of each ground fact, in the order of the text
-    helpers: dict[str, Helper]  # by the names of the relations that no rulesheet has
+    helpers: dict[str, Helper]  # by the name of the relation, which no rulesheet can have
     rulesheet: Rulesheet
 
 
@@ -114,8 +114,8 @@ def _facts_clause(relation: Relation) -> Clause:
 class _Flattener:
     """Turns rules into clauses; numbers the helper relations.
 
-    `outer` are the variables that a rule binds outside of its negations. The others stand in a negation only, where
-    they mean that there is no such thing; each negation has its own.
+    `outer` are the variables that a rule binds outside of its negations. The others are in a negation only, where they
+    are existential: `(not (p ?x))` holds if there is no x with p. Each negation has its own.
     """
 
     def __init__(self) -> None:
@@ -152,7 +152,7 @@ class _Flattener:
         if positive:
             return self._alternatives(part, outer, positive=False)
         loose = [name for name in _variables(part) if name not in outer]
-        if loose and not isinstance(part, Distinct):  # there is such a thing: once more as a relation of its own
+        if loose and not isinstance(part, Distinct):  # existential: a relation of its own
             return [(Literal(self._helper(part, (part,), outer).atom, positive=True),)]
         return self._alternatives(part, outer, positive=True)
 
@@ -186,7 +186,7 @@ class _Flattener:
         return Literal(head, positive=True)
 
     def _renamed(self, atom: Term, outer: frozenset[str]) -> Term:
-        """With the variables that mean "no such thing" apart from those of other negations; no text can name them."""
+        """With new names for existential variables, so that each negation has its own; no text can use these names."""
         loose = [name for name in variables(atom) if name not in outer]
         return substitute(atom, {name: f"{name} {next(self._numbers)}" for name in loose}) if loose else atom
 

@@ -1,4 +1,4 @@
-"""KIF text → nodes: expressions that know where they stand, and the terms that they mean."""
+"""KIF text → nodes, which are expressions with their places; and the terms that they mean."""
 
 import re
 from bisect import bisect_right
@@ -15,7 +15,7 @@ _BYTE_ORDER_MARK = "\ufeff"
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """One expression of a text: an atom as it was spelled, or a list."""
+    """An expression of a text: an atom with its spelling, or a list."""
 
     text: str | None  # the spelling of an atom; None for a list
     items: tuple["Node", ...]

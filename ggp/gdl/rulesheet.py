@@ -208,17 +208,17 @@ class _Builder:
         name = word.lower() if word else None
         parts = node.items[1:]
         if name == RULE or (name in CONNECTIVES and not node.is_list):
-            raise self._error(f"'{name}' cannot stand as a sentence", node, "sentence-form")
+            raise self._error(f"'{name}' is not a sentence", node, "sentence-form")
         if name in ("and", "or"):
             inner = tuple(self._sentence(part) for part in parts)
             return And(inner, node.offset) if name == "and" else Or(inner, node.offset)
         if name == "not":
             if len(parts) != 1:
-                raise self._error(f"'not' holds one sentence, not {len(parts)}", node, "not-arity")
+                raise self._error(f"'not' takes one sentence, not {len(parts)}", node, "not-arity")
             return Not(self._sentence(parts[0]), node.offset)
         if name == "distinct":
             if len(parts) != 2:
-                raise self._error(f"'distinct' holds two terms, not {len(parts)}", node, "distinct-arity")
+                raise self._error(f"'distinct' takes two terms, not {len(parts)}", node, "distinct-arity")
             return Distinct(self._term(parts[0]), self._term(parts[1]), node.offset)
         if len(node.items) == 1 and node.items[0].is_list:
             return self._sentence(node.items[0])
@@ -228,7 +228,7 @@ class _Builder:
         term = self._term(node)
         name, arity = name_and_arity(term)
         if name.startswith("?"):
-            raise self._error(f"the variable {name} cannot stand as a sentence", node, "variable-sentence")
+            raise self._error(f"the variable {name} is not a sentence", node, "variable-sentence")
         if ARITIES.get(name, arity) != arity:
             raise self._error(f"'{name}' takes {ARITIES[name]} arguments, not {arity}", node, "keyword-arity")
         return term
@@ -241,7 +241,7 @@ class _Builder:
                 if level > MAX_TERM_NESTING:
                     raise self._error(f"nested deeper than {MAX_TERM_NESTING} levels", part, "term-form")
                 if not part.items:
-                    raise self._error("an empty list is no term", part, "term-form")
+                    raise self._error("an empty list is not a term", part, "term-form")
                 head = part.items[0]
                 if head.is_list and len(part.items) > 1:
                     raise self._error("a term starts with a name", part, "term-form")

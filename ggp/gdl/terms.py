@@ -7,7 +7,7 @@ is its name: `(cell 1 ?x b)` is `("cell", "1", "?x", "b")`. Plain tuples hash an
 from collections.abc import Iterator
 from typing import TypeAlias, Union
 
-Term: TypeAlias = Union[str, tuple["Term", ...]]  # noqa: UP007 - a forward reference cannot stand beside |
+Term: TypeAlias = Union[str, tuple["Term", ...]]  # noqa: UP007 - | does not take a forward reference
 
 MAX_NESTING = 200  # levels of parentheses; deeper text is refused, so that no term can overflow a stack
 

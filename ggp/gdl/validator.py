@@ -40,7 +40,7 @@ _USUAL_NAME = re.compile(r"\??[a-z0-9_+*/=<>!&%$@^~.:-]+")
 _REQUIRED = ("role", "terminal", "goal", "legal")
 _CONSTANT = ("init", "base", "input")
 _HEADS_ONLY = ("init", "next", "base", "input")
-_NO_COMPONENT = -1  # of a relation that holds for nothing
+_NO_COMPONENT = -1  # of a relation without rules
 _READ_BY_GDL = frozenset(("role", "init", "next", "legal", "goal", "terminal", "base", "input", "sees"))
 
 
@@ -68,7 +68,7 @@ class _Raw:
 
 
 def validate(text: str, source: str = "<rulesheet>") -> tuple[Finding, ...]:
-    """All findings in the order of the text; when the text has no meaning at all, only the errors that say so."""
+    """All findings in the order of the text; only the errors of reading, if it has any."""
     try:
         nodes = read(text, source)
     except ReadError as error:
@@ -85,7 +85,7 @@ def validate(text: str, source: str = "<rulesheet>") -> tuple[Finding, ...]:
     return tuple(Finding(f.severity, f.check, f.message, place(f.offset)) for f in unique)
 
 
-# What the text alone shows.
+# Checks of single rules and of names.
 
 
 def _check_text(rulesheet: Rulesheet) -> Iterator[_Raw]:
@@ -102,12 +102,12 @@ def _check_text(rulesheet: Rulesheet) -> Iterator[_Raw]:
 def _check_rule(rule: Rule) -> Iterator[_Raw]:
     name, _ = name_and_arity(rule.head)
     if name in ("true", "does") or (name == "role" and not rule.is_fact):
-        yield _Raw("error", "keyword-head", f"'{name}' may head no rule", rule.offset)
+        yield _Raw("error", "keyword-head", f"'{name}' cannot be the head of a rule", rule.offset)
     if rule.is_fact and not is_ground(rule.head):
-        message = f"a fact holds the variable {variables(rule.head)[0]}"
+        message = f"a fact has the variable {variables(rule.head)[0]}"
         yield _Raw("error", "variable-in-fact", message, rule.offset)
     if not rule.is_fact and not rule.body:
-        yield _Raw("warning", "empty-body", "a rule without a body; write it as a fact", rule.offset)
+        yield _Raw("warning", "empty-body", "a rule without a body: write it as a fact", rule.offset)
     yield from _check_terms(rule.head, rule.offset)
     for sentence in rule.body:
         yield from _check_sentence(sentence)
@@ -118,7 +118,7 @@ def _check_sentence(sentence: Sentence) -> Iterator[_Raw]:
         case Atom(term, offset):
             name, _ = name_and_arity(term)
             if name in _HEADS_ONLY:
-                yield _Raw("error", "head-only", f"'{name}' may not be read in a body", offset)
+                yield _Raw("error", "head-only", f"'{name}' cannot be a condition", offset)
             yield from _check_terms(term, offset)
         case Distinct(left, right, offset):
             for side in (left, right):
@@ -152,11 +152,11 @@ def _check_objects(argument: Term, offset: int) -> Iterator[_Raw]:
     for term in subterms(argument):
         name, arity = name_and_arity(term)
         if arity and name in KEYWORDS - {NATURE}:
-            yield _Raw("error", "keyword-function", f"the keyword '{name}' names a function", offset)
+            yield _Raw("error", "keyword-function", f"the keyword '{name}' is used as a function", offset)
         elif not arity and name in CONNECTIVES | {RULE}:
-            yield _Raw("error", "keyword-constant", f"'{name}' stands as a constant", offset)
+            yield _Raw("error", "keyword-constant", f"the connective '{name}' is used as a constant", offset)
         elif not arity and name in ARITIES:
-            yield _Raw("warning", "keyword-object", f"the keyword '{name}' stands as an object", offset)
+            yield _Raw("warning", "keyword-object", f"the keyword '{name}' is used as an object", offset)
 
 
 def _occurrences(rulesheet: Rulesheet) -> Iterator[tuple[Term, int]]:
@@ -209,7 +209,7 @@ def _check_use(rulesheet: Rulesheet) -> Iterator[_Raw]:
             yield _Raw("warning", "never-used", f"nothing ever reads '{relation[0]}'", rule.offset)
 
 
-# What the relations between the rules show.
+# Checks of the relations between rules.
 
 
 def _check_program(rulesheet: Rulesheet) -> Iterator[_Raw]:
@@ -256,7 +256,7 @@ def _check_cycles(rule: Rule, dependencies: Dependencies) -> Iterator[_Raw]:
             not is_ground(argument) and argument not in _arguments(rule.head) and argument not in leaf.bound
             for argument in _arguments(leaf.term)
         ):
-            message = f"'{name}' reads itself with an argument that neither its head nor another condition holds"
+            message = f"'{name}' reads itself with an argument that is neither in its head nor in another condition"
             yield _Raw("error", "recursion-restriction", message, rule.offset)
 
 
@@ -274,7 +274,7 @@ def _check_safety(rule: Rule) -> Iterator[_Raw]:
             loose += [name for name in variables(leaf.term) if name not in leaf.bound]
     if loose:
         names = ", ".join(dict.fromkeys(loose))
-        message = f"{names} in a rule for '{name_and_arity(rule.head)[0]}' stands in no positive condition"
+        message = f"{names} in a rule for '{name_and_arity(rule.head)[0]}' is not in a positive condition"
         yield _Raw("error", "safety", message, rule.offset)
 
 
@@ -294,7 +294,7 @@ class _Leaf:
 class _Bindings:
     """Which terms of a rule its positive conditions bind; of alternatives, only what each of them binds.
 
-    `bind` says which terms an atom binds.
+    `bind` gives the terms that an atom binds.
     """
 
     def __init__(self, rule: Rule, bind: Callable[[Term], Iterable[Term]]) -> None:

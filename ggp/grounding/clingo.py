@@ -269,7 +269,7 @@ class GroundProgram:
         self._parts.append(numbers)
 
     def rows(self, *columns: int | Numbers) -> None:
-        """Adds a statement for each row; a number stands in all of them."""
+        """Adds a statement for each row; a number is the same in all of them."""
         self._parts.append(np.stack(np.broadcast_arrays(*columns, STOP), axis=1).ravel())
 
     def show(self, name: str, atom: int) -> None:
@@ -300,7 +300,7 @@ class Aspif:
     first_literal: Offsets  # (R + 1,) rule r reads literals[first_literal[r]:first_literal[r + 1]]
     literals: Ids
     names: tuple[bytes, ...]
-    named: Ids  # the atom that each name stands for; 0: it always holds
+    named: Ids  # the atom of each name; 0: it always holds
 
 
 def parse_aspif(data: bytes) -> Aspif:

@@ -24,9 +24,9 @@ from ggp.grounding.rewrite import Rewritten, split_clauses
 from ggp.grounding.rules import NEVER, GroundingReport, GroundRules, Ids, is_stratified, needed_atoms
 
 _SHARE = 0.6  # of the time, after which no more clauses are rewritten
-Row: TypeAlias = tuple[Term, int]  # a term and the atom of gringo that stands for it
+Row: TypeAlias = tuple[Term, int]  # a term and gringo's atom for it
 _GOAL_VALUE = re.compile(r"[0-9]{1,2}|100")
-_ALWAYS = 0  # stands for all that holds in every state; gringo's own atoms count from 1
+_ALWAYS = 0  # the atom of what holds in every state; gringo's own atoms count from 1
 
 
 def ground(
@@ -63,9 +63,9 @@ def ground(
 
 
 def _explanation(error: OverBudgetError, prepared: Prepared, program: LogicProgram) -> str:
-    """What ran out, and the rule that is most likely to blame."""
+    """What ran out, and the rule that is the most likely reason."""
     if prepared.domains.can_nest:
-        return f"{program.rulesheet.source}: {error}: terms may nest without bound"
+        return f"{program.rulesheet.source}: {error}: terms can nest without limit"
     clause, size = largest_clause(prepared)
     place = program.rulesheet.place(clause.offset)
     return f"{place}: {error}: a rule for '{clause.relation[0]}' may have about {size:.0e} instances"
@@ -148,7 +148,7 @@ def _roles(rulesheet: Rulesheet, found: Iterable[Term]) -> tuple[str, ...]:
 
 
 def _values(rows: list[Row], numbering: "_Numbering") -> list[tuple[int, int]]:
-    """The goal values among the terms, ascending; one atom for each, however it may be written."""
+    """The goal values among the terms, ascending; one atom for each, also where a value is written in two ways."""
     found: defaultdict[int, list[int]] = defaultdict(list)
     for term, atom in rows:
         if isinstance(term, str) and _GOAL_VALUE.fullmatch(term):

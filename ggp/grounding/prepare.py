@@ -24,27 +24,27 @@ OUTPUTS: dict[Relation, Tier] = {
     ("terminal", 0): Tier.STATE,
     ("next", 1): Tier.STEP,
     ("sees", 2): Tier.STEP,
-}  # what a game is asked for, and the most that it may depend on
+}  # what a game is asked for, and the highest tier on which it may depend
 PROJECTION_PREFIX = "PROJECTION"  # no symbol of a rulesheet has capitals: the reader folds case
 RIGID_PREFIX = "RIGID"
 
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """What is to be grounded."""
+    """The clauses to be grounded, and their analysis."""
 
     clauses: tuple[Clause, ...]
     tables: dict[Relation, tuple[tuple[Term, ...], ...]]
     dependencies: Dependencies
     domains: Domains
-    rigid: int  # the number of kinds of facts that never change
+    rigid: int  # the number of functions whose facts never change
 
     def is_static(self, relation: Relation) -> bool:
         return relation not in (TRUE, DOES) and self.dependencies.tiers.get(relation, Tier.STATIC) == Tier.STATIC
 
 
 def prepare(program: LogicProgram) -> Prepared:
-    """The clauses and tables on which the outputs depend; GroundingError for rules that only evaluation can play."""
+    """The clauses and tables on which the outputs depend; GroundingError where only the interpreter can play."""
     relevant = _relevant(program)
     clauses = [clause for relation, found in program.clauses.items() if relation in relevant for clause in found]
     tables = {relation: rows for relation, rows in program.tables.items() if relation in relevant}
@@ -54,9 +54,9 @@ def prepare(program: LogicProgram) -> Prepared:
     projections: dict[Term, Clause] = {}
     clauses = [_projected(clause, projections) for clause in clauses]
     for clause in clauses:
-        unbound = loose_variables(clause)
+        unbound = unbound_variables(clause)
         if unbound:
-            _fail(program, clause, f"nothing gives {unbound[0]} a value in a rule for '{clause.relation[0]}'")
+            _fail(program, clause, f"no condition binds {unbound[0]} in a rule for '{clause.relation[0]}'")
     clauses += projections.values()
     by_relation: dict[Relation, tuple[Clause, ...]] = {}
     for clause in clauses:
@@ -67,8 +67,8 @@ def prepare(program: LogicProgram) -> Prepared:
     return Prepared(tuple(clauses), tables, dependencies, find_domains(rewritten), len(functions))
 
 
-def loose_variables(clause: Clause) -> list[str]:
-    """The variables of a clause that no condition gives a value."""
+def unbound_variables(clause: Clause) -> list[str]:
+    """The variables of a clause that no condition binds."""
     known = {name for lit in clause.body if lit.positive and lit.relation != DISTINCT for name in variables(lit.atom)}
     wanted = dict.fromkeys(
         name for term in (clause.head, *(lit.atom for lit in clause.body)) for name in variables(term)
@@ -106,7 +106,7 @@ def _fail(program: LogicProgram, clause: Clause, message: str) -> NoReturn:
 
 
 def _solved(clause: Clause) -> Clause | None:
-    """Without equations: a variable that must equal a term is replaced by it. None when they contradict each other."""
+    """Without equations: a variable that must equal a term is replaced by it. None when the equations contradict."""
     while True:
         for literal in clause.body:
             if literal.relation == DISTINCT and not literal.positive:
@@ -121,7 +121,7 @@ def _solved(clause: Clause) -> Clause | None:
 
 
 def _rigid(clauses: list[Clause], tables: dict[Relation, tuple[tuple[Term, ...], ...]]) -> dict[Relation, Relation]:
-    """The functions whose facts stay as they are at the start, with the static relations that stand for them."""
+    """The functions whose facts never change, and the static relations that replace them."""
     kept: set[Relation] = set()
     changed: set[Relation] = {name_and_arity(row[0]) for row in tables.get(("next", 1), ())}
     for clause in clauses:
@@ -141,7 +141,7 @@ def _rigid(clauses: list[Clause], tables: dict[Relation, tuple[tuple[Term, ...],
 
 
 def _with_rigid(clauses: list[Clause], functions: dict[Relation, Relation]) -> list[Clause]:
-    """With conditions on facts that never change put as conditions on the facts at the start."""
+    """With static conditions on the initial facts in place of conditions on facts that never change."""
     if not functions:
         return clauses
 
@@ -163,7 +163,7 @@ def _with_rigid(clauses: list[Clause], functions: dict[Relation, Relation]) -> l
 
 
 def _projected(clause: Clause, projections: dict[Term, Clause]) -> Clause:
-    """With conditions that there is no such thing put as the negation of a relation that says that there is one."""
+    """With the negation of a new relation in place of a negated condition that has existential variables."""
     found = Counter(name for term in (clause.head, *(lit.atom for lit in clause.body)) for name in variables(term))
 
     def parts() -> Iterator[Literal]:
@@ -182,7 +182,7 @@ def _projected(clause: Clause, projections: dict[Term, Clause]) -> Clause:
 def _projection(
     atom: Term, names: tuple[str, ...], shared: tuple[str, ...], offset: int, projections: dict[Term, Clause]
 ) -> Term:
-    """The atom that says that some values of the other variables make the atom hold; the same for equal atoms."""
+    """The projection of the atom to the shared variables, as an atom of a new relation; the same for equal atoms."""
     numbered: dict[str, Term] = {name: f"?{index}" for index, name in enumerate((*shared, *(set(names) - set(shared))))}
     pattern = substitute(atom, numbered)
     key: Term = ("pattern", str(len(shared)), pattern)
@@ -232,7 +232,7 @@ KEYWORDS: tuple[Relation, ...] = (
     ("terminal", 0),
     ("sees", 2),
 )
-# From a state over its moves to the next, so that all that may ever be is found.
+# From a state over its moves to the next state, so that all reachable facts and moves are found.
 _LOOP = "{true(F)}:-init(F).{true(F)}:-next(F).{does(R,M)}:-legal(R,M),role(R)."
 _REACHED = "true(F):-init(F).true(F):-next(F).does(R,M):-legal(R,M),role(R)."
 _TOKEN = re.compile(rb"[a-z0-9]+|\)")
@@ -242,7 +242,7 @@ Rows = tuple[tuple[Term, ...], ...]
 
 
 class Translation:
-    """The names of one program: symbols of a rulesheet are numbered, so that any text is a safe name.
+    """The names of one program: symbols of a rulesheet are numbered, so that every symbol has a name that gringo reads.
 
     Constant N is called `cN`, function N `fN`, relation N `pN`, but keywords keep their names.
     """
@@ -263,7 +263,7 @@ class Translation:
     def reached_text(
         self, clauses: Iterable[Clause], tables: Mapping[Relation, Rows], shown: Iterable[Relation]
     ) -> bytes:
-        """A program without choices: all that may ever hold becomes a fact; its output names some relations' atoms."""
+        """A program without choices: all that can ever hold becomes a fact; its output names the atoms of `shown`."""
         return self._text(_REACHED, clauses, tables, shown)
 
     def atom(self, name: bytes) -> tuple[str, tuple[Term, ...]]:

@@ -1,7 +1,7 @@
 """Clauses → all that each relation can ever hold for: the rules without their dynamic negations, as facts.
 
 Where that is too much, large relations are evaluated only for the arguments for which they are needed: a relation that
-every clause reads with some arguments bound gets a second one that says for which values of those it is needed (the
+every clause reads with some arguments bound gets a second one that holds for the values of those that are needed (the
 magic sets of Bancilhon, Maier, Sagiv and Ullman 1986, with one binding pattern for each relation).
 """
 
@@ -17,7 +17,7 @@ from ggp.grounding.prepare import KEYWORDS, Prepared, Translation
 from ggp.grounding.tables import Extents
 
 PART_PREFIX = "PART"
-_QUICK = Budget(seconds=5.0, rules=250_000)  # beyond, only what is needed is looked for
+_QUICK = Budget(seconds=5.0, rules=250_000)  # beyond this, large relations are evaluated on demand
 _MUCH = 20_000.0  # joins of fewer rows are left as they are
 DEMAND_PREFIX = "DEMAND"
 
@@ -25,7 +25,7 @@ DEMAND_PREFIX = "DEMAND"
 def find_extents(
     prepared: Prepared, translation: Translation, clingo: Clingo, budget: Budget
 ) -> tuple[Prepared, Extents]:
-    """The extents of all relations that clauses read; and the clauses, which hold less where they need not hold."""
+    """The extents of all relations that clauses read; and the clauses, guarded where only some arguments are needed."""
     start = perf_counter()
     quick = replace(budget, seconds=min(budget.seconds, _QUICK.seconds), rules=min(budget.rules, _QUICK.rules))
     try:
@@ -43,7 +43,7 @@ def find_extents(
 
 @dataclass(frozen=True, slots=True)
 class _Gringo:
-    """What a run of gringo needs besides its program."""
+    """What a run of gringo needs along with its program."""
 
     translation: Translation
     clingo: Clingo
@@ -61,7 +61,7 @@ def _reach(prepared: Prepared, clauses: Iterable[Clause], needed: tuple[Relation
 
 
 def _positive(clause: Clause, prepared: Prepared) -> Clause:
-    """Without the conditions that something dynamic does not hold."""
+    """Without negated conditions on dynamic relations."""
     body = [lit for lit in clause.body if lit.positive or lit.relation == DISTINCT or prepared.is_static(lit.relation)]
     return Clause(clause.head, tuple(body), clause.offset)
 
@@ -168,7 +168,7 @@ def _bucket(body: list[Literal], name: str) -> list[Literal]:
 def with_demand(
     clauses: Sequence[Clause], large: frozenset[Relation], rank: Mapping[Relation, int]
 ) -> tuple[list[Clause], list[Clause], tuple[Relation, ...]]:
-    """The clauses, those of large relations guarded; the clauses that say what is needed; and their relations.
+    """The clauses, those of large relations guarded; the clauses that derive what is needed; and their relations.
 
     Of the large relations that a clause reads, those of lower rank are asked first.
     """

@@ -1,4 +1,4 @@
-"""Clauses → clauses that say the same in fewer ground rules: where joins are larger than needed, bodies are split.
+"""Clauses → clauses that mean the same with fewer ground rules: where joins are larger than needed, bodies are split.
 
 `{p(x, y), q(y, z)}` may become `part(y) :- q(y, z)` and `{p(x, y), part(y)}`. Costs are counted from the rows of a
 body: all values that its variables can have together. A ground rule with N dynamic conditions counts N, and each atom
@@ -27,8 +27,8 @@ _GAIN = 0.9  # a split must cost at most this share of what it replaces
 _MAX_ROWS = 1_000_000  # of a join that is made to count it
 _MAX_EASY = 100_000  # up to here, the whole join is looked at first
 _SLACK = 20_000  # rows that a new relation's join may have without a guard
-_SMALL = 24  # a body that costs no more is left as it is
-_LARGE = 1_000  # a clause that costs more is tried with what its conditions say
+_SMALL = 24  # a body that costs no more is not split
+_LARGE = 1_000  # a clause that costs more is tried with its conditions replaced by their definitions
 _GAIN_UNFOLDED = 0.6
 _MAX_DEFINITION = 4  # clauses
 _UNKNOWN = 1e12  # the cost of what cannot be counted
@@ -54,8 +54,8 @@ class BodyPart:
 class Split:
     """A way to take some parts out of a body.
 
-    With `copied`, this part stays in both: as no role makes two moves in one step, what is asked of its move can be
-    asked in two places.
+    With `copied`, this part stays in both: as no role makes two moves in one step, conditions
+    on its move can be in both.
     """
 
     inner: tuple[BodyPart, ...]
@@ -81,7 +81,7 @@ def cost_of(parts: Sequence[BodyPart], head: Variables, rows: Table) -> float:
 
 
 def complement_cost(parts: Sequence[BodyPart], shared: Variables, rows: Table) -> float:
-    """About what it costs to say instead which moves do not; infinite where that cannot be said."""
+    """About what the complement costs, which names the other moves; infinite where there is none."""
     move = only_move(parts)
     if move is None or move.key is None or move.table is None or shared & move.names - move.key or len(parts) == 1:
         return inf
@@ -156,7 +156,7 @@ def _priced(chosen: frozenset[int], parts: tuple[BodyPart, ...], head: Variables
 def _priced_copy(
     chosen: frozenset[int], move: BodyPart, parts: tuple[BodyPart, ...], head: Variables, rows: Table
 ) -> Split | None:
-    """The split that takes these parts out and asks both them and the others of the same move."""
+    """The split that takes these parts out and keeps the condition on the move in both bodies."""
     assert move.key is not None
     assert move.table is not None
     core = [parts[index] for index in chosen if parts[index] is not move]
@@ -172,7 +172,7 @@ def _priced_copy(
         rows.count(inside) * (1 + sum(part.weight for part in core)) - rows.count(shared),
         complement_cost((*core, BodyPart(move.literal, move.names & inside, 1, move.table, move.key)), shared, rows),
     )
-    if not outer and head & move.names - move.key:  # what does not concern the head's share of the move is looked into
+    if not outer and head & move.names - move.key:  # the rest of the move may be split further
         inner = (*core, move)
         nested = cheapest_split(inner, shared, rows, inner_cost)
         inner_cost = nested.cost if nested else inner_cost
@@ -258,7 +258,7 @@ def _growth(part: BodyPart, known: set[str]) -> float:
 
 @dataclass(slots=True)
 class Relations:
-    """New relations; what they cost is added up."""
+    """New relations, one for each body, however often it is used; and their total cost."""
 
     extents: Extents
     clauses: list[Clause] = field(default_factory=list)
@@ -266,7 +266,7 @@ class Relations:
     cost: float = 0.0
     offset: int = 0  # of the rule that is rewritten
     counts: dict[str, int] = field(default_factory=lambda: dict.fromkeys(("split", "shared", "complement"), 0))
-    _known: dict[Term | bytes, str] = field(default_factory=dict)  # what a relation says, and its name
+    _known: dict[Term | bytes, str] = field(default_factory=dict)  # body or rows → the name of the relation
 
     def branch(self) -> "Relations":
         """A copy to try something with."""
@@ -288,7 +288,7 @@ class Relations:
         return tuple(tuple(map(term, row)) for row in self.guards[relation].rows.T.tolist())
 
     def part(self, parts: Sequence[BodyPart], shared: Variables, rows: Table, key: Variables | None = None) -> BodyPart:
-        """The atom of a relation that holds where all parts do; an existing one if it says the same."""
+        """The atom of a relation that holds where all parts do; an existing one if it has the same body."""
         ordered = sorted(parts, key=lambda part: sorting_text(part.literal, shared))
         order = dict.fromkeys(name for part in ordered for name in variables(part.literal.atom))
         canonical: dict[str, Term] = {name: f"?{index}" for index, name in enumerate(order)}
@@ -451,7 +451,7 @@ class _Splitter:
     ) -> tuple[tuple[BodyPart, ...], Table]:
         """The parts that remain once the cheapest splits are made, one after the other, and their rows.
 
-        `alone` says that they become a relation of their own, for which there may be a complement.
+        If `alone`, they become a relation of their own, which may be written as a complement.
         """
         while True:
             cost = cost_of(parts, head, rows)
@@ -472,7 +472,7 @@ class _Splitter:
         return parts, rows.project(head | names_of(parts))
 
     def _parted(self, split: Split, head: Variables, rows: Table) -> tuple[tuple[BodyPart, ...], Table] | None:
-        """With what is asked of a move asked in two places; None when the rest becomes too large."""
+        """With the conditions on a move in two places; None when the rest becomes too large."""
         move = split.copied
         assert move is not None
         assert move.key is not None
@@ -493,7 +493,7 @@ class _Splitter:
         return self._relations.part((move,), move.names & names, move.table, move.key)
 
     def _part_of(self, parts: tuple[BodyPart, ...], shared: Variables, rows: Table) -> BodyPart:
-        """A new relation for some parts, put as cheaply as it can be."""
+        """A new relation for some parts, by its cheapest clauses."""
         unbound = names_of(parts) - bound_names(parts)
         if unbound:
             parts = (*parts, self._relations.guard(rows.project(unbound)))
@@ -504,9 +504,9 @@ class _Splitter:
         return self._relations.part(parts, shared, rows)
 
     def _complemented(self, parts: tuple[BodyPart, ...], shared: Variables, rows: Table) -> tuple[BodyPart, ...]:
-        """What most moves of a role make true, put as: it makes such a move, and none of the others.
+        """The complement of what most moves of a role make true: the role makes such a move, and none of the others.
 
-        Right because no role makes two moves in one step.
+        This is right because no role makes two moves in one step.
         """
         move = only_move(parts)
         if move is None or move.table is None or move.key is None or shared & move.names - move.key:
@@ -535,7 +535,7 @@ class _Splitter:
         return (matching, guard, BodyPart(wrongs, frozenset(keys.names), 1, None))
 
     def _framed(self, parts: tuple[BodyPart, ...], head: Variables) -> tuple[BodyPart, ...]:
-        """With what is asked of a move alone taken out, before the whole is joined."""
+        """With the conditions on a move alone taken out, before the whole is joined."""
         for move in parts:
             local = move.names - head
             if move.key is None or not local:

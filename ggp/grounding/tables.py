@@ -143,7 +143,7 @@ def _slots_for(count: int) -> Column:
 
 @kernel
 def _slot(slots: Column, key: int) -> int:
-    """Where the key stands in a hash table, or where it can be put."""
+    """The slot of the key in a hash table, or the free one for it."""
     slot = _mixed(key) & (len(slots) - 1)
     while slots[slot] not in (_FREE, key):
         slot = (slot + 1) & (len(slots) - 1)
@@ -152,7 +152,7 @@ def _slot(slots: Column, key: int) -> int:
 
 @kernel
 def _first_of_each(keys: Column) -> Column:
-    """The places at which a key stands for the first time."""
+    """The first place of each key."""
     slots = _slots_for(len(keys))
     places = np.empty(len(keys), np.int64)
     found = 0
@@ -181,7 +181,7 @@ def _are_among(keys: Column, others: Column) -> NDArray[np.bool_]:
 
 
 class Extents:
-    """What each relation may ever hold for; constants have the ids of their names, function terms higher ones."""
+    """What each relation can hold for; constants have the ids of their names, function terms higher ones."""
 
     def __init__(self, translation: Translation, names: Iterable[bytes]) -> None:
         self._translation = translation
@@ -210,7 +210,7 @@ class Extents:
         return self._translation.constant_number(constant)
 
     def terms(self, relation: Relation) -> tuple[tuple[Term, ...], ...]:
-        """All that a relation may hold for."""
+        """All that a relation can hold for."""
         rows = self._rows.get(relation)
         return () if rows is None else tuple(tuple(map(self.term, row)) for row in rows.tolist())
 

@@ -127,7 +127,7 @@ class QueryPlanner:
 def make_query_planner(
     program: LogicProgram, dependencies: Dependencies, domains: Domains, fact_counts: Mapping[Relation, int]
 ) -> QueryPlanner:
-    """The planner of a program; finds out which arguments must be bound, where a rule leaves that to its callers."""
+    """The planner of a program; finds which arguments the callers must bind, as no condition does."""
     planner = QueryPlanner(program, dependencies, domains, fact_counts, {})
     changed = True
     while changed:
@@ -142,7 +142,7 @@ def make_query_planner(
 
 
 def _needed(planner: QueryPlanner, clause: Clause, needed: Groups) -> set[frozenset[int]]:
-    """Where each variable stands in the head that nothing but the callers can bind."""
+    """The places in the head of each variable that only the callers can bind."""
     places: dict[str, frozenset[int]] = {}
     for index, argument in enumerate(clause.arguments):
         for name in variables(argument):
@@ -158,7 +158,7 @@ def binds(literal: Literal) -> tuple[str, ...]:
 
 
 def _local_variables(clause: Clause) -> frozenset[str]:
-    """Those that stand in one negated literal only, where they mean that there is no such thing at all."""
+    """Those in one negated literal only, where they are existential: no value at all makes the atom hold."""
     found = Counter(name for term in (clause.head, *(lit.atom for lit in clause.body)) for name in variables(term))
     negated = {name for literal in clause.body if not literal.positive for name in variables(literal.atom)}
     return frozenset(name for name in negated if found[name] == 1)

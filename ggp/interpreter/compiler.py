@@ -1,8 +1,8 @@
 """Logic program → Python source that evaluates it: one function for each way in which a relation is asked.
 
-A relation is asked with some arguments bound; the answer, the values of the others, is kept. Functions stand in the
+A relation is asked with some arguments bound; the answer, the values of the others, is kept. Functions are in the
 scope of their tier: static ones in the module, those that depend on the state in `at(state)`, those that depend on
-the moves in `step(joint)` inside it, so that what is kept lives as long as what it depends on. Relations that read
+the moves in `step(joint)` inside it, so that an answer is kept as long as what it depends on. Relations that read
 themselves are evaluated with tables (see `ggp.interpreter.tabling`), so that no recursion of rules is one of Python.
 """
 
@@ -270,7 +270,7 @@ class Compiler:
             known = [name for index in bound for name in variables(clause.arguments[index])]
             names = self.planner.unbound(clause, known)
             if names:
-                message = f"nothing gives a value to {', '.join(names)} in a rule for '{relation[0]}'"
+                message = f"no condition binds {', '.join(names)} in a rule for '{relation[0]}'"
                 return RulesheetError(message, self.program.rulesheet.place(clause.offset), "safety")
         message = f"a rule for '{relation[0]}' leaves variables without a value"
         return RulesheetError(message, self.program.rulesheet.place(self.program.clauses[relation][0].offset), "safety")

@@ -1,4 +1,4 @@
-"""Why is this move not legal? A move as text and a state → a reason in the words of the rulesheet."""
+"""Why a move is not legal: a move as text and a state → a reason in the words of the rulesheet."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -37,14 +37,14 @@ class Refusal:
 
 
 def refusal(rulesheet: Rulesheet, machine: StateMachine, state: Facts, role: str, text: str) -> Refusal | None:
-    """None for a legal move; else the reason: unreadable, no move of this game, match over, not its turn, or the first
-    condition that fails of the `legal` rule that comes closest."""
+    """None for a legal move; else why not: it is unreadable, not a move of this game, the match is over, it is not the
+    role's turn, or the first condition that fails of the `legal` rule that comes closest."""
     try:
         move = read_term(text, "move")
     except ReadError as error:
         return Refusal("unreadable", error.message)
     if not is_ground(move):
-        return Refusal("unreadable", "a move holds no variables")
+        return Refusal("unreadable", "a move has no variables")
     if not machine.is_terminal(state) and move in machine.legal_moves(state, role):
         return None
     return _why(make_logic_program(rulesheet), machine, state, role, move)
@@ -53,11 +53,11 @@ def refusal(rulesheet: Rulesheet, machine: StateMachine, state: Facts, role: str
 def _why(program: LogicProgram, machine: StateMachine, state: Facts, role: str, move: Term) -> Refusal:
     listed = _listed_moves(program, machine, state)
     if not _exists(program, listed, move):
-        return Refusal("unknown", f"{to_text(move)} is no move of this game")
+        return Refusal("unknown", f"{to_text(move)} is not a move of this game")
     if machine.is_terminal(state):
         return Refusal("over", "the match is over")
     legal = machine.legal_moves(state, role)
-    if _waits(machine, legal) and _has_elsewhere(program, listed, role, move):
+    if _waits(machine, legal) and _has_in_other_states(program, listed, role, move):
         return Refusal("turn", f"it is not the turn of {role}, whose only move now is {to_text(legal[0])}")
     try:
         return Refusal("condition", _failing_condition(program, state, role, move))
@@ -66,15 +66,15 @@ def _why(program: LogicProgram, machine: StateMachine, state: Facts, role: str, 
 
 
 def _waits(machine: StateMachine, legal: tuple[Term, ...]) -> bool:
-    """Whether a role has nothing to choose because others move: its only move says nothing, as a bare name.
+    """Whether a role has nothing to choose because others move: its only move is a bare name.
 
-    Whoever is on turn and has one move left, such as the last cell of a board, has a move with arguments.
+    A role whose turn it is and that has one move left, such as the last cell of a board, has a move with arguments.
     """
     return len(machine.roles) > 1 and len(legal) == 1 and isinstance(legal[0], str)
 
 
-def _has_elsewhere(program: LogicProgram, listed: frozenset[Term], role: str, move: Term) -> bool:
-    """Whether the role has the move in other states, as far as the rules tell."""
+def _has_in_other_states(program: LogicProgram, listed: frozenset[Term], role: str, move: Term) -> bool:
+    """Whether the role can have the move in other states, as far as the rules tell."""
     if listed:
         return ("input", role, move) in listed
     heads = [clause.head for clause in program.clauses.get(_LEGAL, ()) if not _only_facts(clause)]
@@ -82,7 +82,7 @@ def _has_elsewhere(program: LogicProgram, listed: frozenset[Term], role: str, mo
 
 
 def _only_facts(clause: Clause) -> bool:
-    """Whether the clause only stands for the facts of its relation."""
+    """Whether the clause only reads the facts of its relation."""
     return any(literal.relation[0].endswith(FACTS_SUFFIX) for literal in clause.body)
 
 
@@ -113,7 +113,7 @@ def _failing_condition(program: LogicProgram, state: Facts, role: str, move: Ter
         if not _only_facts(clause) and (conditions := _conditions(clause, role, move))
     ]
     if not candidates:
-        return f"no rule ever gives {role} the move {to_text(move)}"
+        return f"no rule can give {role} the move {to_text(move)}"
     clauses = [clause for number, conditions in enumerate(candidates) for clause in _prefixes(number, conditions)]
     relations = [clause.relation for clause in clauses]
     extended = LogicProgram(
@@ -180,5 +180,5 @@ def _as_text(literal: Literal, program: LogicProgram) -> str:
     if helper is not None:
         bindings = match(helper.head, atom, {}) if is_ground(atom) else None
         atom = substitute(helper.meaning, bindings or {})
-    own = {name: name.partition(" ")[0] for name in variables(atom)}  # as before they were told apart
+    own = {name: name.partition(" ")[0] for name in variables(atom)}  # the names in the text, without our numbers
     return f"{to_text(substitute(atom, dict(own)))} {'does not hold' if literal.positive else 'holds'}"

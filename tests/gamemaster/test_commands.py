@@ -84,7 +84,7 @@ def test_replay_shows_and_verifies(record: MatchRecord, capsys: pytest.CaptureFi
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == "tictactoe  match match-1"
     assert "step 0" in lines
-    assert any("illegal fly: fly is no move of this game" in line for line in lines)
+    assert any("illegal fly: fly is not a move of this game" in line for line in lines)
     assert f"  xplayer  player of xplayer     0.00 s  {record.steps[0].moves[0]}" in lines
     assert "1 fault" in lines
     assert lines[-1] == f"the record holds: {len(record.steps)} steps replayed with the {record.engine}"

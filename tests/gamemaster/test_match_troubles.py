@@ -65,9 +65,9 @@ TROUBLES: dict[str, tuple[Trouble, FaultKind, str, float]] = {
     "redirect": (raw(REDIRECT), "malformed", "HTTP status 302", 0.0),
     "taken cell": (says("(mark 3 3)"), "illegal", "(true (cell 3 3 b)) does not hold", 0.0),
     "not its turn": (says("noop"), "illegal", "", 0.0),
-    "unknown move": (says("(fly away)"), "illegal", "(fly away) is no move of this game", 0.0),
-    "another match": (says("busy"), "illegal", "busy is no move of this game", 0.0),
-    "cannot choose": (says("nil"), "illegal", "nil is no move of this game", 0.0),
+    "unknown move": (says("(fly away)"), "illegal", "(fly away) is not a move of this game", 0.0),
+    "another match": (says("busy"), "illegal", "busy is not a move of this game", 0.0),
+    "cannot choose": (says("nil"), "illegal", "nil is not a move of this game", 0.0),
 }
 
 

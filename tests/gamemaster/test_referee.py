@@ -37,7 +37,7 @@ def test_an_illegal_answer_is_replaced_and_explained() -> None:
     assert executed.joint_move == (("mark", "1", "1"), "noop")
     fault = executed.faults["xplayer"]
     assert (fault.kind, fault.answer) == ("illegal", "(mark 7 1)")
-    assert fault.detail == "(mark 7 1) is no move of this game"
+    assert fault.detail == "(mark 7 1) is not a move of this game"
     assert executed.faults.keys() == {"xplayer"}
 
 

@@ -1,4 +1,4 @@
-"""Ground rules beside the interpreter, on random matches: `python -m tests.grounding.agreement RULESHEETS`."""
+"""Ground rules compared with the interpreter, on random matches: `python -m tests.grounding.agreement RULESHEETS`."""
 
 import argparse
 import random

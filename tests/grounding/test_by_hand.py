@@ -16,7 +16,7 @@ def grounded(text: str, *, rewrite: bool = True, budget: Budget = Budget()) -> G
 
 
 def rules_of(rules: GroundRules, atom: int) -> list[list[int]]:
-    """The bodies of the rules with an atom as their head; a negated atom is put as its complement."""
+    """The bodies of the rules with an atom as their head; a negated atom as its complement."""
     bounds = rules.first_literal
     return [
         [int(lit) >> 1 if not lit & 1 else ~(int(lit) >> 1) for lit in rules.literals[bounds[rule] : bounds[rule + 1]]]
@@ -113,8 +113,8 @@ def test_rules_that_no_output_needs_are_left_out() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("(<= (next (s ?x)) (true ?x))", "nest without bound"),
-        ("(<= (p ?x) (not (true (s ?x)))) (<= (next (s 1)) (p 1))", "nothing gives ?x a value in a rule for 'p'"),
+        ("(<= (next (s ?x)) (true ?x))", "nest without limit"),
+        ("(<= (p ?x) (not (true (s ?x)))) (<= (next (s 1)) (p 1))", "no condition binds ?x in a rule for 'p'"),
         ("(<= (true (s 1)) (true (s 0)))", "has 'true' as its head"),
         ("(<= (goal r 10) (does r (go 0)))", "'goal' depends on 'does'"),
         ("(<= (init (s 1)) (true (s 0)))", "'init' depends on 'true'"),

@@ -1,4 +1,4 @@
-"""Tables of numbers beside sets of tuples."""
+"""Tables of numbers compared with sets of tuples."""
 
 from itertools import product
 

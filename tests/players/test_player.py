@@ -298,7 +298,7 @@ async def test_abandoned_match_frees_the_player_after_a_while() -> None:
     ("message", "line"),
     [
         (start(rules="(role left) (<= p"), "m:1:13: '(' is never closed"),
-        (start(rules="(<= p (not))"), "m:1:7: 'not' holds one sentence"),
+        (start(rules="(<= p (not))"), "m:1:7: 'not' takes one sentence"),
         (start(role="white"), "no role is called 'white'; the roles are left, right"),
     ],
 )

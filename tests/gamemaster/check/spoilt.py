@@ -312,7 +312,7 @@ HOSTILE = "ready\x1b]0;owned\x07\x1b[31m"
 
 SPOILT = {
     "illegal": Spoilt(
-        PlaysIllegally, "moves, ggp-base", "bad", "step 0: '(fly away)': (fly away) is no move of this game"
+        PlaysIllegally, "moves, ggp-base", "bad", "step 0: '(fly away)': (fly away) is not a move of this game"
     ),
     "unreadable": Spoilt(
         PlaysUnreadably, "moves, dresden", "bad", "step 0: '(take 1': answer:1:1: '(' is never closed"
