@@ -1,11 +1,34 @@
-"""Settings of the whole suite."""
+"""Settings of the whole suite, and what tests of several parts share."""
 
 import os
+from collections.abc import Iterator
+from contextlib import nullcontext
+from typing import TYPE_CHECKING
 
+import pytest
 from hypothesis import settings
+
+if TYPE_CHECKING:
+    from ggp.grounding import Clingo
 
 # The same examples in every run, and no deadlines: a suite that fails by chance is not believed. To look for new ones:
 # HYPOTHESIS_PROFILE=explore pytest tests/test_differential.py
 settings.register_profile("fixed", max_examples=300, derandomize=True, deadline=None)
 settings.register_profile("explore", max_examples=3_000, deadline=None, print_blob=True)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fixed"))
+
+
+@pytest.fixture(scope="session")
+def clingo() -> Iterator["Clingo"]:
+    from ggp.grounding import Clingo  # noqa: PLC0415 - loads numba, which most tests do not need
+
+    with Clingo() as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def one_clingo(clingo: "Clingo") -> Iterator[None]:
+    """All groundings of the module share one process: loading clingo takes longer than grounding a small rulesheet."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("ggp.grounding.grounder.Clingo", lambda: nullcontext(clingo))
+        yield

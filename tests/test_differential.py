@@ -75,7 +75,7 @@ states = st.frozensets(
 )
 
 
-@settings(suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=200, suppress_health_check=[HealthCheck.too_slow])
 @given(rulesheets(), states)
 def test_every_relation_holds_for_the_same(text: str, state: frozenset[Term]) -> None:
     program = make_logic_program(parse_rulesheet(text))

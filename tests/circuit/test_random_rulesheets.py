@@ -6,6 +6,7 @@ HYPOTHESIS_PROFILE=explore looks for new ones.
 from itertools import islice
 from random import Random
 
+import pytest
 from hypothesis import HealthCheck, given, reject, settings
 from hypothesis import strategies as st
 
@@ -14,6 +15,8 @@ from ggp.errors import GroundingError
 from ggp.gdl.rulesheet import parse_rulesheet
 from ggp.grounding import Budget
 from tests.circuit.agreement import Pair, Sample, batch_differences, differences, make_pair, samples
+
+pytestmark = pytest.mark.usefixtures("one_clingo")
 
 NAMES = ("a", "b", "c", "(f a)")
 FACTS = {"p": 1, "q": 2, "s": 0, "k": 1}  # by arity; `k` never changes

@@ -11,6 +11,8 @@ from tests.grounding.agreement import assert_agree
 from tests.grounding.test_by_hand import grounded
 from tests.test_differential import LEVELS, rulesheets, states
 
+pytestmark = pytest.mark.usefixtures("one_clingo")
+
 STEPS = """
 (role r) (role s)
 (<= (legal ?r (keep ?x ?y)) (role ?r) (true (p0_2 ?x ?y)))
@@ -35,10 +37,10 @@ def test_shipped_games(name: str) -> None:
     assert assert_agree(parse_rulesheet(text), grounded(text), matches=1, steps=10)
 
 
-@pytest.fixture(params=["as it is", "wherever it can be"])
+@pytest.fixture(params=["usual", "eager"])
 def eagerness(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """How much is rewritten; random rulesheets are too small for most of it to pay."""
-    if request.param == "wherever it can be":
+    """How much is rewritten: random rulesheets are so small that they would mostly stay as they are."""
+    if request.param == "eager":
         monkeypatch.setattr(rewrite, "_SMALL", 0)
         monkeypatch.setattr(rewrite, "_LARGE", 5)
         monkeypatch.setattr(rewrite, "_MAX_EASY", 10)

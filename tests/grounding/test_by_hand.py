@@ -8,6 +8,8 @@ from ggp.gdl.logic_program import make_logic_program
 from ggp.gdl.rulesheet import parse_rulesheet
 from ggp.grounding import NEVER, Budget, GroundRules, ground
 
+pytestmark = pytest.mark.usefixtures("one_clingo")
+
 FRAME = "(role r) (init (s 0)) (<= (legal r (go ?x)) (true (s ?x))) (<= terminal (true (s 2))) (goal r 50)"
 
 

@@ -1,7 +1,5 @@
 """Ground programs written and read, and runs of clingo."""
 
-from collections.abc import Iterator
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -30,12 +28,6 @@ TEXT = b"""asp 1 0 0
 4 1 c 1 105
 0
 """
-
-
-@pytest.fixture(scope="module")
-def clingo() -> Iterator[Clingo]:
-    with Clingo() as running:
-        yield running
 
 
 def test_rules_and_names() -> None:

@@ -7,6 +7,8 @@ from ggp.grounding import Budget, GroundRules, reach
 from tests.grounding.agreement import assert_agree
 from tests.grounding.test_by_hand import grounded
 
+pytestmark = pytest.mark.usefixtures("one_clingo")
+
 NUMBERS = " ".join(f"(d {number}) (succ {number} {number + 1})" for number in range(12)) + "(d 12)"
 GAME = f"{NUMBERS} (role r) (goal r 50) "
 

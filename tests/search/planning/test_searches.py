@@ -1,7 +1,6 @@
 """The parts of the search, each by itself, against all states looked at one by one."""
 
 import itertools
-from collections.abc import Iterator
 
 import numpy as np
 import pytest
@@ -23,12 +22,6 @@ from tests.search.planning.games import GAMES, all_states, best_value, machine_o
 
 BYTES = 1 << 24
 SOLVER_BYTES = 1 << 30
-
-
-@pytest.fixture(scope="module")
-def clingo() -> Iterator[Clingo]:
-    with Clingo() as running:
-        yield running
 
 
 def path_holds(name: str, path: Path | None) -> bool:
