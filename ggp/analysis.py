@@ -14,7 +14,7 @@ from ggp.gdl.state_machine import JointMove
 from ggp.gdl.terms import to_text
 
 if TYPE_CHECKING:
-    from ggp.search.mcts.search import Search, Settings
+    from ggp.search.mcts.search import Search, SearchSettings
     from ggp.search.planning.puzzle import Puzzle
 
 Progress: TypeAlias = Callable[["Analysis"], None]
@@ -88,7 +88,7 @@ def analyse(
     state: State,
     *,
     seconds: float,
-    settings: "Settings | None" = None,
+    settings: "SearchSettings | None" = None,
     role: str | None = None,
     lines: int = 3,
     on_progress: Progress | None = None,
@@ -110,7 +110,7 @@ def analyses(
     state: State,
     *,
     seconds: float,
-    settings: "Settings | None" = None,
+    settings: "SearchSettings | None" = None,
     role: str | None = None,
     lines: int = 3,
     every: float = 0.5,
@@ -142,15 +142,15 @@ class Analyser(Protocol):
 
 
 def make_analyser(
-    state: State, settings: "Settings | None" = None, role: str | None = None, lines: int = 3, seed: int = 0
+    state: State, settings: "SearchSettings | None" = None, role: str | None = None, lines: int = 3, seed: int = 0
 ) -> Analyser:
     """By lines of moves where there is only one role, else by a tree; errors as `search`."""
     from ggp.search.loading import load_kernels  # noqa: PLC0415
-    from ggp.search.mcts.search import Search, Settings  # noqa: PLC0415
+    from ggp.search.mcts.search import Search, SearchSettings  # noqa: PLC0415
     from ggp.search.planning.puzzle import Puzzle  # noqa: PLC0415
     from ggp.simulation.state_machine import CircuitMachine  # noqa: PLC0415 - here and below: numba takes half a second to load
 
-    game, chosen = state.game, settings or Settings()
+    game, chosen = state.game, settings or SearchSettings()
     if not isinstance(game.machine, CircuitMachine):
         reason = game.fallback or "another engine was asked for"
         raise GroundingError(f"{game.name} has no circuit, which the search needs: {reason}")
@@ -179,35 +179,34 @@ class _TreeAnalyser:
         self._seconds += perf_counter() - began
 
     def report(self) -> Analysis:
-        from ggp.search.mcts.variations import best_lines, tree_bytes  # noqa: PLC0415
+        from ggp.search.mcts.result import tree_bytes  # noqa: PLC0415
 
         search, roles = self._search, self._state.game.roles
-        found = best_lines(search, self._role, self._lines)
         lines = tuple(
             Line(
                 tuple(dict(zip(roles, map(to_text, step), strict=True)) for step in line.steps),
                 ", ".join(map(_step_text, line.steps, line.choices)),
                 line.visits,
                 {role: None if value is None else 100 * value for role, value in zip(roles, line.values, strict=True)},
-                {role: (100 * low, 100 * high) for role, low, high in zip(roles, line.low, line.high, strict=True)},
+                {role: (100 * low, 100 * high) for role, low, high in zip(roles, line.lower, line.upper, strict=True)},
             )
-            for line in found
+            for line in search.variations(self._role, self._lines)
         )
         result = search.result(self._role)
         is_over = self._state.is_terminal
         return Analysis(
             self._state, self._role, lines, is_over or search.is_proven, self._seconds, result.visits,
-            result.playouts, result.nodes, tree_bytes(search), search.settings.memory_bytes,
+            result.playouts, result.nodes, tree_bytes(search.tree), search.settings.memory_bytes,
         )  # fmt: skip
 
     def close(self) -> None:
-        """Nothing runs."""
+        self._search.close()
 
 
 class _LineAnalyser:
     """For games with one role: the best line that several searches have found."""
 
-    def __init__(self, state: State, puzzle: "Puzzle", settings: "Settings") -> None:
+    def __init__(self, state: State, puzzle: "Puzzle", settings: "SearchSettings") -> None:
         self._state = state
         self._puzzle = puzzle
         self._settings = settings

@@ -11,9 +11,9 @@ from ggp.gdl.state_machine import Facts
 from ggp.gdl.terms import Term
 from ggp.protocol.evaluation import MOST_STEPS, Evaluation
 from ggp.search.loading import load_kernels
-from ggp.search.mcts.search import MoveReport, Result, Search, Settings
+from ggp.search.mcts import search as mcts
+from ggp.search.mcts.search import MoveReport, Search, SearchResult
 from ggp.search.mcts.tuning import Tuner
-from ggp.search.mcts.variations import expected_line
 from ggp.search.planning.puzzle import Puzzle
 from ggp.simulation.state_machine import CircuitMachine
 from players.strategy import Engine, SearchSettings, Task
@@ -41,25 +41,25 @@ def make_engine(task: Task) -> Engine:
     return LineSearch(machine, Puzzle(machine, seed, settings.memory_bytes - tree_bytes, settings.threads), tree)
 
 
-def search_settings(given: SearchSettings) -> Settings:
+def search_settings(given: SearchSettings) -> mcts.SearchSettings:
     """Those that are not given are as usual."""
     fields = {name: value for name, value in asdict(given).items() if value is not None and name != "tune"}
     if "memory" in fields:
         fields["memory_bytes"] = fields.pop("memory") * 2**20
-    return Settings(**fields)
+    return mcts.SearchSettings(**fields)
 
 
 class TreeSearch:
     """A search tree that is kept from move to move."""
 
     def __init__(
-        self, machine: CircuitMachine, role: str, settings: Settings, seed: int, tuner: Tuner | None = None
+        self, machine: CircuitMachine, role: str, settings: mcts.SearchSettings, seed: int, tuner: Tuner | None = None
     ) -> None:
         self._search = Search(machine, settings, seed)
         self._role = role
         self._tuner = tuner
         self._moves = frozenset(machine.compiled.moves[machine.roles.index(role)])
-        self._search.run(lambda: False, 1)  # here, where nobody waits: the first visits take longest
+        self._search.run(lambda: False, 1)  # here, where no answer is due: the first visits take longest
 
     def think(self, state: Facts, thought: Thought) -> None:
         search = self._search
@@ -97,7 +97,7 @@ class TreeSearch:
                     self._tuner, state, thought, spent < _TUNING[move is not None] * passed, at_start=move is None
                 )
             reports = search.result(self._role).moves if move is not None else ()
-            return any(report.move == move and report.low == report.high for report in reports)
+            return any(report.move == move and report.lower == report.upper for report in reports)
 
         self._run(thought, look)
 
@@ -105,13 +105,12 @@ class TreeSearch:
         """The state itself tells where to search."""
 
     def close(self) -> None:
-        """Nothing runs."""
+        self._search.close()
 
     def _with_line(self, evaluation: Evaluation | None, move: Term | None) -> Evaluation | None:
         if evaluation is None:
             return None
-        own = self._search.machine.roles.index(self._role)
-        return replace(evaluation, line=expected_line(self._search, own, move, MOST_STEPS))
+        return replace(evaluation, line=self._search.principal_variation(self._role, move, MOST_STEPS))
 
     def _tune(self, tuner: Tuner, state: Facts, thought: Thought, is_due: bool, *, at_start: bool) -> None:
         """Quick matches for better settings, where there is time for them."""
@@ -177,6 +176,7 @@ class LineSearch:
 
     def close(self) -> None:
         self._puzzle.close()
+        self._tree.close()
 
     def _evaluation(self) -> Evaluation | None:
         """A line that is known can be played to its end: what it reaches is sure."""
@@ -189,28 +189,28 @@ class LineSearch:
         return Evaluation(value, value, max(value, highest), line=steps)
 
 
-def is_settled(result: Result) -> bool:
+def is_settled(result: SearchResult) -> bool:
     """Whether the best move is proven to be no worse than any other."""
     best = _best(result)
-    return best is not None and all(best.low >= report.high for report in result.moves if report is not best)
+    return best is not None and all(best.lower >= report.upper for report in result.moves if report is not best)
 
 
-def is_informed(result: Result) -> bool:
+def is_informed(result: SearchResult) -> bool:
     """Whether the best move is more than the first of many: it was visited, or what it is worth is known otherwise."""
     best = _best(result)
     return best is not None and (result.visits > 0 or best.value is not None)
 
 
-def _best(result: Result) -> MoveReport | None:
+def _best(result: SearchResult) -> MoveReport | None:
     return next((report for report in result.moves if report.move == result.best), None)
 
 
-def _evaluation(result: Result, playouts: int, seconds: float) -> Evaluation | None:
+def _evaluation(result: SearchResult, playouts: int, seconds: float) -> Evaluation | None:
     """What the best move is worth; None where nothing is known of it."""
     best = _best(result)
     if best is None or not is_informed(result):
         return None
-    low, high = 100 * best.low, 100 * best.high
+    low, high = 100 * best.lower, 100 * best.upper
     value = None if best.value is None else min(max(100 * best.value, low), high)
     rate = per_second(playouts, seconds)
     if (low, high) == (0, 100):
@@ -218,8 +218,8 @@ def _evaluation(result: Result, playouts: int, seconds: float) -> Evaluation | N
     return Evaluation(value, low, high, result.visits, rate)
 
 
-def _note(result: Result, playouts: int, seconds: float) -> str:
+def _note(result: SearchResult, playouts: int, seconds: float) -> str:
     best = _best(result)
     value = "" if best is None or best.value is None else f", value {100 * best.value:.1f}"
-    proven = " proven" if best is not None and best.low == best.high else ""
+    proven = " proven" if best is not None and best.lower == best.upper else ""
     return f"{result.visits:,} visits, {playouts:,} playouts in {seconds:.2f} s{value}{proven}"

@@ -10,7 +10,7 @@ from ggp.errors import EvaluationError, GgpError
 from ggp.gdl.state_machine import Facts, JointMove
 from ggp.gdl.terms import Term
 from ggp.protocol.evaluation import Evaluation
-from ggp.search.uct import UCT, Result
+from ggp.search.uct import UCT, UctResult
 from players.strategy import Engine, Task
 from players.thought import Thought, per_second
 
@@ -113,7 +113,7 @@ class Mcts:
             engine.close()
 
 
-def uct_evaluation(result: Result, playouts: int, seconds: float) -> Evaluation | None:
+def uct_evaluation(result: UctResult, playouts: int, seconds: float) -> Evaluation | None:
     """What the reference thinks of its best move; it proves nothing."""
     value = next((report.value for report in result.moves if report.move == result.best), None)
     if value is None:

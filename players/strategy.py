@@ -20,7 +20,7 @@ BATCHES = (8, 16, 32, 64, 128, 256, 512)
 
 @dataclass(frozen=True, slots=True)
 class SearchSettings:
-    """How `mcts` searches: the fields of `ggp.search.mcts.search.Settings`, which are slow to load, and `tune`.
+    """How `mcts` searches: the fields of `ggp.search.mcts.search.SearchSettings`, which are slow to load, and `tune`.
 
     None is as usual there.
 

@@ -15,7 +15,7 @@ import ggp
 from ggp.analysis import Analysis, analyse, analyses
 from ggp.commands.analyse import add_commands, follow
 from ggp.errors import GroundingError, IllegalMoveError, SettingsError, UnknownRoleError
-from ggp.search.mcts.search import Settings
+from ggp.search.mcts.search import SearchSettings
 from tests.players.doubles import NIM
 
 CLIMB = """
@@ -28,7 +28,7 @@ CLIMB = """
 (<= (goal robot 100) (true (at 3)))
 (<= (goal robot 0) (not (true (at 3))))
 """
-SMALL = Settings(memory_bytes=2**24)
+SMALL = SearchSettings(memory_bytes=2**24)
 LONG = 60.0  # seconds in which what is solved at once has long been solved
 AFTER_TWO = "(mark 2 2) (mark 1 2)"  # x wins: an edge was no answer to the centre
 

@@ -57,7 +57,7 @@ def run_analysis(  # noqa: PLR0913, PLR0917 - each is an option
 
     The same:          ggp analyse tictactoe --moves "((mark 2 2) noop) ((noop (mark 1 1)))"
     """
-    from ggp.search.mcts.search import Settings  # noqa: PLC0415 - numba is slow to load
+    from ggp.search.mcts.search import SearchSettings  # noqa: PLC0415 - numba is slow to load
 
     console = Console(highlight=False, soft_wrap=True)
     if not is_warm():
@@ -67,7 +67,7 @@ def run_analysis(  # noqa: PLR0913, PLR0917 - each is an option
     except GroundingError as error:
         raise GroundingError(f"{game} has no circuit, which the search needs: {error}") from None
     state = follow(loaded.initial_state, moves)
-    settings = Settings(memory_bytes=memory * 2**20, threads=threads)
+    settings = SearchSettings(memory_bytes=memory * 2**20, threads=threads)
     shown = _JsonShown() if as_json else _LiveShown(console) if console.is_terminal else _PlainShown(console)
     with closing(make_analyser(state, settings, role, lines, seed)) as analyser, shown:
         _think(analyser, seconds, shown)

@@ -9,7 +9,7 @@ from threading import Lock
 
 from ggp.circuit.compile import compile_game
 from ggp.gdl.rulesheet import parse_rulesheet
-from ggp.search.mcts.search import Search, Settings
+from ggp.search.mcts.search import Search, SearchSettings
 from ggp.search.mcts.solver import BackgroundProof
 from ggp.search.planning.puzzle import Puzzle
 from ggp.simulation.state_machine import CircuitMachine
@@ -30,7 +30,7 @@ _VISITS = 64
 def load_kernels() -> None:
     """Once in a process."""
     machine = _machine(_TOGETHER)
-    search = Search(machine, Settings(memory_bytes=_LEAST_BYTES))
+    search = Search(machine, SearchSettings(memory_bytes=_LEAST_BYTES))
     start = machine.initial_state
     search.run(lambda: False, _VISITS)
     search.go_to(machine.next_state(start, ("a", "a")))
@@ -38,7 +38,7 @@ def load_kernels() -> None:
     search.go_to(start)
     for role in machine.roles:
         search.result(role)
-    in_turn = Search(_machine(_IN_TURN), Settings(memory_bytes=_LEAST_BYTES, retrograde=False, proof=False))
+    in_turn = Search(_machine(_IN_TURN), SearchSettings(memory_bytes=_LEAST_BYTES, retrograde=False, proof=False))
     in_turn.run(lambda: False, 1)
     proof = BackgroundProof(in_turn.machine, _PROOF_BYTES)
     proof.go_to_root(in_turn.tree)

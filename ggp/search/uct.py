@@ -19,7 +19,7 @@ UNKNOWN_VALUE = 0.5  # of an end for which the rules give no goal value, or seve
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class UctSettings:
     """How to search."""
 
     exploration: float = 0.7  # c in value + c * sqrt(log(visits of the node) / visits of the move)
@@ -41,7 +41,7 @@ class MoveStatistics:
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
+class UctResult:
     """What a search found so far, earlier searches of the same tree included in the visits."""
 
     best: Term | None  # most visits, then highest value, then at random; None when the role has no move
@@ -53,12 +53,12 @@ class Result:
 class UCT:
     """A search tree for one role of one match, kept from move to move."""
 
-    def __init__(self, machine: StateMachine, role: str, rng: Random, settings: Settings | None = None) -> None:
+    def __init__(self, machine: StateMachine, role: str, rng: Random, settings: UctSettings | None = None) -> None:
         self._machine = machine
         self._role = machine.roles.index(role)
         self._nature = tuple(name == NATURE for name in machine.roles)
         self._rng = rng
-        self._settings = settings or Settings()
+        self._settings = settings or UctSettings()
         self._root: _Node | None = None
         self._nodes = 0
 
@@ -84,7 +84,7 @@ class UCT:
             stack.extend(node.children.values())
             node.children.clear()
 
-    def search(self, state: Facts, stop: Callable[[], bool], max_playouts: int | None = None) -> Result:
+    def search(self, state: Facts, stop: Callable[[], bool], max_playouts: int | None = None) -> UctResult:
         """Searches until `stop()` or for that many playouts.
 
         `stop` is asked before each call of the machine; a playout that it interrupts is forgotten. EvaluationError when
@@ -181,9 +181,9 @@ class UCT:
         highest = max(bounds)
         return self._rng.choice([number for number, bound in enumerate(bounds) if bound == highest])
 
-    def _result(self, state: Facts, playouts: int, undecided: int) -> Result:
+    def _result(self, state: Facts, playouts: int, undecided: int) -> UctResult:
         if self._root is None or self._root.state != state or not self._root.view.legal:
-            return Result(None, (), playouts, undecided)
+            return UctResult(None, (), playouts, undecided)
         if not self._root.choices:  # an end because another role cannot move
             moves = tuple(MoveStatistics(move, 0, None) for move in self._root.view.legal[self._role])
         else:
@@ -191,7 +191,7 @@ class UCT:
         ranks = [(entry.visits, entry.value or 0.0) for entry in moves]
         highest = max(ranks, default=None)
         best = [entry.move for entry, rank in zip(moves, ranks, strict=True) if rank == highest]
-        return Result(self._rng.choice(best) if best else None, moves, playouts, undecided)
+        return UctResult(self._rng.choice(best) if best else None, moves, playouts, undecided)
 
 
 class _StoppedError(Exception):

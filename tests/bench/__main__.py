@@ -1,7 +1,7 @@
 """Matches between two contenders: `python -m tests.bench GAME --players A B --matches 100 --seconds 1`.
 
 GAME is a shipped game or a file; `tests/bench/contenders.py` has the contenders. Times are of the wall clock, so
-nothing else should run beside. Ctrl-C prints what there is; with --json the same command goes on from there.
+nothing else should run at the same time. Ctrl-C prints what there is; with --json the same command goes on from there.
 """
 
 import argparse

@@ -33,7 +33,7 @@ class Bridge:
     to_move: Callable[[int], Term]  # of an action
 
     def moves(self, state: Any) -> dict[Term, int]:  # noqa: ANN401 - here and below: OpenSpiel is not annotated
-        """What whoever is on turn in a state of OpenSpiel can do: our move → its action."""
+        """What the player on turn in a state of OpenSpiel can do: our move → its action."""
         return {self.to_move(action): action for action in state.legal_actions()}
 
     def new_state(self) -> Any:  # noqa: ANN401

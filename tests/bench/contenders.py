@@ -26,7 +26,6 @@ from ggp.gdl.state_machine import Facts, JointMove, StateMachine
 from ggp.gdl.terms import Term
 from ggp.search import uct
 from ggp.search.mcts import search as mcts
-from ggp.search.mcts.tree import ROOT
 from ggp.search.mcts.tuning import Tuner
 from ggp.simulation.state_machine import CircuitMachine
 from tests.bench.bridge import find_bridge, load_openspiel
@@ -82,11 +81,11 @@ def make_contender(text: str, rulesheet: Rulesheet) -> Contender:
             _read(_NoSettings, options)
             return RandomContender()
         case "uct":
-            return UctContender(make_machine(rulesheet, "interpreter"), _read(uct.Settings, options))
+            return UctContender(make_machine(rulesheet, "interpreter"), _read(uct.UctSettings, options))
         case "mcts":
-            return MctsContender(make_machine(rulesheet, "circuit"), _read(mcts.Settings, options))
+            return MctsContender(make_machine(rulesheet, "circuit"), _read(mcts.SearchSettings, options))
         case "merged":
-            return MergedContender(make_machine(rulesheet, "circuit"), _read(mcts.Settings, options))
+            return MergedContender(make_machine(rulesheet, "circuit"), _read(mcts.SearchSettings, options))
         case "tuned":
             return TunedContender(make_machine(rulesheet, "circuit"), _read(TunedSettings, options))
         case "openspiel":
@@ -99,7 +98,7 @@ def make_contender(text: str, rulesheet: Rulesheet) -> Contender:
 def warm_up(contender: Contender, machine: StateMachine) -> None:
     """Searches the start state, so that what is compiled or filled in at the first use costs no match its time.
 
-    Waits for the threads that this starts: machine code is made beside the search.
+    Waits for the threads that this starts: machine code is made in parallel with the search.
     """
     state, role = machine.initial_state, machine.roles[0]
     before = set(enumerate_threads())
@@ -129,7 +128,7 @@ class RandomContender:
 class UctContender:
     """The reference search."""
 
-    def __init__(self, machine: StateMachine, settings: uct.Settings) -> None:
+    def __init__(self, machine: StateMachine, settings: uct.UctSettings) -> None:
         self._machine = machine
         self._settings = settings
         self._search: uct.UCT | None = None
@@ -150,7 +149,7 @@ class UctContender:
 class MctsContender:
     """The search on the circuit; what is known of a new root it finds by itself."""
 
-    def __init__(self, machine: StateMachine, settings: mcts.Settings) -> None:
+    def __init__(self, machine: StateMachine, settings: mcts.SearchSettings) -> None:
         assert isinstance(machine, CircuitMachine)
         self._machine = machine
         self._settings = settings
@@ -177,7 +176,7 @@ class MctsContender:
 class MergedContender:
     """As many searches as threads, each with a tree, a seed and a part of the memory of its own."""
 
-    def __init__(self, machine: StateMachine, settings: mcts.Settings) -> None:
+    def __init__(self, machine: StateMachine, settings: mcts.SearchSettings) -> None:
         assert isinstance(machine, CircuitMachine)
         self._machine = machine
         self._count = settings.threads
@@ -224,18 +223,12 @@ class MergedContender:
         """Chosen from the sums as a search chooses from its own numbers."""
         first = self.searches[0]
         role = self._machine.compiled.roles.index(self._role)
-        parts = []
-        for search in self.searches:
-            reports, lengths = search._reports(int(search.tree.numbers[ROOT]), role)
-            if not reports:
-                reports, lengths = search._unvisited(role), []
-            parts.append(search._with_solution(reports, lengths, role))
-        best = first._best(*merge(parts), first._as_goal(role, 0.0), first._as_goal(role, 1.0))
+        best = first.reader.best(*merge([search.reader.reports(role) for search in self.searches]), role)
         return None if best is None else best.move
 
 
 @dataclass(frozen=True, slots=True)
-class TunedSettings(mcts.Settings):
+class TunedSettings(mcts.SearchSettings):
     """How to search, until something better is found."""
 
     tuning: float = 4.0  # seconds before each match

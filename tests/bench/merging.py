@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import TypeAlias
 
-from ggp.search.mcts.settings import MoveReport
+from ggp.search.mcts.result import MoveReport
 
 Part: TypeAlias = tuple[Sequence[MoveReport], Sequence[int]]  # of one tree; how far from the end, none where unknown
 
@@ -23,16 +23,16 @@ def merge(parts: Sequence[Part]) -> tuple[list[MoveReport], list[int]]:
             if one.move == report.move
         ]
         found.append(_sum([one for one, _ in same]))
-        lengths.append(next((length for one, length in same if one.low == one.high), 0))
+        lengths.append(next((length for one, length in same if one.lower == one.upper), 0))
     return found, lengths
 
 
 def _sum(reports: Sequence[MoveReport]) -> MoveReport:
     """Reports of one move; the value lies within the bounds."""
     visits = sum(report.visits for report in reports)
-    low, high = max(report.low for report in reports), min(report.high for report in reports)
-    value = low if low == high else None
+    lower, upper = max(report.lower for report in reports), min(report.upper for report in reports)
+    value = lower if lower == upper else None
     if visits:
         mean = sum(report.visits * report.value for report in reports if report.value is not None) / visits
-        value = min(max(mean, low), high)
-    return MoveReport(reports[0].move, visits, value, low, high)
+        value = min(max(mean, lower), upper)
+    return MoveReport(reports[0].move, visits, value, lower, upper)

@@ -1,7 +1,7 @@
 """How many random states some steps into a game are solved: `python -m tests.bench.positions connectfour --steps 12`.
 
 States are those after so many random steps from the start, the same for a seed; each is searched anew, by a tree with
-proofs beside it, or with `--proof` by a proof-number search alone.
+proofs in parallel, or with `--proof` by a proof-number search alone.
 """
 
 import argparse
@@ -14,7 +14,7 @@ from time import perf_counter
 from ggp.engines import make_machine
 from ggp.errors import GgpError
 from ggp.gdl.state_machine import Facts
-from ggp.search.mcts.search import Search, Settings
+from ggp.search.mcts.search import Search, SearchSettings
 from ggp.search.proof.prover import Prover
 from ggp.simulation.state_machine import CircuitMachine
 from tests.bench.bridge import read_rulesheet
@@ -45,17 +45,17 @@ class Attempt:
     work: str
 
 
-def search_state(machine: CircuitMachine, state: Facts, settings: Settings, seconds: float, seed: int) -> Attempt:
+def search_state(machine: CircuitMachine, state: Facts, settings: SearchSettings, seconds: float, seed: int) -> Attempt:
     """By a tree."""
     search = Search(machine, settings, seed)
     search.go_to(state)
     began = perf_counter()
     search.run(lambda: search.is_proven or perf_counter() - began >= seconds)
     result = search.result(machine.roles[0])
-    return Attempt(result.low if search.is_proven else None, perf_counter() - began, f"{search.visits:,} visits")
+    return Attempt(result.lower if search.is_proven else None, perf_counter() - began, f"{search.visits:,} visits")
 
 
-def prove_state(machine: CircuitMachine, state: Facts, settings: Settings, seconds: float) -> Attempt:
+def prove_state(machine: CircuitMachine, state: Facts, settings: SearchSettings, seconds: float) -> Attempt:
     """Without a tree, which would say which question to ask first: is the first role's value above the middle?"""
     prover = Prover(machine, settings.memory_bytes // 4)
     bits = machine.packed(state)
@@ -85,7 +85,7 @@ def main() -> int:
         print(error, file=sys.stderr)
         return 2
     assert isinstance(machine, CircuitMachine)
-    settings = Settings(threads=given.threads)
+    settings = SearchSettings(threads=given.threads)
     for number in range(given.positions):
         state = position(machine, given.steps, rng)
         if given.proof:

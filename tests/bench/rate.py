@@ -1,4 +1,4 @@
-"""Playouts backed up into the tree from the start state, contenders beside each other: `python -m tests.bench.rate`.
+"""Playouts backed up into the tree from the start state, for each contender: `python -m tests.bench.rate`.
 
 They take turns in one process on one thread, each beginning anew; the median of several turns counts. Seconds are
 those that the thread was given, so what else runs on the machine matters little; for contenders of several threads

@@ -16,8 +16,8 @@ from ggp.circuit.compile import compile_game
 from ggp.gdl.rulesheet import Rulesheet, parse_rulesheet
 from ggp.grounding import Budget
 from ggp.library import find_rulesheet
-from ggp.search.mcts.search import Search, Settings
-from ggp.search.mcts.tree import COLLAPSED, NODES, PAIRED, SLOTS
+from ggp.search.mcts.search import Search, SearchSettings
+from ggp.search.mcts.tree import COLLAPSED, EDGE_COUNT, NODES, SLOTS
 from ggp.simulation.state_machine import CircuitMachine
 from tests.search.books import check_statistics, check_structure
 from tests.search.replay import check_replay
@@ -69,7 +69,7 @@ def main() -> int:
     given = arguments()
     rulesheet = rulesheet_of(given.game)
     machine = CircuitMachine(rulesheet, compile_game(rulesheet, Budget()))
-    search = Search(machine, Settings(memory_bytes=given.mebibytes * MEBIBYTE, threads=given.threads), given.seed)
+    search = Search(machine, SearchSettings(memory_bytes=given.mebibytes * MEBIBYTE, threads=given.threads), given.seed)
     settled, failed = 0, False
     for seconds in searches(search, given):
         numbers, resident = search.tree.numbers, resident_bytes()
@@ -79,7 +79,7 @@ def main() -> int:
         failed = failed or resident > GROWTH * settled
         print(
             f"{seconds:6.0f} s  {resident / MEBIBYTE:6.0f} MiB  nodes {numbers[NODES]}  slots {numbers[SLOTS]}"
-            f"  pairs {numbers[PAIRED]}  taken apart {numbers[COLLAPSED]}  visits {search.visits}",
+            f"  edges {numbers[EDGE_COUNT]}  taken apart {numbers[COLLAPSED]}  visits {search.visits}",
             flush=True,
         )
     print("memory grew" if failed else "memory stayed where it was")

@@ -1,6 +1,7 @@
 """Which games for several roles are solved from their start: `python -m tests.bench.solved_survey FOLDER --seconds 10`.
 
-One thread, real time after the circuit is there; nothing else should run beside. Games beyond the circuit are left out.
+One thread, real time after the circuit is there; nothing else should run at the same time. Games
+beyond the circuit are left out.
 """
 
 import argparse
@@ -11,13 +12,13 @@ from time import monotonic
 from ggp.engines import make_machine
 from ggp.errors import GgpError
 from ggp.gdl.rulesheet import NATURE, parse_rulesheet
-from ggp.search.mcts.search import Search, Settings
+from ggp.search.mcts.search import Search, SearchSettings
 from ggp.simulation.state_machine import CircuitMachine
 
 
 def line_of(machine: CircuitMachine, seconds: float) -> str:
     """What became of one game."""
-    search = Search(machine, Settings(), 1)
+    search = Search(machine, SearchSettings(), 1)
     began = monotonic()
     search.run(lambda: monotonic() - began >= seconds)
     spent = monotonic() - began
@@ -25,12 +26,12 @@ def line_of(machine: CircuitMachine, seconds: float) -> str:
     for role in machine.roles:
         if role != NATURE:
             result = search.result(role)
-            bounds = f"{result.low * 100:g}" if result.low == result.high else "?"
+            bounds = f"{result.lower * 100:g}" if result.lower == result.upper else "?"
             values.append(f"{role} {bounds}")
     if search.is_proven:
         return f"solved in {spent:.2f} s, {search.visits:,} visits: {', '.join(values)}"
-    if search.solution is not None:
-        return f"all {search.solution.states:,} states worked out: {', '.join(values)}"
+    if search.solver.solution is not None:
+        return f"all {search.solver.solution.states:,} states worked out: {', '.join(values)}"
     return f"not solved, {search.visits:,} visits"
 
 

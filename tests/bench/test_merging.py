@@ -6,7 +6,7 @@ from ggp.engines import make_machine
 from ggp.gdl.reader import read_term
 from ggp.gdl.state_machine import Facts
 from ggp.gdl.terms import to_text
-from ggp.search.mcts.settings import MoveReport
+from ggp.search.mcts.result import MoveReport
 from ggp.search.mcts.tree import FIRST, ROOT
 from tests.bench.bridge import read_rulesheet
 from tests.bench.contenders import Limit, MergedContender, make_contender
@@ -54,8 +54,8 @@ def test_the_choice_is_that_of_the_sums() -> None:
     contender.choose(MACHINE.initial_state, MACHINE.legal_moves(MACHINE.initial_state, "xplayer"), Limit(visits=40))
     for search, tries in zip(contender.searches, ([9, 8, 0], [0, 8, 9]), strict=True):
         first = int(search.tree.nodes[search.tree.numbers[ROOT], FIRST])
-        search.tree.tries[first : first + 9] = 0
-        search.tree.tries[first : first + 3] = tries
+        search.tree.visits[first : first + 9] = 0
+        search.tree.visits[first : first + 3] = tries
     one, two = (search.result("xplayer") for search in contender.searches)
     assert one.best == one.moves[0].move != two.best == two.moves[2].move
     assert best_of(contender) == to_text(one.moves[1].move)

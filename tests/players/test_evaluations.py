@@ -10,7 +10,6 @@ from aiohttp.web import Application, Request
 from pytest_aiohttp.plugin import AiohttpClient
 
 import ggp
-import ggp.search.mcts.variations
 import players.engines
 import players.mcts
 import players.service
@@ -20,7 +19,7 @@ from ggp.gdl.rulesheet import parse_rulesheet
 from ggp.gdl.state_machine import Facts, JointMove, StateMachine
 from ggp.protocol.evaluation import HEADER, MOST_STEPS, Evaluation, parse_evaluation
 from ggp.protocol.messages import Message, format_message
-from ggp.search.mcts.search import Search
+from ggp.search.mcts.result import Reader
 from players.player import Player
 from players.server import listening
 from players.service import make_app
@@ -298,13 +297,13 @@ def test_a_line_takes_no_work_that_grows_with_the_tree(monkeypatch: pytest.Monke
     """One look at the moves of each role for each of its few steps."""
     thinker, thought = thinker_of(ggp.load("connectfour").rulesheet.text, "red"), wanting(2000)
     looks: list[int] = []
-    real = ggp.search.mcts.variations._ranking
+    real = Reader._ranking
 
-    def counted(search: Search, node: int, role: int) -> list[int]:
+    def counted(reader: Reader, node: int, role: int) -> list[int]:
         looks.append(node)
-        return real(search, node, role)
+        return real(reader, node, role)
 
-    monkeypatch.setattr(ggp.search.mcts.variations, "_ranking", counted)
+    monkeypatch.setattr(Reader, "_ranking", counted)
     thinker.choose(play(), None, thought)
     thinker.forget()
     assert thought.evaluation is not None

@@ -16,7 +16,7 @@ from ggp.errors import GroundingError
 from ggp.gdl.rulesheet import parse_rulesheet
 from ggp.gdl.state_machine import Facts
 from ggp.gdl.terms import Term, to_text
-from ggp.search.mcts.search import MoveReport, Result, Search
+from ggp.search.mcts.search import MoveReport, Search, SearchResult
 from ggp.simulation.state_machine import CircuitMachine
 from players.engines import LineSearch, TreeSearch, is_settled, make_engine
 from players.mcts import Mcts
@@ -111,7 +111,7 @@ def test_state_that_was_worked_out_but_never_visited_is_played_best() -> None:
         engine.think(state, thought)
         assert isinstance(engine, TreeSearch)
         result = engine._search.result("xplayer")
-        worth = {report.move: report.low for report in result.moves}
+        worth = {report.move: report.lower for report in result.moves}
         assert thought.move is not None
         assert worth[thought.move] == max(worth.values())
         assert thought.evaluation is not None
@@ -123,7 +123,7 @@ def test_state_that_was_worked_out_but_never_visited_is_played_best() -> None:
 def test_solved_state_without_moves_in_the_tree_is_left_to_the_reference(monkeypatch: pytest.MonkeyPatch) -> None:
     task = task_of(NIM.format(heap=6), lambda job: job())
     strategy = Mcts(task)
-    nothing = Result("wait", (MoveReport("wait", 0, None, 0.0, 1.0),), 1.0, 1.0, 1.0, 0, 0, 1)
+    nothing = SearchResult("wait", (MoveReport("wait", 0, None, 0.0, 1.0),), 1.0, 1.0, 1.0, 0, 0, 1)
     monkeypatch.setattr(Search, "result", lambda *_: nothing)
     monkeypatch.setattr(Search, "is_solved", True)
     thought = Counted().thought(looks=3000)
@@ -317,7 +317,7 @@ def test_memory_of_a_match_is_free_for_the_next(rules: str) -> None:
 )
 def test_what_is_settled(bounds: list[tuple[float, float]], best: int, expected: bool) -> None:
     reports = tuple(MoveReport(str(at), 1, low, low, high) for at, (low, high) in enumerate(bounds))
-    assert is_settled(Result(str(best), reports, None, 0.0, 1.0, 1, 1, 1)) is expected
+    assert is_settled(SearchResult(str(best), reports, None, 0.0, 1.0, 1, 1, 1)) is expected
 
 
 def test_circuit_of_the_rules_of_these_tests() -> None:

@@ -10,7 +10,7 @@ import typer
 from typer.testing import CliRunner, Result
 
 from ggp.errors import SettingsError
-from ggp.search.mcts.search import Settings
+from ggp.search.mcts import search as mcts
 from players.commands import add_commands
 from players.engines import search_settings
 from players.settings import PlayerSettings
@@ -37,7 +37,7 @@ def test_a_file_sets_what_it_names(tmp_path: Path) -> None:
     assert settings == PlayerSettings(
         "mcts", name="Deep", ponder=False, search=SearchSettings(exploration=1.0, memory=64, threads=2)
     )
-    assert search_settings(settings.search) == Settings(exploration=1.0, memory_bytes=2**26, threads=2)
+    assert search_settings(settings.search) == mcts.SearchSettings(exploration=1.0, memory_bytes=2**26, threads=2)
 
 
 @pytest.mark.parametrize(
@@ -101,7 +101,7 @@ def test_search_settings_out_of_range(wrong: dict[str, Any]) -> None:
 
 
 def test_every_parameter_of_the_search_can_be_set() -> None:
-    names = {field.name for field in fields(Settings)} - {"memory_bytes"} | {"memory", "tune"}
+    names = {field.name for field in fields(mcts.SearchSettings)} - {"memory_bytes"} | {"memory", "tune"}
     assert {field.name for field in fields(SearchSettings)} == names
     others = {field.name for field in fields(PlayerSettings)} - {"strategy", "search"}
     assert set(SettingsFile.model_fields) == names | others
@@ -109,8 +109,8 @@ def test_every_parameter_of_the_search_can_be_set() -> None:
 
 def test_help_tells_every_parameter_with_its_default() -> None:
     text = invoke("--help").output
-    usual = {field.name: field.default for field in fields(Settings)}
-    for name, default in {**usual, "memory": Settings().memory_bytes // 2**20}.items():
+    usual = {field.name: field.default for field in fields(mcts.SearchSettings)}
+    for name, default in {**usual, "memory": mcts.SearchSettings().memory_bytes // 2**20}.items():
         option = "--" + name.replace("_", "-")
         if name == "memory_bytes":
             continue

@@ -1,4 +1,4 @@
-"""The books of a search tree: what has to be true of its arrays whenever nobody works on it, said the slow way."""
+"""Invariants of a search tree: what is true of its arrays while no worker runs, checked the slow way."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -9,16 +9,19 @@ from math import prod
 import numpy as np
 
 from ggp.search.mcts.tree import (
+    AMAF,
     COUNT,
+    EDGE_COUNT,
+    EDGE_TOP,
+    EDGES,
     END,
     FIRST,
-    FLYING,
     FREE,
+    FREE_EDGE,
     FREE_NODE,
-    FREE_PAIR,
     GARBAGE,
     GRAIN,
-    HOLDERS,
+    IN_FLIGHT,
     INNER,
     KIND,
     LEAF,
@@ -28,13 +31,10 @@ from ggp.search.mcts.tree import (
     NODE_TOP,
     NODES,
     NONE,
-    PAIR_TOP,
-    PAIRED,
-    PAIRS,
+    REFERENCES,
     ROOT,
     SLOT_TOP,
     SLOTS,
-    TABLE,
     VISITS,
     Tree,
     find_state,
@@ -52,7 +52,7 @@ class Node:
     visits: int
     first: int
     counts: tuple[int, ...]  # slots of each role
-    pairs: Mapping[int, int] = field(default_factory=dict)  # code → node below
+    edges: Mapping[int, int] = field(default_factory=dict)  # code → node below
 
     @property
     def slots(self) -> range:
@@ -88,26 +88,26 @@ def nodes_of(tree: Tree) -> dict[int, Node]:
     for number, row in enumerate(tree.nodes[: tree.numbers[NODE_TOP]].tolist()):
         if row[KIND] == FREE:
             continue
-        pairs: dict[int, int] = {}
-        for pair in chain_of(tree, row[PAIRS]):
-            assert int(tree.code[pair]) not in pairs, f"node {number} has a joint move twice"
-            pairs[int(tree.code[pair])] = int(tree.target[pair])
-        found[number] = Node(number, row[KIND], row[VISITS], row[FIRST], tuple(row[COUNT:]), pairs)
+        edges: dict[int, int] = {}
+        for edge in chain_of(tree, row[EDGES]):
+            assert int(tree.edge_code[edge]) not in edges, f"node {number} has a joint move twice"
+            edges[int(tree.edge_code[edge])] = int(tree.edge_child[edge])
+        found[number] = Node(number, row[KIND], int(tree.values[number, VISITS]), row[FIRST], tuple(row[COUNT:]), edges)
     return found
 
 
-def chain_of(tree: Tree, pair: int) -> Iterator[int]:
-    for _ in range(len(tree.code) + 1):
-        if pair == NONE:
+def chain_of(tree: Tree, edge: int) -> Iterator[int]:
+    for _ in range(len(tree.edge_code) + 1):
+        if edge == NONE:
             return
-        yield pair
-        pair = int(tree.onward[pair])
-    raise AssertionError("a list of pairs goes round")
+        yield edge
+        edge = int(tree.edge_next[edge])
+    raise AssertionError("a list of edges goes round")
 
 
 def below(tree: Tree, node: Node) -> list[int]:
     """The nodes below, each as often as it is held."""
-    return [int(tree.child[slot]) for slot in node.slots if tree.child[slot] != NONE] + list(node.pairs.values())
+    return [int(tree.child[slot]) for slot in node.slots if tree.child[slot] != NONE] + list(node.edges.values())
 
 
 def check_structure(tree: Tree, pins: Mapping[int, int] | None = None) -> dict[int, Node]:
@@ -118,11 +118,11 @@ def check_structure(tree: Tree, pins: Mapping[int, int] | None = None) -> dict[i
     for node in nodes.values():
         held.update(below(tree, node))
     for number in nodes:
-        assert int(tree.nodes[number, HOLDERS]) == held[number], f"holders of node {number}"
+        assert int(tree.nodes[number, REFERENCES]) == held[number], f"holders of node {number}"
     assert set(held) <= set(nodes), "a node that is free is held"
     _check_lists(tree, nodes)
     _check_blocks(tree, nodes)
-    _check_pairs(tree, nodes)
+    _check_edges(tree, nodes)
     _check_tables(tree, nodes)
     known = {int(entry) for entry in tree.table if entry != NONE}
     assert known == set(nodes)
@@ -147,7 +147,7 @@ def _check_lists(tree: Tree, nodes: Mapping[int, Node]) -> None:
     assert set(garbage) <= set(nodes)
     for number in nodes:
         assert (int(links[number]) == LOOSE) == (number not in set(garbage))
-        assert tree.nodes[number, HOLDERS] > 0 or number in set(garbage), "a node that nobody holds is lost"
+        assert tree.nodes[number, REFERENCES] > 0 or number in set(garbage), "a node without references is lost"
 
 
 def free_blocks(tree: Tree) -> list[range]:
@@ -171,30 +171,31 @@ def _check_blocks(tree: Tree, nodes: Mapping[int, Node]) -> None:
     assert not blocks or blocks[0].start == 0
 
 
-def _check_pairs(tree: Tree, nodes: Mapping[int, Node]) -> None:
-    free = list(chain_of(tree, int(tree.numbers[FREE_PAIR])))
-    used = [pair for number in nodes for pair in chain_of(tree, int(tree.nodes[number, PAIRS]))]
-    assert sorted(free + used) == list(range(int(tree.numbers[PAIR_TOP])))
-    assert len(used) == tree.numbers[PAIRED]
+def _check_edges(tree: Tree, nodes: Mapping[int, Node]) -> None:
+    free = list(chain_of(tree, int(tree.numbers[FREE_EDGE])))
+    used = [edge for number in nodes for edge in chain_of(tree, int(tree.nodes[number, EDGES]))]
+    assert sorted(free + used) == list(range(int(tree.numbers[EDGE_TOP])))
+    assert len(used) == tree.numbers[EDGE_COUNT]
     for node in nodes.values():
-        assert all(0 <= code < prod(node.counts) for code in node.pairs)
+        most = prod(node.counts)
+        assert all(0 <= code < (most if most <= 2**62 else 2**63) for code in node.edges)
 
 
 def _check_tables(tree: Tree, nodes: Mapping[int, Node]) -> None:
     """Each node's table is its own; what is in it could be."""
-    owned = {int(tree.nodes[number, TABLE]): number for number in nodes if tree.nodes[number, TABLE] != NONE}
-    assert {table: int(owner) for table, owner in enumerate(tree.owner) if owner != NONE} == owned
+    owned = {int(tree.nodes[number, AMAF]): number for number in nodes if tree.nodes[number, AMAF] != NONE}
+    assert {table: int(owner) for table, owner in enumerate(tree.amaf_owner) if owner != NONE} == owned
     for table in owned:
-        tries, gains = tree.elsewhere[table]
-        assert ((gains >= -TINY) & (gains <= tries + TINY)).all()
+        visits, sums = tree.amaf[table]
+        assert ((sums >= -TINY) & (sums <= visits + TINY)).all()
 
 
 def check_statistics(tree: Tree, nodes: Mapping[int, Node]) -> None:
-    """What is counted adds up and stays in its range; no visit is under way."""
+    """What is counted adds up and stays in its range; no descent is in flight."""
     roles = tree.nodes.shape[1] - COUNT
-    assert not tree.nodes[list(nodes), FLYING].any()
+    assert not tree.nodes[list(nodes), IN_FLIGHT].any()
     for node in nodes.values():
-        low, high = tree.values[node.number, roles : 2 * roles], tree.values[node.number, 2 * roles :]
+        low, high = tree.values[node.number, roles : 2 * roles], tree.values[node.number, 2 * roles : 3 * roles]
         assert ((low >= 0) & (low <= high) & (high <= 1)).all()
         sums = tree.values[node.number, :roles]
         assert ((sums >= -TINY) & (sums <= node.visits + TINY)).all()
@@ -204,7 +205,7 @@ def check_statistics(tree: Tree, nodes: Mapping[int, Node]) -> None:
             _check_slots(tree, node)
         else:
             assert not any(node.counts)
-            assert not node.pairs
+            assert not node.edges
         if node.kind == END:
             assert (low == high).all()
             assert tree.nodes[node.number, LENGTH] == 0
@@ -212,42 +213,42 @@ def check_statistics(tree: Tree, nodes: Mapping[int, Node]) -> None:
 
 def _check_slots(tree: Tree, node: Node) -> None:
     assert all(node.counts), "a role without a move"
-    tries = {int(tree.tries[list(node.slots_of(role))].sum()) for role in range(len(node.counts))}
+    tries = {int(tree.visits[list(node.slots_of(role))].sum()) for role in range(len(node.counts))}
     assert len(tries) == 1
     assert tries.pop() <= node.visits
     places = list(node.slots)
-    tried, gain, square = tree.tries[places], tree.gain[places], tree.square[places]
-    assert not tree.aloft[places].any()
+    tried, gain, square = tree.visits[places], tree.value_sum[places], tree.square_sum[places]
+    assert not tree.in_flight[places].any()
     assert (tried >= 0).all()
     assert ((gain >= -TINY) & (gain <= tried + TINY)).all()
     assert ((square <= gain + TINY) & (gain * gain <= tried * square + TINY * (1 + tried))).all()
-    assert ((tree.low[places] >= 0) & (tree.low[places] <= tree.high[places]) & (tree.high[places] <= 1)).all()
+    assert ((tree.lower[places] >= 0) & (tree.lower[places] <= tree.upper[places]) & (tree.upper[places] <= 1)).all()
     linked = {slot for slot in places if tree.child[slot] != NONE}
     if len(node.choosers) > 1:
         assert not linked
     else:
-        assert not node.pairs
+        assert not node.edges
         assert linked <= set(node.slots_of(node.choosers[0] if node.choosers else 0))
     for role in range(len(node.counts)):
         moves = tree.move[list(node.slots_of(role))]
         assert (np.diff(moves) > 0).all()
 
 
-def check_flow(tree: Tree, nodes: Mapping[int, Node], landed: int) -> None:
+def check_flow(tree: Tree, nodes: Mapping[int, Node], backed_up: int) -> None:
     """Every visit ended somewhere, and came there by the slots above; for trees that nothing was taken from."""
     ended = sum(node.visits - _through(tree, node) for node in nodes.values())
-    assert ended == landed
+    assert ended == backed_up
     for node in nodes.values():
         if len(node.choosers) > 1:
             continue
         chooser = node.choosers[0] if node.choosers else 0
         for slot in node.slots_of(chooser) if node.kind == INNER else ():
             child = int(tree.child[slot])
-            assert child != NONE or tree.tries[slot] == 0
-            if child != NONE and tree.nodes[child, HOLDERS] == 1:
-                assert nodes[child].visits == tree.tries[slot]
-                assert abs(tree.gain[slot] - tree.values[child, chooser]) < TINY * (1 + tree.tries[slot])
+            assert child != NONE or tree.visits[slot] == 0
+            if child != NONE and tree.nodes[child, REFERENCES] == 1:
+                assert nodes[child].visits == tree.visits[slot]
+                assert abs(tree.value_sum[slot] - tree.values[child, chooser]) < TINY * (1 + tree.visits[slot])
 
 
 def _through(tree: Tree, node: Node) -> int:
-    return int(tree.tries[list(node.slots_of(0))].sum()) if node.kind == INNER else 0
+    return int(tree.visits[list(node.slots_of(0))].sum()) if node.kind == INNER else 0

@@ -17,7 +17,7 @@ class Shape:
     together: bool = False  # several roles may choose at once
     cycles: bool = False
     opposed: bool = True  # goal values of two roles add up to 100
-    beats: int = 1  # positions are told apart by a clock with so many beats
+    beats: int = 1  # positions differ by a clock with so many beats
     values: tuple[int, ...] = (0, 50, 100)
     odd: bool = False  # there are positions where a role has no move, and ends without goal values
 

@@ -1,4 +1,4 @@
-"""A search tree beside a state machine: every step in it is one of the rules, and what it claims is true."""
+"""A search tree compared with a state machine: every step in it is one of the rules, and what it claims is true."""
 
 from collections.abc import Iterator, Sequence
 from random import Random
@@ -28,7 +28,7 @@ def edges(tree: Tree, node: Node) -> Iterator[tuple[list[int], int]]:
             places = [node.slots_of(role)[0] for role in range(len(node.counts))]
             places[chooser] = slot
             yield places, int(tree.child[slot])
-    for code, target in node.pairs.items():
+    for code, target in node.edges.items():
         yield node.joint_slots(code), target
 
 
@@ -60,7 +60,7 @@ def _moves(search: Search, slots: Sequence[int], role: int) -> tuple[Term, ...]:
 def bounds_of(tree: Tree, number: int) -> tuple[Vector, Vector]:
     roles = tree.nodes.shape[1] - COUNT
     values = tree.values[number].tolist()
-    return tuple(values[roles : 2 * roles]), tuple(values[2 * roles :])
+    return tuple(values[roles : 2 * roles]), tuple(values[2 * roles : 3 * roles])
 
 
 def check_ends(search: Search, world: World) -> None:

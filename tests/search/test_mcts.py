@@ -1,9 +1,11 @@
 """The search on the circuit: its books, its limits of memory and time, and what it answers."""
 
+import threading
 from collections.abc import Callable
 from functools import cache
 from random import Random
 
+import numpy as np
 import pytest
 
 from ggp.errors import EvaluationError, SettingsError
@@ -12,11 +14,11 @@ from ggp.gdl.state_machine import Facts, StateMachine
 from ggp.gdl.terms import Term
 from ggp.kernel import LANES
 from ggp.library import find_rulesheet
-from ggp.search.mcts.search import MoveReport, Result, Search, Settings
+from ggp.search.mcts.search import MoveReport, Search, SearchResult, SearchSettings
 from ggp.search.mcts.tree import (
     COLLAPSED,
     FIRST,
-    FLYING,
+    IN_FLIGHT,
     INNER,
     KIND,
     LEAF,
@@ -27,6 +29,7 @@ from ggp.search.mcts.tree import (
     VISITS,
     collapse,
     find_state,
+    joint_code,
 )
 from tests.circuit.agreement import Pair, make_pair
 from tests.search.books import check_flow, check_statistics, check_structure
@@ -45,7 +48,7 @@ def pair_of(name: str) -> Pair:
 
 
 def search_of(name: str, seed: int = 1, **settings: int) -> Search:
-    return Search(pair_of(name).circuit, Settings(**{"memory_bytes": SMALL, **settings}), seed)  # type: ignore[arg-type]
+    return Search(pair_of(name).circuit, SearchSettings(**{"memory_bytes": SMALL, **settings}), seed)  # type: ignore[arg-type]
 
 
 def never() -> bool:
@@ -111,15 +114,15 @@ def test_books_add_up(name: str) -> None:
             search.run(never, visits)
             check_books(search)
             assert search.tree.numbers[COLLAPSED] == 0
-            check_flow(search.tree, check_structure(search.tree), search.crews[0].visits)
-        assert search.visits >= search.crews[0].visits > 0
-        assert search.is_solved or search.crews[0].visits >= 631
+            check_flow(search.tree, check_structure(search.tree), search.workers[0].visits)
+        assert search.visits >= search.workers[0].visits > 0
+        assert search.is_solved or search.workers[0].visits >= 631
         check_replay(search, pair_of(name).interpreter, 40, seed)
 
 
 @pytest.mark.parametrize("name", ["tictactoe", "connectfour", "two at once"])
 def test_the_same_seed_gives_the_same_search(name: str) -> None:
-    found: list[tuple[list[bytes], Result]] = []
+    found: list[tuple[list[bytes], SearchResult]] = []
     for seed in (3, 3, 4):
         search = search_of(name, seed, memory_bytes=2**22)
         for visits in (200, 900):
@@ -137,7 +140,7 @@ def test_two_threads_keep_the_books_of_one(name: str) -> None:
         search.run(never, 1500)
         check_books(search)
     assert search.tree.numbers[COLLAPSED] == 0
-    check_flow(search.tree, check_structure(search.tree), sum(crew.visits for crew in search.crews))
+    check_flow(search.tree, check_structure(search.tree), sum(worker.visits for worker in search.workers))
     check_replay(search, pair_of(name).interpreter, 60)
 
 
@@ -181,25 +184,27 @@ def test_a_full_tree_goes_on_to_learn() -> None:
     assert int(search.tree.numbers[NODES]) <= len(search.tree.nodes)
     check_books(search)
     result = search.result(search.machine.roles[0])
-    assert result.visits == search.crews[0].visits >= 20_000
+    assert result.visits == search.workers[0].visits >= 20_000
     assert sum(report.visits for report in result.moves) > 19_000
 
 
 @pytest.mark.parametrize("heap", [5, 6, 7, 9, 10, 11])
 def test_finds_the_only_winning_move(heap: int) -> None:
-    search = Search(nim_pair(heap).circuit, Settings(memory_bytes=SMALL), 8)
+    search = Search(nim_pair(heap).circuit, SearchSettings(memory_bytes=SMALL), 8)
     search.run(never, 20_000)
     assert search.is_solved
     result = search.result("left")
     assert result.best == ("take", str(heap % 4))
-    assert result.value == result.low == result.high == 1
+    assert result.value == result.lower == result.upper == 1
     assert search.result("right").value == 0
     check_books(search)
 
 
 @pytest.mark.parametrize("heap", [17, 18])
 def test_finds_a_win_in_a_tree_that_is_too_small(heap: int) -> None:
-    search = Search(nim_pair(heap, kept=True).circuit, Settings(memory_bytes=SMALL, playouts=1, exploration=0.5), 8)
+    search = Search(
+        nim_pair(heap, kept=True).circuit, SearchSettings(memory_bytes=SMALL, playouts=1, exploration=0.5), 8
+    )
     search.run(never, 30_000)
     check_books(search)
     assert search.tree.numbers[COLLAPSED] > 0
@@ -208,7 +213,7 @@ def test_finds_a_win_in_a_tree_that_is_too_small(heap: int) -> None:
 
 def test_a_state_whose_proven_moves_made_room_is_proven_again() -> None:
     machine = nim_pair(21).circuit
-    search = Search(machine, Settings(memory_bytes=SMALL, retrograde=False), 1)
+    search = Search(machine, SearchSettings(memory_bytes=SMALL, retrograde=False), 1)
     search.run(never, 100_000)
     assert search.is_solved
     state = machine.next_state(machine.initial_state, (("take", "2"), "wait"))  # a mistake: 19 are left
@@ -222,17 +227,17 @@ def test_a_state_whose_proven_moves_made_room_is_proven_again() -> None:
     search.run(never, 100_000)
     assert search.is_solved
     assert search.result("right").best == ("take", "3")
-    assert search.result("right").low == 1.0
+    assert search.result("right").lower == 1.0
     check_books(search)
 
 
 @pytest.mark.parametrize("heap", [8, 12])
 def test_knows_when_all_is_lost(heap: int) -> None:
-    search = Search(nim_pair(heap).circuit, Settings(memory_bytes=SMALL), 8)
+    search = Search(nim_pair(heap).circuit, SearchSettings(memory_bytes=SMALL), 8)
     search.run(never, 20_000)
     assert search.is_solved
-    assert search.result("left").high == 0
-    assert all(report.high == 0 for report in search.result("left").moves)
+    assert search.result("left").upper == 0
+    assert all(report.upper == 0 for report in search.result("left").moves)
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 5, 12, 40])
@@ -251,7 +256,7 @@ def test_stops_as_soon_as_it_is_told(count: int) -> None:
     assert asked <= count + 2
     check_books(search)
     if not search.tree.numbers[COLLAPSED]:
-        check_flow(search.tree, check_structure(search.tree), search.crews[0].visits)
+        check_flow(search.tree, check_structure(search.tree), search.workers[0].visits)
     search.run(never, 300)
     check_books(search)
 
@@ -259,7 +264,7 @@ def test_stops_as_soon_as_it_is_told(count: int) -> None:
 def test_stops_while_it_looks_how_long_playouts_are() -> None:
     search = search_of("endless", 9, most_steps=2_000_000)
     search.run(after(3))
-    assert search.crews[0].steps < LANES * search.settings.most_steps
+    assert search.workers[0].steps < LANES * search.settings.most_steps
     check_books(search)
     assert search.visits == 0
     assert search.result("a").best == "stay"
@@ -268,20 +273,74 @@ def test_stops_while_it_looks_how_long_playouts_are() -> None:
 def test_visits_that_are_taken_back_leave_nothing() -> None:
     search = search_of("connectfour", 10, memory_bytes=2**22, playouts=32)
     search.run(never, 700)
-    crew, tree = search.crews[0], search.tree
-    top, landed = int(tree.numbers[NODE_TOP]), crew.visits
+    worker, tree = search.workers[0], search.tree
+    top, backed_up = int(tree.numbers[NODE_TOP]), worker.visits
 
     def counted() -> list[bytes]:
-        parts = tree.nodes[:top, VISITS], tree.nodes[:top, FLYING], tree.values[:top, :2]
-        return [part.tobytes() for part in (*parts, tree.tries, tree.aloft, tree.gain, tree.square)]
+        parts = tree.values[:top, VISITS], tree.nodes[:top, IN_FLIGHT], tree.values[:top, :2]
+        return [part.tobytes() for part in (*parts, tree.visits, tree.in_flight, tree.value_sum, tree.square_sum)]
 
     before = counted()
-    crew._steps_per_slice = 1
-    assert not crew.cycle(tree, search._lock, search.parameters, 512, 1, lambda: True)
-    assert crew.visits == landed
+    worker._steps_per_slice = 1
+    assert not worker.cycle(tree, search.lock, search.parameters, 512, 1, lambda: True)
+    assert worker.visits == backed_up
     assert counted() == before
     assert tree.numbers[NODE_TOP] > top
     check_books(search)
+
+
+def test_visits_are_counted_beyond_32_bits() -> None:
+    """As many as a day of searching makes: nothing wraps around, and what is known keeps its weight."""
+    search = search_of("connectfour", 10, memory_bytes=2**22)
+    role = search.machine.roles[0]
+    search.run(never, 500)
+    tree, root, many = search.tree, int(search.tree.numbers[ROOT]), 2.0**34
+    columns = len(search.machine.roles)
+    slots = slice(int(tree.nodes[root, FIRST]), int(tree.nodes[root, FIRST]) + 7)
+    worth = np.where(tree.move[slots] == 3, 0.6, 0.4)
+    tree.visits[slots], tree.value_sum[slots], tree.square_sum[slots] = many, many * worth, many * worth**2
+    tree.values[root, VISITS], tree.values[root, :columns] = 7 * many, 7 * many * 0.43
+    search.run(never, 500)
+    result = search.result(role)
+    assert result.visits >= 7 * many + 500
+    assert result.value == pytest.approx(0.43)
+    assert result.best == search.machine.compiled.moves[0][3]
+    assert all(report.value is not None and 0 <= report.value <= 1 for report in result.moves)
+
+
+def test_more_joint_moves_than_a_word_can_number() -> None:
+    """Twelve roles with 64 moves each: nothing is taken for proven, and each joint move has a code of its own."""
+    text = " ".join(f"(role r{number})" for number in range(12)) + " ".join(f"(index {at})" for at in range(64))
+    text += "(init start) (<= (legal ?r (pick ?i)) (role ?r) (index ?i)) (<= (next won) (does r0 (pick 7)))"
+    text += "(<= (next over) (true start)) (<= terminal (true over)) (<= (goal ?r 100) (role ?r) (true won))"
+    text += "(<= (goal ?r 0) (role ?r) (not (true won)))"
+    pair = make_pair(parse_rulesheet(text))
+    search = Search(pair.circuit, SearchSettings(memory_bytes=2**22, playouts=1), 1)
+    for visits in (1, 300, 1500):
+        search.run(never, visits)
+        check_books(search)
+        assert all((low, high) == (0.0, 1.0) for low, high in zip(*search.bounds, strict=True))
+    assert search.result("r0").best == ("pick", "7")
+    tree, root = search.tree, int(search.tree.numbers[ROOT])
+    first = int(tree.nodes[root, FIRST])
+    slots = np.arange(first, first + 12 * 64, 64, dtype=np.int32)
+    codes = set()
+    for role in range(12):
+        for at in range(64):
+            changed = slots.copy()
+            changed[role] += at
+            codes.add(int(joint_code(tree, root, changed)))
+    assert len(codes) == 12 * 63 + 1
+
+
+def test_threads_are_kept_until_it_is_closed() -> None:
+    before = threading.active_count()
+    search = search_of("connectfour", 5, threads=2, memory_bytes=2**22)
+    for _ in range(3):
+        search.run(never, 600)
+        assert before < threading.active_count() <= before + 2
+    search.close()
+    assert threading.active_count() == before
 
 
 def test_goes_to_states_and_keeps_what_is_known() -> None:
@@ -299,7 +358,7 @@ def test_goes_to_states_and_keeps_what_is_known() -> None:
     assert search.visits == visits
     check_books(search)
     search.go_to(start)
-    assert search.visits == search.crews[0].visits
+    assert search.visits == search.workers[0].visits
     check_books(search)
 
 
@@ -334,7 +393,7 @@ def test_searches_that_have_nothing_to_do(name: str) -> None:
 
 def test_states_without_moves_and_ends_may_be_gone_to() -> None:
     machine = make_pair(parse_rulesheet(FATES)).circuit
-    search = Search(machine, Settings(memory_bytes=SMALL, most_steps=50), 1)
+    search = Search(machine, SearchSettings(memory_bytes=SMALL, most_steps=50), 1)
     for way in ("hole", "end", "ring", "on"):
         search.go_to(frozenset({"here"}))
         state = machine.next_state(frozenset({"here"}), (("go", way), "wait"))
@@ -354,7 +413,7 @@ def test_a_root_with_more_moves_than_there_are_nodes() -> None:
     text += " (<= (next (was ?x)) (true (got ?x))) (<= terminal (true (was ?x))) (<= (goal a 100) (true (was 7)))"
     text += " (<= (goal a 0) (not (true (was 7))))"
     pair = make_pair(parse_rulesheet(text))
-    search = Search(pair.circuit, Settings(memory_bytes=SMALL, playouts=1), 1)
+    search = Search(pair.circuit, SearchSettings(memory_bytes=SMALL, playouts=1), 1)
     for _ in range(3):
         search.run(never, 2000)
         check_books(search)
@@ -363,13 +422,13 @@ def test_a_root_with_more_moves_than_there_are_nodes() -> None:
     check_books(search)
 
 
-def best_of(pair: Pair, visits: int = 3000, role: str = "a") -> Result:
-    search = Search(pair.circuit, Settings(memory_bytes=SMALL), 13)
+def best_of(pair: Pair, visits: int = 3000, role: str = "a") -> SearchResult:
+    search = Search(pair.circuit, SearchSettings(memory_bytes=SMALL), 13)
     search.run(never, visits)
     return search.result(role)
 
 
-def names_of(result: Result) -> dict[object, MoveReport]:
+def names_of(result: SearchResult) -> dict[object, MoveReport]:
     return {report.move: report for report in result.moves}
 
 
@@ -378,13 +437,13 @@ FORK = "(way s l) (way s m) (path l l1) (path l1 l2) (path m m1) (path m1 m2)"
 
 def claimed(ends: str, bounds: dict[str, tuple[float, float]], lengths: dict[str, int]) -> Term | None:
     """What is best where moves have these bounds, 0 to 1, and are so far from the end; both were worth 0 so far."""
-    search = Search(ways(f"{FORK} {ends}").circuit, Settings(memory_bytes=SMALL, lookahead_moves=0), 13)
+    search = Search(ways(f"{FORK} {ends}").circuit, SearchSettings(memory_bytes=SMALL, lookahead_moves=0), 13)
     search.run(never, 1)
     tree, root = search.tree, int(search.tree.numbers[ROOT])
     first = int(tree.nodes[root, FIRST])
     for slot, name in zip((first, first + 1), "lm", strict=True):
-        tree.low[slot], tree.high[slot] = bounds[name]
-        tree.gain[slot] = 0
+        tree.lower[slot], tree.upper[slot] = bounds[name]
+        tree.value_sum[slot] = 0
         tree.nodes[int(tree.child[slot]), LENGTH] = lengths[name]
     assert [report.move for report in search.result("a").moves] == [("go", "l"), ("go", "m")]
     return search.result("a").best
@@ -410,7 +469,7 @@ def test_what_is_not_lost_yet_is_better_than_what_is(lost: str) -> None:
 def test_of_proven_losses_the_longest_is_taken() -> None:
     text = "(way s l) (way s m) (path l l1) (path l1 l2) (path l2 l3) (path m m1) (end l3 0 100) (end m1 0 100)"
     result = best_of(ways(text))
-    assert all(report.low == report.high == 0 for report in result.moves)
+    assert all(report.lower == report.upper == 0 for report in result.moves)
     assert result.best == ("go", "l")
 
 
@@ -424,8 +483,21 @@ def test_values_are_those_of_goals() -> None:
     result = best_of(ways("(way s l) (way s d) (end l 20 30) (end d 70 40)"))
     found = names_of(result)
     assert found["go", "l"].value == pytest.approx(0.2)
-    assert found["go", "d"].value == result.value == result.low == result.high == pytest.approx(0.7)
+    assert found["go", "d"].value == result.value == result.lower == result.upper == pytest.approx(0.7)
     assert result.best == ("go", "d")
+
+
+def test_a_role_with_a_single_goal_value_gets_that() -> None:
+    """Also in variations, and as long as nothing is proven."""
+    search = Search(
+        ways("(way s l) (way s d) (path l l1) (path l1 l2) (end l2 20 50) (end d 70 50)").circuit,
+        SearchSettings(memory_bytes=SMALL, lookahead_moves=0),
+        13,
+    )
+    search.run(never, 1)
+    for variation in search.variations("a", 2):
+        assert (variation.lower[1], variation.upper[1]) == (0.5, 0.5)
+    assert (search.result("b").lower, search.result("b").upper) == (0.5, 0.5)
 
 
 def test_only_the_move_that_is_forced_is_searched() -> None:
@@ -444,7 +516,7 @@ def test_only_the_move_that_is_forced_is_searched() -> None:
 def test_before_the_first_visit_all_is_open() -> None:
     search = search_of("tictactoe", 15)
     result = search.result(search.machine.roles[0])
-    assert (result.value, result.low, result.high, result.visits) == (None, 0, 1, 0)
+    assert (result.value, result.lower, result.upper, result.visits) == (None, 0, 1, 0)
     assert len(result.moves) == 9
     assert result.best in {report.move for report in result.moves}
 
@@ -454,7 +526,7 @@ def test_before_the_first_visit_all_is_open() -> None:
 )
 def test_settings_have_ranges(wrong: dict[str, int]) -> None:
     with pytest.raises(SettingsError):
-        Settings(**wrong)  # type: ignore[arg-type]
+        SearchSettings(**wrong)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -462,4 +534,4 @@ def test_settings_have_ranges(wrong: dict[str, int]) -> None:
 )
 def test_settings_out_of_range_are_refused(wrong: dict[str, float]) -> None:
     with pytest.raises(SettingsError):
-        Settings(**wrong)  # type: ignore[arg-type]
+        SearchSettings(**wrong)  # type: ignore[arg-type]

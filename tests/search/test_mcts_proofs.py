@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from ggp.errors import GroundingError
 from ggp.gdl.rulesheet import parse_rulesheet
 from ggp.grounding import Budget
-from ggp.search.mcts.search import Search, Settings
+from ggp.search.mcts.search import Search, SearchSettings
 from ggp.search.mcts.tree import COLLAPSED, ROOT
 from tests.circuit.agreement import make_pair
 from tests.circuit.test_random_rulesheets import games
@@ -57,7 +57,7 @@ def check_books(search: Search) -> None:
     nodes = check_structure(search.tree)
     check_statistics(search.tree, nodes)
     assert search.tree.numbers[COLLAPSED] == 0
-    check_flow(search.tree, nodes, sum(crew.visits for crew in search.crews))
+    check_flow(search.tree, nodes, sum(worker.visits for worker in search.workers))
 
 
 def is_opposed(world: World) -> bool:
@@ -105,7 +105,7 @@ def test_bounds_hold_in_random_graphs(name: str) -> None:
         pair = make_pair(parse_rulesheet(text))
         world = explore(pair.interpreter, pair.circuit)
         assert world is not None
-        settings = Settings(
+        settings = SearchSettings(
             memory_bytes=2**20, playouts=seed % 3, lookahead_moves=40 * (seed % 2),
             grave_equivalence=20.0 * (seed // 2 % 2), mast_temperature=0.05 * (seed // 3 % 2),
         )  # fmt: skip
@@ -133,7 +133,7 @@ def test_bounds_hold_in_random_rulesheets() -> None:
             if "without bound" in str(error):
                 reject()
             raise
-        search = Search(pair.circuit, Settings(memory_bytes=2**22, most_steps=100), seed)
+        search = Search(pair.circuit, SearchSettings(memory_bytes=2**22, most_steps=100), seed)
         for visits in (1, 20, 400):
             search.run(never, visits)
             check_books(search)

@@ -10,10 +10,10 @@ from ggp.search.mcts.tree import (
     COLLAPSED,
     COUNT,
     FIRST,
-    FLYING,
     FREE,
     GARBAGE,
     GRAIN,
+    IN_FLIGHT,
     INNER,
     KIND,
     LEAF,
@@ -23,9 +23,9 @@ from ggp.search.mcts.tree import (
     SLOTS,
     VISITS,
     Tree,
-    add_pair,
+    add_edge,
     collapse,
-    find_pair,
+    find_edge,
     find_state,
     forget_state,
     hold,
@@ -41,14 +41,16 @@ ROLES = 2
 MOST_MOVES = 21
 
 
-def small_tree(nodes: int, slots: int, pairs: int, most_moves: int = MOST_MOVES) -> Tree:
+def small_tree(nodes: int, slots: int, edges: int, most_moves: int = MOST_MOVES) -> Tree:
     """Smaller than the smallest that is made for a search, so that it is soon full."""
     tree = make_tree(1, ROLES, most_moves, 2**20)
+    by_slot = ("move", "visits", "in_flight", "value_sum", "square_sum", "lower", "upper", "child")
+    by_edge = ("edge_code", "edge_child", "edge_next")
     return tree._replace(
-        states=tree.states[:nodes], nodes=tree.nodes[:nodes], values=tree.values[:nodes], move=tree.move[:slots],
-        tries=tree.tries[:slots], aloft=tree.aloft[:slots], gain=tree.gain[:slots], square=tree.square[:slots],
-        low=tree.low[:slots], high=tree.high[:slots], child=tree.child[:slots], code=tree.code[:pairs],
-        target=tree.target[:pairs], onward=tree.onward[:pairs], table=tree.table[: 1 << (2 * nodes - 1).bit_length()],
+        states=tree.states[:nodes], nodes=tree.nodes[:nodes], values=tree.values[:nodes],
+        table=tree.table[: 1 << (2 * nodes - 1).bit_length()],
+        **{name: getattr(tree, name)[:slots] for name in by_slot},
+        **{name: getattr(tree, name)[:edges] for name in by_edge},
     )  # fmt: skip
 
 
@@ -60,11 +62,11 @@ class Plain:
     counts: tuple[int, ...] = ()
     marks: list[float] = field(default_factory=list)  # what was written in its slots, different everywhere
     children: dict[int, int] = field(default_factory=dict)  # by the place of the slot in the node
-    pairs: dict[int, int] = field(default_factory=dict)
+    edges: dict[int, int] = field(default_factory=dict)
 
     @property
     def below(self) -> list[int]:
-        return [*self.children.values(), *self.pairs.values()]
+        return [*self.children.values(), *self.edges.values()]
 
     @property
     def choosers(self) -> int:
@@ -97,7 +99,7 @@ class Model:
             assert number not in self.nodes
             tree.states[number] = state
             tree.nodes[number, KIND] = LEAF
-            tree.nodes[number, VISITS] = self.random.randrange(20)
+            tree.values[number, VISITS] = self.random.randrange(20)
             keep_state(tree, number)
             self.nodes[number] = Plain(state)
             self.pin(number)
@@ -116,9 +118,9 @@ class Model:
         if plain.counts:
             return
         counts = self.random.choice([(1, 1), (1, 2), (3, 1), (5, 1), (1, 20), (2, 2), (4, 5), (10, 11)])
-        tree.nodes[number, FLYING] += 1  # as in a search: what is being worked on is not taken
+        tree.nodes[number, IN_FLIGHT] += 1  # as in a search: what is being worked on is not taken
         first = int(new_slots(tree, sum(counts)))
-        tree.nodes[number, FLYING] -= 1
+        tree.nodes[number, IN_FLIGHT] -= 1
         self.settle()
         if first == NONE:
             self.done.add("no room for slots")
@@ -126,18 +128,25 @@ class Model:
         tree.nodes[number, COUNT:], tree.nodes[number, FIRST], tree.nodes[number, KIND] = counts, first, INNER
         plain.counts = counts
         for slot in range(first, first + sum(counts)):
-            assert tree.tries[slot] == tree.aloft[slot] == tree.gain[slot] == tree.square[slot] == tree.low[slot] == 0
-            assert tree.high[slot] == 1
+            assert (
+                tree.visits[slot]
+                == tree.in_flight[slot]
+                == tree.value_sum[slot]
+                == tree.square_sum[slot]
+                == tree.lower[slot]
+                == 0
+            )
+            assert tree.upper[slot] == 1
             assert tree.child[slot] == NONE
             self.marks += 1
-            tree.gain[slot] = self.marks
+            tree.value_sum[slot] = self.marks
             plain.marks.append(self.marks)
 
     def link(self, number: int) -> None:
         tree, plain = self.tree, self.nodes[number]
         if not plain.counts:
             return
-        tree.nodes[number, FLYING] += 1
+        tree.nodes[number, IN_FLIGHT] += 1
         child = self.add_node()
         if child != NONE and plain.choosers < 2:
             chooser = max(range(ROLES), key=lambda role: plain.counts[role])
@@ -150,19 +159,19 @@ class Model:
             self.join(number, child)
         if child != NONE:
             self.unpin(child)
-        tree.nodes[number, FLYING] -= 1
+        tree.nodes[number, IN_FLIGHT] -= 1
 
     def join(self, number: int, child: int) -> None:
         tree, plain = self.tree, self.nodes[number]
         code = self.random.randrange(plain.counts[0] * plain.counts[1])
-        assert find_pair(tree, number, code) == plain.pairs.get(code, NONE)
-        if code not in plain.pairs:
-            added = add_pair(tree, number, code, child)
+        assert find_edge(tree, number, code) == plain.edges.get(code, NONE)
+        if code not in plain.edges:
+            added = add_edge(tree, number, code, child)
             self.settle()
             if added:
-                plain.pairs[code] = child
+                plain.edges[code] = child
             else:
-                self.done.add("no room for pairs")
+                self.done.add("no room for edges")
 
     def cut(self, number: int) -> None:
         if self.nodes[number].counts and number != self.root:
@@ -172,13 +181,13 @@ class Model:
             self.done.add("collapsed")
 
     def settle(self, gone: int = NONE) -> None:
-        """Follow what was taken to make room: nodes that nobody holds, and what is below others."""
+        """Follow what was taken to make room: nodes without references, and what is below others."""
         tree = self.tree
         free = {number for number in self.nodes if tree.nodes[number, KIND] == FREE or number == gone}
         for number, plain in self.nodes.items():
             if number not in free and plain.counts and tree.nodes[number, FIRST] == NONE:
                 assert number != self.root
-                assert tree.nodes[number, FLYING] == 0
+                assert tree.nodes[number, IN_FLIGHT] == 0
                 self.nodes[number] = Plain(plain.state)
                 self.done.add("swept")
         for number in free:
@@ -195,18 +204,18 @@ class Model:
             node = found[number]
             assert int(tree.states[number, 0]) == plain.state
             assert sum(plain.counts) == sum(node.counts)
-            assert tree.gain[list(node.slots)].tolist() == plain.marks
-            assert node.pairs == plain.pairs
+            assert tree.value_sum[list(node.slots)].tolist() == plain.marks
+            assert node.edges == plain.edges
             assert sorted(below(tree, node)) == sorted(plain.below)
             assert all(tree.child[node.first + at] == child for at, child in plain.children.items())
 
 
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize(
-    ("nodes", "slots", "pairs"), [(40, 1000, 200), (200, 160, 200), (200, 1000, 12), (30, 120, 20)]
+    ("nodes", "slots", "edges"), [(40, 1000, 200), (200, 160, 200), (200, 1000, 12), (30, 120, 20)]
 )
-def test_arrays_are_what_the_dictionary_is(nodes: int, slots: int, pairs: int, seed: int) -> None:
-    tree = small_tree(nodes, slots, pairs)
+def test_arrays_are_what_the_dictionary_is(nodes: int, slots: int, edges: int, seed: int) -> None:
+    tree = small_tree(nodes, slots, edges)
     model = Model(tree, seed, states=2 * nodes)
     random = model.random
     actions = [model.link] * 6 + [model.grow] * 3 + [model.cut]
@@ -239,9 +248,9 @@ def linked(tree: Tree, state: int, above: int = NONE, count: int = 1) -> int:
     else:
         first, total = int(tree.nodes[above, FIRST]), int(tree.nodes[above, COUNT:].sum())
         tree.child[next(slot for slot in range(first, first + total) if tree.child[slot] == NONE)] = number
-    tree.nodes[number, FLYING] = 1
+    tree.nodes[number, IN_FLIGHT] = 1
     first = int(new_slots(tree, count + 1))
-    tree.nodes[number, FLYING] = 0
+    tree.nodes[number, IN_FLIGHT] = 0
     assert first != NONE
     tree.nodes[number, FIRST], tree.nodes[number, COUNT:] = first, (1, count)
     return number
@@ -251,10 +260,10 @@ def test_room_comes_back_when_nothing_is_under_way_any_more() -> None:
     tree = small_tree(12, 200, 1)
     root = linked(tree, 0, count=20)
     children = [linked(tree, state, root) for state in range(1, 12)]
-    tree.nodes[children, FLYING] = 1
+    tree.nodes[children, IN_FLIGHT] = 1
     assert new_node(tree) == NONE
     assert new_node(tree) == NONE
-    tree.nodes[children, FLYING] = 0
+    tree.nodes[children, IN_FLIGHT] = 0
     for child in children[:4]:
         collapse(tree, child)
         tree.nodes[child, KIND] = LEAF
@@ -273,9 +282,9 @@ def test_what_is_swept_can_be_swept_after_a_time_without_room() -> None:
     for state in range(2, 12):
         linked(tree, state, child)
     everyone = list(nodes_of(tree))
-    tree.nodes[everyone, FLYING] = 1
+    tree.nodes[everyone, IN_FLIGHT] = 1
     assert new_node(tree) == NONE
-    tree.nodes[everyone, FLYING] = 0
+    tree.nodes[everyone, IN_FLIGHT] = 0
     assert new_node(tree) != NONE
     assert tree.numbers[COLLAPSED] > 0
 
@@ -285,7 +294,7 @@ def test_a_large_block_is_made_of_small_ones() -> None:
     root = linked(tree, 0, count=38)  # 10 grains
     children = [linked(tree, state, root, count=3) for state in range(1, 31)]  # 1 grain each
     assert tree.numbers[SLOTS] == 40 * GRAIN
-    tree.nodes[children, VISITS] = [100 if at < 10 else 1 for at in range(30)]
+    tree.values[children, VISITS] = [100 if at < 10 else 1 for at in range(30)]
     for size in (5, 9, 12):
         first = int(new_slots(tree, GRAIN * size))
         assert first != NONE, size

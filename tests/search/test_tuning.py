@@ -6,13 +6,13 @@ import pytest
 
 from ggp.gdl.rulesheet import parse_rulesheet
 from ggp.library import find_rulesheet
-from ggp.search.mcts.search import Settings
+from ggp.search.mcts.search import SearchSettings
 from ggp.search.mcts.tuning import MOST_MATCHES, Tuner, Variant
 from ggp.simulation.state_machine import CircuitMachine
 from tests.circuit.agreement import make_pair
 from tests.simulation.games import GAMES
 
-USUAL = Settings(memory_bytes=2**20)
+USUAL = SearchSettings(memory_bytes=2**20)
 
 
 @cache

@@ -8,7 +8,7 @@ import pytest
 from ggp.errors import EvaluationError, SettingsError
 from ggp.gdl.state_machine import Facts, JointMove
 from ggp.gdl.terms import Term
-from ggp.search.uct import UCT, UNKNOWN_VALUE, Result, Settings
+from ggp.search.uct import UCT, UNKNOWN_VALUE, UctResult, UctSettings
 from tests.search.machines import Nim, Table
 
 SEED = 11
@@ -24,7 +24,7 @@ def after(count: int) -> Callable[[], bool]:
     return lambda: next(left, None) is None
 
 
-def move_of(result: Result) -> Term:
+def move_of(result: UctResult) -> Term:
     assert result.best is not None
     return result.best
 
@@ -56,7 +56,7 @@ class CountingNim(Nim):
 @pytest.mark.parametrize("heap", [1, 2, 3, 5, 6, 7, 9, 10, 11])
 def test_finds_the_only_winning_move(heap: int) -> None:
     machine = Nim(heap)
-    result = UCT(machine, "left", Random(SEED), Settings()).search(machine.initial_state, never, 600)
+    result = UCT(machine, "left", Random(SEED), UctSettings()).search(machine.initial_state, never, 600)
     assert result.best == ("take", str(heap % 4))
 
 
@@ -106,7 +106,7 @@ def test_tree_starts_anew_for_a_state_that_it_does_not_know() -> None:
 
 def test_node_limit_is_kept_and_search_goes_on() -> None:
     machine = Nim(11)
-    uct = UCT(machine, "left", Random(SEED), Settings(max_nodes=10))
+    uct = UCT(machine, "left", Random(SEED), UctSettings(max_nodes=10))
     result = uct.search(machine.initial_state, never, 400)
     assert uct.nodes == 10
     assert result.playouts == 400
@@ -114,7 +114,7 @@ def test_node_limit_is_kept_and_search_goes_on() -> None:
 
 def test_stops_between_two_calls_of_the_machine() -> None:
     machine = CountingNim(1000)
-    uct = UCT(machine, "left", Random(SEED), Settings(max_steps=10_000))
+    uct = UCT(machine, "left", Random(SEED), UctSettings(max_steps=10_000))
     result = uct.search(machine.initial_state, after(40))
     assert machine.calls <= 40
     assert result.playouts == 0
@@ -131,7 +131,7 @@ def test_stopping_at_any_moment_leaves_the_books_right(questions: int) -> None:
 
 
 def test_stopped_before_anything_is_known_there_is_no_move() -> None:
-    assert UCT(Nim(), "left", Random(SEED)).search(Nim().initial_state, lambda: True) == Result(None, (), 0, 0)
+    assert UCT(Nim(), "left", Random(SEED)).search(Nim().initial_state, lambda: True) == UctResult(None, (), 0, 0)
 
 
 def test_simultaneous_moves_each_role_for_itself() -> None:
@@ -195,7 +195,7 @@ def test_state_without_moves_for_some_role_is_an_end() -> None:
 
 def test_terminal_state_has_no_move() -> None:
     machine = Table(("alone",), {}, goals={"start": (100,)})
-    assert UCT(machine, "alone", Random(SEED)).search(machine.initial_state, never) == Result(None, (), 0, 0)
+    assert UCT(machine, "alone", Random(SEED)).search(machine.initial_state, never) == UctResult(None, (), 0, 0)
 
 
 def test_state_without_meaning_is_an_end_of_unknown_value() -> None:
@@ -212,7 +212,7 @@ def test_at_the_cap_the_goal_there_counts_if_there_is_one(
     early: dict[str, tuple[int]], value: float, undecided: int
 ) -> None:
     machine = Table(("alone",), {"start": {"alone": "a b"}}, early_goals=early)
-    result = UCT(machine, "alone", Random(SEED), Settings(max_steps=5)).search(machine.initial_state, never, 30)
+    result = UCT(machine, "alone", Random(SEED), UctSettings(max_steps=5)).search(machine.initial_state, never, 30)
     assert [entry.value for entry in result.moves] == [pytest.approx(value)] * 2
     assert result.undecided == undecided
 
@@ -220,4 +220,4 @@ def test_at_the_cap_the_goal_there_counts_if_there_is_one(
 @pytest.mark.parametrize("settings", [{"exploration": -1}, {"max_steps": -1}, {"max_nodes": 0}])
 def test_settings_out_of_range(settings: dict[str, int]) -> None:
     with pytest.raises(SettingsError):
-        Settings(**settings)
+        UctSettings(**settings)

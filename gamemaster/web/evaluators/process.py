@@ -219,7 +219,7 @@ class Desk:
 
     def _analyse(self, request: Request, tell: Tell) -> object:
         from ggp.analysis import analyses  # noqa: PLC0415 - here and below: numba takes half a second to load
-        from ggp.search.mcts.search import Settings  # noqa: PLC0415
+        from ggp.search.mcts.search import SearchSettings  # noqa: PLC0415
 
         game = self._game(request)
         state = State(game, _read_facts(request["state"]))
@@ -227,7 +227,7 @@ class Desk:
         for analysis in analyses(
             state,
             seconds=request["seconds"],
-            settings=Settings(memory_bytes=request["memory"]),
+            settings=SearchSettings(memory_bytes=request["memory"]),
             role=request["role"],
             lines=min(request["lines"], _MOST_LINES),
             every=0.4,

@@ -7,23 +7,29 @@ from numpy.typing import NDArray
 
 from ggp.circuit.network import Ids
 from ggp.kernel import Int, Words, inner, lean, lowest
-from ggp.search.mcts.batch import EXACT, FRESH, FRESH_NODES, GROWING_NODES, READY, Flights, Parameters
-from ggp.search.mcts.bounds import tighten
+from ggp.search.mcts.backup import tighten
 from ggp.search.mcts.selection import count_choosers, is_exact
 from ggp.search.mcts.tree import (
     COUNT,
+    EDGES,
     END,
+    EXACT,
+    EXPANDING_NODES,
     FIRST,
-    FLYING,
-    HOLDERS,
+    FRESH,
+    FRESH_NODES,
+    IN_FLIGHT,
     INNER,
     KIND,
     LEAF,
     LENGTH,
     NONE,
-    PAIRS,
     PENDING,
     PHASE,
+    READY,
+    REFERENCES,
+    Batch,
+    Parameters,
     Tree,
     find_state,
     free_node,
@@ -45,21 +51,21 @@ class Rules(NamedTuple):
 
 
 @lean
-def grow(tree: Tree, flights: Flights, rules: Rules, parameters: Parameters) -> None:
-    """Give slots to all nodes of the list."""
-    count = flights.numbers[GROWING_NODES]
+def expand(tree: Tree, batch: Batch, rules: Rules, parameters: Parameters) -> None:
+    """Give slots to all nodes in `batch.expanding`."""
+    count = batch.numbers[EXPANDING_NODES]
     if count == 0:
         return
     nodes, first_move = tree.nodes, rules.rows.first_move
     roles = nodes.shape[1] - COUNT
     for at in range(count):
-        copy_state(flights.states, at, tree.states, flights.growing[at])
-    evaluate_rows(rules.rows, rules.words, np.int64(LOOK), flights.states, flights.joint, flights.found, count)
+        copy_state(batch.states, at, tree.states, batch.expanding[at])
+    evaluate_rows(rules.rows, rules.words, np.int64(LOOK), batch.states, batch.fresh_joint, batch.legal, count)
     for at in range(count):
-        node, total = flights.growing[at], np.int64(0)
+        node, total = batch.expanding[at], np.int64(0)
         for role in range(roles):
             for word in range(first_move[role] >> 6, (first_move[role + 1] + 63) >> 6):
-                bits = part_between(flights.found[at, word], word, first_move[role], first_move[role + 1])
+                bits = part_between(batch.legal[at, word], word, first_move[role], first_move[role + 1])
                 while bits:
                     bits &= bits - np.uint64(1)
                     nodes[node, COUNT + role] += 1
@@ -74,13 +80,13 @@ def grow(tree: Tree, flights: Flights, rules: Rules, parameters: Parameters) -> 
         slot = first
         for role in range(roles):
             for word in range(first_move[role] >> 6, (first_move[role + 1] + 63) >> 6):
-                bits = part_between(flights.found[at, word], word, first_move[role], first_move[role + 1])
+                bits = part_between(batch.legal[at, word], word, first_move[role], first_move[role + 1])
                 while bits:
                     tree.move[slot] = 64 * word + lowest(bits) - first_move[role]
                     bits &= bits - np.uint64(1)
                     slot += 1
-    _look_ahead(tree, flights, rules, parameters, count)
-    flights.numbers[GROWING_NODES] = 0
+    _look_ahead(tree, batch, rules, parameters, count)
+    batch.numbers[EXPANDING_NODES] = 0
 
 
 @inner
@@ -95,28 +101,28 @@ def part_between(bits: np.uint64, word: Int, first: Int, last: Int) -> np.uint64
 
 
 @lean
-def _look_ahead(tree: Tree, flights: Flights, rules: Rules, parameters: Parameters, count: Int) -> None:
-    """Find the ends right below nodes of the list where one role chooses among few moves."""
+def _look_ahead(tree: Tree, batch: Batch, rules: Rules, parameters: Parameters, count: Int) -> None:
+    """One-ply lookahead: find the ends right below expanded nodes where one role chooses among few moves."""
     nodes = tree.nodes
     roles = nodes.shape[1] - COUNT
     rows = np.int64(0)
     for at in range(count + 1):
-        node = flights.growing[at] if at < count else NONE
+        node = batch.expanding[at] if at < count else NONE
         total = np.int64(0)
         if node != NONE and nodes[node, FIRST] != NONE and count_choosers(tree, node) == 1:
             for role in range(roles):
                 total = max(total, np.int64(nodes[node, COUNT + role]))
-        if rows and (at == count or rows + total > len(flights.fresh)):
-            _link_ends(tree, flights, rules, parameters, rows)
+        if rows and (at == count or rows + total > len(batch.fresh)):
+            _link_ends(tree, batch, rules, parameters, rows)
             rows = np.int64(0)
-        if not 1 < total <= min(parameters.lookahead_moves, len(flights.fresh)):
+        if not 1 < total <= min(parameters.lookahead_moves, len(batch.fresh)):
             continue
         for slot in range(_choosing(tree, node), _choosing(tree, node) + total):
-            copy_state(flights.states, rows, tree.states, node)
-            flights.ahead[rows], flights.above[rows] = slot, node
+            copy_state(batch.states, rows, tree.states, node)
+            batch.lookahead_slot[rows], batch.lookahead_parent[rows] = slot, node
             first = nodes[node, FIRST]
             for role in range(roles):
-                flights.trial[rows, role] = tree.move[slot if nodes[node, COUNT + role] > 1 else first]
+                batch.lookahead_joint[rows, role] = tree.move[slot if nodes[node, COUNT + role] > 1 else first]
                 first += nodes[node, COUNT + role]
             rows += 1
 
@@ -134,42 +140,42 @@ def _choosing(tree: Tree, node: Int) -> Int:
 
 
 @lean
-def _link_ends(tree: Tree, flights: Flights, rules: Rules, parameters: Parameters, rows: Int) -> None:
+def _link_ends(tree: Tree, batch: Batch, rules: Rules, parameters: Parameters, rows: Int) -> None:
     """Of the states after so many joint moves those that are ends become nodes; then bounds."""
     nodes, values = tree.nodes, tree.values
     roles = nodes.shape[1] - COUNT
-    step_batch(flights, rules, parameters, flights.trial, rows)
+    step_batch(batch, rules, parameters, batch.lookahead_joint, rows)
     for row in range(rows):
-        parent, slot = flights.above[row], flights.ahead[row]
-        if not flights.ended[row] or nodes[parent, KIND] != INNER:
+        parent, slot = batch.lookahead_parent[row], batch.lookahead_slot[row]
+        if not batch.ended[row] or nodes[parent, KIND] != INNER:
             continue
-        child = find_state(tree, flights.following, row)
+        child = find_state(tree, batch.following, row)
         if child == NONE:
             child = new_node(tree)
             if child == NONE:
                 continue
-            settle_state(tree, flights, parameters, child, parent, row)
+            settle_state(tree, batch, parameters, child, parent, row)
         hold(tree, child)
         tree.child[slot] = child
     for row in range(rows):
-        parent, slot = flights.above[row], flights.ahead[row]
+        parent, slot = batch.lookahead_parent[row], batch.lookahead_slot[row]
         child = tree.child[slot]
         if nodes[parent, KIND] == INNER and child != NONE:
             role, first = 0, nodes[parent, FIRST]
             while first + nodes[parent, COUNT + role] <= slot:
                 first += nodes[parent, COUNT + role]
                 role += 1
-            tree.low[slot] = values[child, roles + role]
-            tree.high[slot] = values[child, 2 * roles + role]
+            tree.lower[slot] = values[child, roles + role]
+            tree.upper[slot] = values[child, 2 * roles + role]
             tighten(tree, parameters, np.int64(parent))
 
 
 @lean
-def step_batch(flights: Flights, rules: Rules, parameters: Parameters, joint: Ids, rows: Int) -> None:
-    """flights.states and joint moves → following; which of them are ends, and the values there."""
+def step_batch(batch: Batch, rules: Rules, parameters: Parameters, joint: Ids, rows: Int) -> None:
+    """batch.states and joint moves → following; which of them are ends, and the values there."""
     rows_of, words, first_move = rules.rows, rules.words, rules.rows.first_move
-    following, found = flights.following, flights.found
-    evaluate_rows(rows_of, words, np.int64(NEXT), flights.states, joint, following, rows)
+    following, found = batch.following, batch.legal
+    evaluate_rows(rows_of, words, np.int64(NEXT), batch.states, joint, following, rows)
     evaluate_rows(rows_of, words, np.int64(LOOK), following, joint, found, rows)
     ends = np.int64(0)
     bits = first_move[-1]
@@ -180,84 +186,84 @@ def step_batch(flights: Flights, rules: Rules, parameters: Parameters, joint: Id
             for word in range(first_move[role] >> 6, (first_move[role + 1] + 63) >> 6):
                 able |= part_between(found[row, word], word, first_move[role], first_move[role + 1])
             over = over or able == 0
-        flights.ended[row] = over
+        batch.ended[row] = over
         if over:
-            copy_state(flights.states, ends, following, row)
+            copy_state(batch.states, ends, following, row)
             ends += 1
     if ends:
-        evaluate_rows(rows_of, words, np.int64(GOALS), flights.states, joint, flights.goals, ends)
-        single_values(flights.goals[:ends], rules.first_goal, rules.goal_values, flights.goal_values)
+        evaluate_rows(rows_of, words, np.int64(GOALS), batch.states, joint, batch.goals, ends)
+        single_values(batch.goals[:ends], rules.first_goal, rules.goal_values, batch.goal_values)
     ends = np.int64(0)
     for row in range(rows):
-        if flights.ended[row]:
-            for role in range(flights.worth.shape[1]):
-                goal = flights.goal_values[ends, role]
+        if batch.ended[row]:
+            for role in range(batch.end_values.shape[1]):
+                goal = batch.goal_values[ends, role]
                 worth = (goal - parameters.lowest[role]) / parameters.span[role]
-                flights.worth[row, role] = worth if goal >= 0 else UNKNOWN
+                batch.end_values[row, role] = worth if goal >= 0 else UNKNOWN
             ends += 1
 
 
 @lean
-def settle_state(tree: Tree, flights: Flights, parameters: Parameters, node: Int, parent: Int, row: Int) -> None:
+def settle_state(tree: Tree, batch: Batch, parameters: Parameters, node: Int, parent: Int, row: Int) -> None:
     """A new node gets its state, and its values if it is an end."""
     nodes = tree.nodes
     roles = nodes.shape[1] - COUNT
-    copy_state(tree.states, node, flights.following, row)
+    copy_state(tree.states, node, batch.following, row)
     nodes[node, PHASE] = (nodes[parent, PHASE] + 1) % parameters.phases
     nodes[node, KIND] = LEAF
     keep_state(tree, node)
-    if flights.ended[row]:
+    if batch.ended[row]:
         nodes[node, KIND] = END
         nodes[node, LENGTH] = 0
         for role in range(roles):
-            tree.values[node, roles + role] = tree.values[node, 2 * roles + role] = flights.worth[row, role]
+            tree.values[node, roles + role] = tree.values[node, 2 * roles + role] = batch.end_values[row, role]
 
 
 @lean
-def work_out(tree: Tree, flights: Flights, rules: Rules, parameters: Parameters, count: Int) -> None:
-    """Work out the fresh nodes' states; flights that wait for them become READY or EXACT."""
-    fresh = flights.numbers[FRESH_NODES]
+def evaluate_fresh(tree: Tree, batch: Batch, rules: Rules, parameters: Parameters, count: Int) -> None:
+    """Work out the states of the nodes in `batch.fresh`; descents that wait for them become READY or EXACT."""
+    fresh = batch.numbers[FRESH_NODES]
     for row in range(fresh):
-        copy_state(flights.states, row, tree.states, flights.parent[row])
+        copy_state(batch.states, row, tree.states, batch.fresh_parent[row])
     if fresh:
-        step_batch(flights, rules, parameters, flights.joint, fresh)
+        step_batch(batch, rules, parameters, batch.fresh_joint, fresh)
     for row in range(fresh):
-        node, parent = np.int64(flights.fresh[row]), np.int64(flights.parent[row])
-        known = find_state(tree, flights.following, row)
+        node, parent = np.int64(batch.fresh[row]), np.int64(batch.fresh_parent[row])
+        known = find_state(tree, batch.following, row)
         if known == NONE:
-            settle_state(tree, flights, parameters, node, parent, row)
+            settle_state(tree, batch, parameters, node, parent, row)
         else:
-            _replace(tree, flights, node, known, row)
-    for flight in range(count):
-        if flights.status[flight] != FRESH:
+            _replace(tree, batch, node, known, row)
+    for descent in range(count):
+        if batch.status[descent] != FRESH:
             continue
-        leaf = flights.leaf[flight]
+        leaf = batch.leaf[descent]
         if tree.nodes[leaf, KIND] == PENDING:
             leaf = tree.nodes[leaf, LENGTH]  # written by `_replace`
-            flights.leaf[flight] = leaf
+            batch.leaf[descent] = leaf
         exact = tree.nodes[leaf, KIND] == END or is_exact(tree, np.int64(leaf))
-        flights.status[flight] = EXACT if exact else READY
+        batch.status[descent] = EXACT if exact else READY
     for row in range(fresh):
-        node = np.int64(flights.fresh[row])
+        node = np.int64(batch.fresh[row])
         if tree.nodes[node, KIND] == PENDING:
-            tree.nodes[node, FLYING] = 0
+            tree.nodes[node, IN_FLIGHT] = 0
             free_node(tree, node)
-    flights.numbers[FRESH_NODES] = 0
+    batch.numbers[FRESH_NODES] = 0
 
 
 @lean
-def _replace(tree: Tree, flights: Flights, node: Int, known: Int, row: Int) -> None:
+def _replace(tree: Tree, batch: Batch, node: Int, known: Int, row: Int) -> None:
     """A state that has a node already: what led to the new one leads there."""
     nodes = tree.nodes
-    parent, place = np.int64(flights.parent[row]), flights.place[row]
+    parent, place = np.int64(batch.fresh_parent[row]), batch.fresh_slot[row]
     if place != NONE:
         tree.child[place] = known
     else:
-        pair = nodes[parent, PAIRS]
-        while tree.code[pair] != flights.code[row]:
-            pair = tree.onward[pair]
-        tree.target[pair] = known
+        edge = nodes[parent, EDGES]
+        while tree.edge_code[edge] != batch.fresh_code[row]:
+            edge = tree.edge_next[edge]
+        tree.edge_child[edge] = known
     hold(tree, known)
-    nodes[node, HOLDERS] = 0
-    nodes[known, FLYING] += nodes[node, FLYING]
+    nodes[node, REFERENCES] = 0
+    nodes[known, IN_FLIGHT] += nodes[node, IN_FLIGHT]
     nodes[node, LENGTH] = known

@@ -1,8 +1,8 @@
-"""Playouts that prefer moves which did well anywhere in the tree.
+"""MAST: playouts prefer moves that did well anywhere in the tree (move-average sampling from the tree).
 
-A move's worth is the mean of what its role got by it in all visits (move-average sampling from the tree: Finnsson and
-Björnsson, 2010). For each lane a set of moves is drawn that has the better ones more often; a role does one of its set
-where it can, so that all lanes still choose at once.
+A move's worth is the mean of what its role got by it in all visits (Finnsson and Björnsson, 2010). For each lane a set
+of moves is drawn that has the better ones more often; a role does one of its set where it can, so that all lanes still
+choose at once.
 """
 
 from typing import NamedTuple, TypeAlias
@@ -15,28 +15,28 @@ from ggp.simulation.leaves import Leaves, make_leaves
 from ggp.simulation.state_machine import CircuitMachine
 
 BITS = 5  # of the chance that a move is in a lane's set
-MOST_GATES = 60_000  # of a game's steps; beyond, guided ones take too long to make
+MOST_GATES = 60_000  # of a game's steps; beyond, those with preferred moves take too long to make
 _CERTAIN = 1 << BITS
-_EVERY = 4  # guided cycles between two drawings of sets
-_GUIDED = _CERTAIN - _CERTAIN // 8  # in how many of as many lanes a role is guided
+_EVERY = 4  # cycles between two drawings of sets
+_PREFERRING = _CERTAIN - _CERTAIN // 8  # in how many of as many lanes a role prefers moves
 _PRIOR = 20.0  # visits that a move seems to have had with a mean result
 LEAST_VISITS = 1000  # of the state, before anything is known of the moves
 FORGET = 0.5  # of what was seen, kept when the match goes on
 
 
-Credit: TypeAlias = NDArray[np.float64]  # (2, M) visits and values of each move anywhere in the tree
+MoveAverages: TypeAlias = NDArray[np.float64]  # (2, M) visits and values of each move anywhere in the tree
 
 
 class Drawn(NamedTuple):
-    """Where the sets of a guided plan are."""
+    """Where the sets of preferred moves are."""
 
     first: int  # a row for each move, then one for each role
     moves: int
     roles: int
 
 
-class Guide:
-    """Guided playouts for one search."""
+class MastPlayouts:
+    """Playouts with preferred moves, for one worker."""
 
     def __init__(self, machine: CircuitMachine, cap: int, nature: NDArray[np.bool_]) -> None:
         counts = list(map(len, machine.compiled.moves))
@@ -50,27 +50,27 @@ class Guide:
         machine.compile_in_background(guided=True)
 
     def leaves(self, seed: int) -> Leaves:
-        """Lanes for guided playouts."""
+        """Lanes for these playouts."""
         return make_leaves(self.plan, self._rows, self._drawn.roles, seed)
 
-    def draw(self, leaves: Leaves, credit: Credit, liking: float) -> None:
+    def draw(self, leaves: Leaves, averages: MoveAverages, temperature: float) -> None:
         """New sets for all lanes, now and then."""
         self._cycles += 1
-        guided = leaves.words[self._drawn.first + self._drawn.moves :][: self._drawn.roles]
-        if self._cycles % _EVERY == 0 or not guided.any():
-            chances = self._chances(credit, liking)
+        preferring = leaves.words[self._drawn.first + self._drawn.moves :][: self._drawn.roles]
+        if self._cycles % _EVERY == 0 or not preferring.any():
+            chances = self._chances(averages, temperature)
             draw_sets(leaves.words, self.plan.first_random, self._drawn.first, chances, leaves.random)
 
-    def _chances(self, credit: Credit, liking: float) -> NDArray[np.int32]:
-        """(M + roles,) how many of `_CERTAIN` sets have the move; how many of as many lanes guide the role."""
-        tries, gains = credit
+    def _chances(self, averages: MoveAverages, temperature: float) -> NDArray[np.int32]:
+        """(M + roles,) of `_CERTAIN` lanes: in how many a move is in the set, in how many a role prefers moves."""
+        visits, sums = averages
         found = np.zeros(self._drawn.moves + self._drawn.roles, np.int32)
         for role, nature in enumerate(self._nature):
             part = slice(self._first[role], self._first[role + 1])
-            mean = gains[part].sum() / max(tries[part].sum(), 1.0)
-            worth = (gains[part] + _PRIOR * mean) / (tries[part] + _PRIOR) - mean
-            found[part] = np.rint(_CERTAIN / (1.0 + np.exp(-np.clip(worth / liking, -50, 50))))
-            found[self._drawn.moves + role] = 0 if nature else _GUIDED
+            mean = sums[part].sum() / max(visits[part].sum(), 1.0)
+            worth = (sums[part] + _PRIOR * mean) / (visits[part] + _PRIOR) - mean
+            found[part] = np.rint(_CERTAIN / (1.0 + np.exp(-np.clip(worth / temperature, -50, 50))))
+            found[self._drawn.moves + role] = 0 if nature else _PREFERRING
         return found
 
 

@@ -1,101 +1,111 @@
 """Monte-Carlo tree search on the circuit: a compiled game and a state → what each move is worth.
 
-Up to 512 visits are under way at a time. Each cycle brings them to leaves, works out the leaves' states in one batch,
-plays them out side by side in lanes, and backs all up. Values inside are 0 for the lowest goal value that the rules
-have for a role and 1 for the highest.
+Up to 512 descents are in flight at a time. Each cycle of a worker brings them to leaves, works out the leaves' states
+in one batch, plays them out in lanes, and backs all up. Several workers share one tree under one lock.
 """
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from threading import Lock
-from typing import TypeAlias
+from time import perf_counter
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ggp.errors import EvaluationError
-from ggp.gdl.rulesheet import NATURE
-from ggp.gdl.state_machine import Facts
+from ggp.gdl.state_machine import Facts, JointMove
 from ggp.gdl.terms import Term
-from ggp.kernel import LANES
-from ggp.search.mcts.batch import Parameters
-from ggp.search.mcts.mast import FORGET, MOST_GATES
-from ggp.search.mcts.settings import MoveReport, Result, Settings
-from ggp.search.mcts.solver import BackgroundProof, write_all_exact_values, write_exact_values
+from ggp.kernel import LANES, aligned_words
+from ggp.search.mcts.backup import back_up_exact, back_up_played, cancel, start_playouts
+from ggp.search.mcts.expansion import Rules, evaluate_fresh, expand
+from ggp.search.mcts.mast import FORGET, LEAST_VISITS, MOST_GATES, MastPlayouts
+from ggp.search.mcts.result import MoveReport, Reader, SearchResult, Values, Variation
+from ggp.search.mcts.selection import descend
+from ggp.search.mcts.settings import SearchSettings
+from ggp.search.mcts.solver import Solver
 from ggp.search.mcts.tree import (
-    COUNT,
+    BACKED_UP,
     END,
-    FIRST,
+    EXACT_BACKED_UP,
     KIND,
     LEAF,
     LENGTH,
-    NODES,
     NONE,
     PHASE,
     ROOT,
     THRESHOLD,
     VISITS,
+    WANTED,
+    Batch,
+    Parameters,
     Tree,
     find_state,
     hold,
     keep_state,
+    make_batch,
+    make_parameters,
     make_tree,
     new_node,
     release,
+    with_settings,
 )
-from ggp.search.mcts.worker import Crew
-from ggp.search.retrograde import RetrogradeSolver
 from ggp.simulation.evaluate import UNKNOWN, Bits, unpack
+from ggp.simulation.leaves import (
+    PLAYOUTS,
+    STEPS,
+    Leaves,
+    drop_leaves,
+    load_leaves,
+    make_leaves,
+    play_leaves,
+    worth_of,
+)
 from ggp.simulation.machine_code import is_worthwhile
+from ggp.simulation.playout import Plan
 from ggp.simulation.state_machine import CircuitMachine
 
-__all__ = ["MoveReport", "Result", "Search", "Settings"]
-
-Values: TypeAlias = NDArray[np.float64]
+__all__ = ["MoveReport", "Search", "SearchResult", "SearchSettings", "Variation"]
 
 MOST_ROUNDS = 32
-_FIRST_VISITS = 8
-_EXHAUSTION_SHARE = 8  # of the memory: one part in so many is for all states
-_MOST_EXHAUSTION_BYTES = 2**27
-_PROOF_SHARE = 4  # of the memory: one part in so many is for proofs, once it is known that states are many
-_WORK_PER_VISIT = 16  # steps that are done for that, or states that are looked at again
-_WORK_AT_ONCE = 4096  # between two looks at the clock
-_HOPE = 1 << 20  # steps between the values 0 and 1 of what others may give away
-_ROUNDING = 1e-9  # sums of chances
-_VISIT_NANOSECONDS = 2000  # the way to a leaf and back
+_FIRST_DESCENTS = 8
+_STEPS_AT_ONCE = 4096  # of retrograde analysis between two looks at the clock
+_VISIT_NANOSECONDS = 2000  # a descent and its back-up
 _NATIVE, _INTERPRETED = 1.1, 2.2  # nanoseconds a gate for all lanes, about
+_SLICE_SECONDS = 0.002  # of playouts between two looks at the clock
 
 
 class Search:
-    """A search tree for one match, kept from move to move; run by one caller at a time."""
+    """A search tree for one match, kept from move to move; run by one caller at a time.
+
+    Its threads are kept until it is closed. Locking: `lock` is held while the tree is changed or read (`tree.py`);
+    `tree`, `settings` and `parameters` are replaced only while no worker runs.
+    """
 
     def __init__(
         self,
         machine: CircuitMachine,
-        settings: Settings = Settings(),  # noqa: B008 - frozen
+        settings: SearchSettings = SearchSettings(),  # noqa: B008 - frozen
         seed: int = 0,
     ) -> None:
         self.machine = machine
         self.settings = settings
-        compiled = machine.compiled
-        self._roles = compiled.roles
-        simulator = machine.simulator()
-        self._plan = simulator.plan._replace(cap=settings.most_steps)
-        most_moves = sum(map(len, compiled.moves))
-        self._may_prove = settings.proof and len(self._roles) == 2 and NATURE not in self._roles
+        self.lock = Lock()
+        compiled, simulator = machine.compiled, machine.simulator()
+        plan = simulator.plan._replace(cap=settings.most_steps)
+        gates = sum(len(program.left) for program in simulator.steps.phases)
+        self._can_use_mast = gates <= MOST_GATES and int(plan.random.max()) >= 2
+        self.parameters = make_parameters(settings, compiled, with_mast=self._can_use_mast)
+        self.solver = Solver(machine, settings, self.parameters)
         self.tree = self._make_tree()
-        self.crews = [
-            Crew(machine, self._plan, most_moves, (seed * 1000 + at) % 2**32) for at in range(settings.threads)
-        ]
-        self._lock = Lock()
-        self.parameters = self._make_parameters()
+        self.workers = [Worker(machine, plan, (seed * 1000 + at) % 2**32) for at in range(settings.threads)]
+        self._pool = ThreadPoolExecutor(settings.threads) if settings.threads > 1 else None
         self._rounds = settings.playouts
-        self._exhaustion: RetrogradeSolver | None = None
-        self._may_exhaust = settings.retrograde and len(self._roles) > 1
-        self.solution: RetrogradeSolver | None = None
-        self._proof: BackgroundProof | None = None
         machine.compile_in_background()
         self.go_to(machine.initial_state)
+
+    def close(self) -> None:
+        """Ends its threads."""
+        if self._pool is not None:
+            self._pool.shutdown()
 
     def go_to(self, state: Facts) -> None:
         """Searches from this state on, and keeps what is known of it; EvaluationError for one beyond the circuit."""
@@ -108,9 +118,9 @@ class Search:
         node = int(find_state(tree, bits, 0))
         if node == previous and node != NONE:
             return
-        for crew in self.crews:
-            crew.abandon(tree, self._lock)
-        self.parameters.credit[:] *= FORGET
+        for worker in self.workers:
+            worker.abandon(tree, self.lock)
+        self.parameters.mast[:] *= FORGET
         if node == NONE:
             node = int(new_node(tree))
             if node == NONE:
@@ -126,263 +136,110 @@ class Search:
         tree.numbers[THRESHOLD] = 2
         if previous != NONE:
             release(tree, previous)
-        if self.solution is not None:
-            write_exact_values(tree, node, self.solution.graph)
-        elif tree.nodes[node, KIND] == LEAF:
-            self._forget_bounds(node)
-        if self._proof is not None:
-            self._proof.go_to_root(tree)
+        self.solver.go_to_root(tree)
 
     def run(self, stop: Callable[[], bool], max_visits: int | None = None) -> None:
         """Searches until `stop()`, for so many visits, or until the state is solved."""
         if not self.is_solved:
             self._rounds = self._rounds or self._playouts_per_leaf(stop)
-        limit = None if max_visits is None else max_visits + sum(crew.visits for crew in self.crews)
-
-        def work(crew: Crew) -> None:
-            while not stop() and not self.is_solved:
-                if limit is not None and sum(each.visits for each in self.crews) >= limit:
-                    break
-                if crew is self.crews[0]:
-                    self._exhaust()
-                if crew is self.crews[-1] and self._prove(stop):
-                    continue
-                count, rounds = self._effort()
-                if not crew.cycle(self.tree, self._lock, self.parameters, count, rounds, stop):
-                    break
-
-        if len(self.crews) == 1:
-            work(self.crews[0])
+        limit = None if max_visits is None else max_visits + sum(worker.visits for worker in self.workers)
+        if self._pool is None:
+            self._work(self.workers[0], stop, limit)
         else:
-            with ThreadPoolExecutor(len(self.crews)) as pool:
-                for done in [pool.submit(work, crew) for crew in self.crews]:
-                    done.result()
-        while self.is_solved and self._may_exhaust and not self._is_decided and not stop():
-            self._exhaust(_WORK_AT_ONCE)
+            for done in [self._pool.submit(self._work, worker, stop, limit) for worker in self.workers]:
+                done.result()
+        while self.is_solved and self.solver.is_solving and not self.solver.is_decided(self.tree) and not stop():
+            self.solver.solve(self.tree, self.lock, _STEPS_AT_ONCE)
+
+    def _work(self, worker: "Worker", stop: Callable[[], bool], limit: int | None) -> None:
+        """A worker's part of a run; limit: visits of all workers."""
+        while not stop() and not self.is_solved:
+            if limit is not None and sum(each.visits for each in self.workers) >= limit:
+                break
+            if worker is self.workers[0]:
+                self.solver.solve(self.tree, self.lock)
+            if worker is self.workers[-1]:
+                is_alone = len(self.workers) > 1
+                if self.solver.prove(self.tree, self.lock, stop, is_alone=is_alone):
+                    continue
+            count, rounds = self._batch_size()
+            if not worker.cycle(self.tree, self.lock, self.parameters, count, rounds, stop):
+                break
 
     @property
     def is_solved(self) -> bool:
         """Whether the value of the state is proven for all roles, and the best move; a lost one goes on till then."""
-        low, high = self._bounds(int(self.tree.numbers[ROOT]))
-        return bool((low == high).all())
+        return self.solver.is_solved(self.tree)
 
     @property
     def is_proven(self) -> bool:
         """Whether the value of the state is proven for all roles."""
-        low, high = self.bounds
-        return bool((low == high).all())
+        lower, upper = self.bounds
+        return bool((lower == upper).all())
 
     @property
     def bounds(self) -> tuple[Values, Values]:
         """(roles,) the least and the most that the state is worth to each role, 0 to 1."""
-        low, high = self._bounds(int(self.tree.numbers[ROOT]))
-        proof = self._proof
-        if proof is not None:
-            least, most = proof.bounds
-            low, high = np.maximum(low, least), np.minimum(high, most)
-        return low, high
+        return self.solver.bounds(self.tree)
 
     @property
     def visits(self) -> int:
         """Of the state, in earlier searches too."""
-        return int(self.tree.nodes[self.tree.numbers[ROOT], VISITS])
+        return int(self.tree.values[self.tree.numbers[ROOT], VISITS])
 
     @property
     def playouts(self) -> int:
-        return sum(crew.playouts for crew in self.crews)
+        return sum(worker.playouts for worker in self.workers)
 
-    def adopt(self, settings: Settings) -> None:
+    def adopt(self, settings: SearchSettings) -> None:
         """Searches on by other settings; memory, threads and the length of playouts stay as they were."""
         self.settings = settings
         self._rounds = settings.playouts or self._rounds
-        self.parameters = self.parameters._replace(
-            exploration=settings.exploration, ucb1_tuned=settings.ucb1_tuned,
-            first_play_urgency=settings.first_play_urgency, virtual_loss=settings.virtual_loss,
-            tie_margin=settings.tie_margin, lookahead_moves=settings.lookahead_moves,
-            grave_equivalence=settings.grave_equivalence,
-            mast_temperature=settings.mast_temperature if self._can_guide() else 0.0,
-        )  # fmt: skip
+        self.parameters = with_settings(self.parameters, settings, with_mast=self._can_use_mast)
 
     def force(self, role: str, move: Term | None) -> None:
         """Consider only this move of a role from the present state on; None: all of them."""
-        number = self._roles.index(role)
+        number = self.machine.roles.index(role)
         moves = self.machine.compiled.moves[number]
         self.parameters.forced[number] = NONE if move is None else moves.index(move)
 
-    def result(self, role: str) -> Result:
+    def result(self, role: str) -> SearchResult:
         """What is known now; may be asked while another thread searches."""
-        number = self._roles.index(role)
-        tree = self.tree
-        with self._lock:
-            node = int(tree.numbers[ROOT])
-            reports, lengths = self._reports(node, number)
-            visits = int(tree.nodes[node, VISITS])
-            total = float(tree.values[node, number])
-            low, high = (float(bounds[number]) for bounds in self.bounds)
-        if not reports:
-            reports, lengths = self._unvisited(number), []
-        proof = self._proof
-        if proof is not None:
-            lengths = proof.longer(lengths, number)
-        reports, lengths = self._with_solution(reports, lengths, number)
-        value = min(max(total / visits, low), high) if visits else low if low == high else None
-        best = self._best(reports, lengths, self._as_goal(number, 0.0), self._as_goal(number, 1.0))
-        return Result(
-            None if best is None else best.move,
-            tuple(reports),
-            None if value is None else self._as_goal(number, value),
-            self._as_goal(number, low),
-            self._as_goal(number, high),
-            visits,
-            self.playouts,
-            int(tree.numbers[NODES]),
-        )
+        with self.lock:
+            return self.reader.result(self.machine.roles.index(role), self.playouts)
 
-    def _best(self, reports: list[MoveReport], lengths: list[int], worst: float, most: float) -> MoveReport | None:
-        """A move that is proven best, to win soon or to lose late; else the most visited, or a sure one."""
-        if not reports:
-            return None
-        sure = max(report.low for report in reports)
-        exact = [at for at, report in enumerate(reports) if report.low == report.high == sure]
-        open_moves = [report for report in reports if report.high > sure and report.low < report.high]
-        favourite = max(open_moves, key=lambda report: (report.visits, report.value or 0.0), default=None)
-        if favourite is not None:
-            value = favourite.value or 0.0
-            if not exact or sure < value or sure == value == worst:
-                return favourite
-        if not exact:
-            return max(reports, key=lambda report: (report.low, report.visits))
-        pick = min if sure > max(most - _ROUNDING, worst) else max
-        return reports[pick(exact, key=lambda at: lengths[at] if lengths else 0)]
+    def variations(self, role: str, count: int) -> tuple[Variation, ...]:
+        """The best variation of each of the best moves of a role, best first."""
+        with self.lock:
+            return self.reader.variations(self.machine.roles.index(role), count)
 
-    def _reports(self, node: int, role: int) -> tuple[list[MoveReport], list[int]]:
-        """The moves of a role in a node, and how far from the end each is if that is known."""
-        tree = self.tree
-        first = int(tree.nodes[node, FIRST])
-        if first == NONE:
-            return [], []
-        counts = tree.nodes[node, COUNT:]
-        first += int(counts[:role].sum())
-        reports, lengths = [], []
-        for slot in range(first, first + int(counts[role])):
-            tries = int(tree.tries[slot])
-            low, high = float(tree.low[slot]), float(tree.high[slot])
-            value = min(max(float(tree.gain[slot]) / tries, low), high) if tries else low if low == high else None
-            move = self.machine.compiled.moves[role][int(tree.move[slot])]
-            reports.append(
-                MoveReport(
-                    move, tries, None if value is None else self._as_goal(role, value), self._as_goal(role, low),
-                    self._as_goal(role, high),
-                )
-            )  # fmt: skip
-            child = int(tree.child[slot])
-            lengths.append(int(tree.nodes[child, LENGTH]) if child != NONE else 0)
-        return reports, lengths
-
-    def _unvisited(self, role: int) -> list[MoveReport]:
-        state = self._state()
-        if self.machine.is_terminal(state):
-            return []
-        low, high = self._as_goal(role, 0.0), self._as_goal(role, 1.0)
-        return [MoveReport(move, 0, None, low, high) for move in self.machine.legal_moves(state, self._roles[role])]
-
-    def _as_goal(self, role: int, value: float) -> float:
-        """0 … 1 inside → 0 … 1 for goal values of 0 … 100."""
-        highest = max(self.machine.compiled.goals[role], default=0)  # a single goal value has no span
-        return float(min(self.parameters.lowest[role] + value * self.parameters.span[role], highest)) / 100
-
-    def _with_solution(
-        self, reports: list[MoveReport], lengths: list[int], role: int
-    ) -> tuple[list[MoveReport], list[int]]:
-        """The reports with what is known of the states after the moves, where all states are.
-
-        Where nothing can be forced, not the length counts but how much others are likely to give away.
-        """
-        solution, root = self.solution, self._root_bits()
-        number = None if solution is None else solution.find(root)
-        if solution is None or number is None:
-            return reports, lengths
-        after, moves = solution.choices(number, role), self.machine.compiled.moves[role]
-        found, lengths = [], []
-        for report in reports:
-            target = after.get(moves.index(report.move), number)
-            low, high, length = solution.bounds(target)
-            bounds = self._as_goal(role, float(low[role])), self._as_goal(role, float(high[role]))
-            value = bounds[0] if report.value is None else min(max(report.value, bounds[0]), bounds[1])
-            found.append(MoveReport(report.move, report.visits, value, *bounds))
-            lengths.append(round(_HOPE * solution.expected(target, role)) if 0 < low[role] < 1 else length)
-        return found, lengths
+    def principal_variation(self, role: str, move: Term | None, most_steps: int) -> tuple[JointMove, ...]:
+        """The best variation with this move of the role, as far as the tree holds it."""
+        with self.lock:
+            return self.reader.principal_variation(self.machine.roles.index(role), move, most_steps)
 
     @property
-    def _is_decided(self) -> bool:
-        """Whether each role surely gets the least or the most; if not, it matters what others may give away."""
-        low, high = self._bounds(int(self.tree.numbers[ROOT]))
-        return bool(((low == 1) | (high == 0)).all())
+    def reader(self) -> Reader:
+        """Reads the tree as it is now, while its lock is held or nothing runs."""
+        return Reader(self.machine, self.tree, self.parameters, self.solver)
 
-    def _exhaust(self, more: int = 0) -> None:
-        """Some of the work of finding out what all states are worth, in proportion to the visits so far, or more."""
-        if not self._may_exhaust:
-            return
-        if self._exhaustion is None:
-            budget = min(self.settings.memory_bytes // _EXHAUSTION_SHARE, _MOST_EXHAUSTION_BYTES)
-            self._exhaustion = RetrogradeSolver(self.machine, self._root_bits(), budget)
-        found = self._exhaustion
-        enough = max(_WORK_PER_VISIT * self.visits, found.work_done + more if more else 0)
-        while not found.has_failed and found.work_done < enough:
-            found.advance()
-            if found.is_settled:
-                with self._lock:
-                    self.solution = found
-                    write_all_exact_values(self.tree, found.graph)
-                break
-        if found.has_failed or found.is_settled:
-            self._may_exhaust, self._exhaustion = False, None
-
-    def _prove(self, stop: Callable[[], bool]) -> bool:
-        """Some of the work of proving what the state is worth to two opposed roles, once states are many.
-
-        Whether there is more of it, and another thread visits.
-        """
-        if self._may_exhaust or not self._may_prove or self.solution is not None or not self.parameters.opposed[0]:
-            return False
-        if self._proof is None:
-            self._proof = BackgroundProof(self.machine, self.settings.memory_bytes // _PROOF_SHARE)
-            self._proof.go_to_root(self.tree)
-        is_alone = len(self.crews) > 1
-        has_worked = self._proof.work(self.tree, self._lock, stop, is_alone=is_alone)
-        if self._proof.has_failed:
-            self._may_prove, self._proof = False, None
-        return has_worked and is_alone
-
-    def _root_bits(self) -> Bits:
-        bits: Bits = self.tree.states[int(self.tree.numbers[ROOT])][np.newaxis]
-        return bits
-
-    def _bounds(self, node: int) -> tuple[Values, Values]:
-        roles = len(self._roles)
-        values = self.tree.values[node]
-        return values[roles : 2 * roles], values[2 * roles :]
-
-    def _effort(self) -> tuple[int, int]:
-        """How many visits to have under way, and how often to play out each leaf in each of its lanes."""
-        count = _FIRST_VISITS
+    def _batch_size(self) -> tuple[int, int]:
+        """How many descents to have in flight, and how often to play out each leaf in each of its lanes."""
+        count = _FIRST_DESCENTS
         while count < self.settings.batch and self.settings.visits_per_descent * count <= self.visits:
             count *= 2
         return count, max(1, self._rounds * count // LANES)
 
     def _playouts_per_leaf(self, stop: Callable[[], bool]) -> int:
-        """As many as take about as long as the way to the leaf, 0 when stopped; also sees whether roles are opposed."""
+        """As many as take about as long as the descent, 0 when stopped; also sees whether the game is zero-sum."""
         steps = self.machine.simulator().steps
         gates = sum(len(program.left) for program in steps.phases) / len(steps.phases)
-        sample = self.crews[0].sample(self.tree, stop)
+        sample = self.workers[0].sample(self.tree, stop)
         if sample is None:
             return 0
-        length, self.parameters.opposed[0] = sample
+        length, self.parameters.zero_sum[0] = sample
         nanoseconds = length * gates * (_NATIVE if is_worthwhile(steps) else _INTERPRETED) / LANES
         return int(min(max(round(_VISIT_NANOSECONDS / max(nanoseconds, 1)), 1), MOST_ROUNDS))
-
-    def _state(self) -> Facts:
-        return self.machine.unpacked(self._root_bits())
 
     def _phase_of(self, bits: Bits) -> int | None:
         """The first phase whose constants agree with the state."""
@@ -396,49 +253,137 @@ class Search:
     def _mark_end(self, node: int, state: Facts) -> None:
         """A root that is an end, because it is terminal or a role has no move, has exact values."""
         machine, tree, parameters = self.machine, self.tree, self.parameters
-        if not machine.is_terminal(state) and all(machine.legal_moves(state, role) for role in self._roles):
+        if not machine.is_terminal(state) and all(machine.legal_moves(state, role) for role in machine.roles):
             return
         tree.nodes[node, KIND] = END
         tree.nodes[node, LENGTH] = 0
-        for number, role in enumerate(self._roles):
+        for number, role in enumerate(machine.roles):
             goal = machine.goal(state, role)
             value = UNKNOWN if goal is None else (goal - parameters.lowest[number]) / parameters.span[number]
             for column in (1, 2):
-                tree.values[node, column * len(self._roles) + number] = value
-
-    def _forget_bounds(self, node: int) -> None:
-        """A proof whose moves had to make room says that the state is won, but not how."""
-        roles = len(self._roles)
-        self.tree.values[node, roles : 2 * roles] = 0.0
-        self.tree.values[node, 2 * roles :] = 1.0
+                tree.values[node, column * len(machine.roles) + number] = value
 
     def _make_tree(self) -> Tree:
-        settings, compiled = self.settings, self.machine.compiled
-        words = self.machine.batches.initial.shape[1]
-        whole, share = settings.memory_bytes, 0
-        if settings.retrograde and len(self._roles) > 1:
-            share = min(whole // _EXHAUSTION_SHARE, _MOST_EXHAUSTION_BYTES)
-        if self._may_prove:
-            share = max(share, whole // _PROOF_SHARE)
-        return make_tree(words, len(self._roles), sum(map(len, compiled.moves)), whole - share)
+        words, moves = self.machine.batches.initial.shape[1], self.machine.compiled.moves
+        budget = self.settings.memory_bytes - self.solver.reserved_bytes
+        return make_tree(words, len(moves), sum(map(len, moves)), budget)
 
-    def _can_guide(self) -> bool:
-        """Whether guided playouts are possible and not too large."""
-        steps = self.machine.simulator().steps
-        gates = sum(len(program.left) for program in steps.phases)
-        return gates <= MOST_GATES and int(self._plan.random.max()) >= 2
 
-    def _make_parameters(self) -> Parameters:
-        settings, goals = self.settings, self.machine.compiled.goals
-        lowest = np.array([min(values, default=0) for values in goals], np.float64)
-        highest = np.array([max(values, default=0) for values in goals], np.float64)
-        return Parameters(
-            settings.exploration, settings.ucb1_tuned, settings.first_play_urgency, settings.virtual_loss,
-            settings.tie_margin, 1, settings.lookahead_moves,
-            len(self.machine.compiled.phases), np.zeros(1, np.bool_),
-            np.array([role == NATURE for role in self._roles]),
-            np.full(len(self._roles), NONE, np.int32), lowest, np.maximum(highest - lowest, 1.0),
-            self.machine.batches.first_move[:-1].astype(np.int32),
-            np.zeros((2, sum(map(len, self.machine.compiled.moves)))),
-            settings.mast_temperature if self._can_guide() else 0.0, settings.grave_equivalence,
-        )  # fmt: skip
+class Worker:
+    """One thread's part of a search: a batch of descents, the lanes of their playouts, and the cycle of both."""
+
+    def __init__(self, machine: CircuitMachine, plan: Plan, seed: int) -> None:
+        compiled, batches = machine.compiled, machine.batches
+        roles = len(compiled.roles)
+        words = (
+            batches.initial.shape[1],
+            (int(batches.first_move[-1]) + 64) // 64,
+            max(1, (int(batches.first_goal[-1]) + 63) // 64),
+        )
+        self.batch: Batch = make_batch(words, roles, sum(map(len, compiled.moves)), seed)
+        self.leaves = make_leaves(plan, machine.simulator().steps.rows, roles, seed)
+        self.rules = Rules(batches.rows, aligned_words(batches.size), batches.first_goal, batches.goal_values)
+        self._machine = machine
+        self._plan = plan
+        self._seed = seed
+        self._mast: MastPlayouts | None = None
+        self._mast_leaves: Leaves | None = None
+        self._worth = worth_of(compiled)
+        self._starts = np.zeros((LANES, words[0]), np.uint64)
+        self._steps_per_slice = 4
+
+    @property
+    def playouts(self) -> int:
+        """Ended so far."""
+        return self._counted(PLAYOUTS)
+
+    @property
+    def steps(self) -> int:
+        return self._counted(STEPS)
+
+    @property
+    def visits(self) -> int:
+        """Backed up so far."""
+        return int(self.batch.numbers[BACKED_UP])
+
+    @property
+    def exact_visits(self) -> int:
+        """Those among them that needed no playout."""
+        return int(self.batch.numbers[EXACT_BACKED_UP])
+
+    def cycle(
+        self, tree: Tree, lock: Lock, parameters: Parameters, count: int, rounds: int, stop: Callable[[], bool]
+    ) -> bool:
+        """Bring `count` descents to leaves, play each leaf out `rounds` times in each of its lanes, and back up.
+
+        count: a divisor of 512; False when `stop` came in between: the descents that were in flight are taken back.
+        """
+        batch, leaves, plan = self.batch, self.leaves, self._plan
+        with lock:
+            if parameters.mast_temperature > 0 and tree.values[tree.numbers[ROOT], VISITS] >= LEAST_VISITS:
+                leaves, plan = self._with_mast(parameters)
+            batch.status[:count] = WANTED
+            descend(tree, batch, parameters, count)
+            expand(tree, batch, self.rules, parameters)
+            descend(tree, batch, parameters, count)
+            evaluate_fresh(tree, batch, self.rules, parameters, count)
+            back_up_exact(tree, batch, parameters, count)
+            start_playouts(tree, batch, leaves, self._starts, count, rounds)
+        load_leaves(plan, leaves, self._starts)
+        while not self._play(plan, leaves):
+            if stop():
+                self.abandon(tree, lock)
+                return False
+        with lock:
+            back_up_played(tree, batch, parameters, leaves, count)
+        return True
+
+    def sample(self, tree: Tree, stop: Callable[[], bool]) -> tuple[float, bool] | None:
+        """Plays out the root once in each lane: the mean length, and whether two roles' values always add up to 1.
+
+        None when `stop` came in between.
+        """
+        leaves, root = self.leaves, int(tree.numbers[ROOT])
+        self._starts[:] = tree.states[root]
+        leaves.phase[:], leaves.left[:] = tree.nodes[root, PHASE], 1
+        before = self.steps
+        load_leaves(self._plan, leaves, self._starts)
+        while not self._play(self._plan, leaves):
+            if stop():
+                drop_leaves(self._plan, leaves)
+                return None
+        values = leaves.values
+        zero_sum = values.shape[1] == 2 and bool((abs(values.sum(axis=1) - leaves.done) < 1e-9).all())
+        drop_leaves(self._plan, leaves)
+        return (self.steps - before) / LANES, zero_sum
+
+    def abandon(self, tree: Tree, lock: Lock) -> None:
+        """Take all descents back that are in flight."""
+        with lock:
+            cancel(tree, self.batch)
+        drop_leaves(self._plan, self.leaves)
+        if self._mast is not None and self._mast_leaves is not None:
+            drop_leaves(self._mast.plan, self._mast_leaves)
+
+    def _with_mast(self, parameters: Parameters) -> tuple[Leaves, Plan]:
+        """Lanes whose playouts prefer good moves, made when they are first wanted."""
+        if self._mast is None or self._mast_leaves is None:
+            self._mast = MastPlayouts(self._machine, self._plan.cap, parameters.nature)
+            self._mast_leaves = self._mast.leaves(self._seed)
+        self._mast.draw(self._mast_leaves, parameters.mast, parameters.mast_temperature)
+        return self._mast_leaves, self._mast.plan
+
+    def _counted(self, number: int) -> int:
+        both = (self.leaves, self._mast_leaves)
+        return sum(int(leaves.counters[number]) for leaves in both if leaves is not None)
+
+    def _play(self, plan: Plan, leaves: Leaves) -> bool:
+        """Play for about a slice of time; whether all playouts are over."""
+        began = perf_counter()
+        before = int(leaves.counters[0])
+        over = not play_leaves(plan, leaves, self._worth, self._steps_per_slice, LANES)
+        played = int(leaves.counters[0]) - before
+        if played == self._steps_per_slice:
+            wanted = played * _SLICE_SECONDS / max(perf_counter() - began, 1e-6)
+            self._steps_per_slice = int(min(max(wanted, 1, played // 2), 2 * played + 1, 4096))
+        return over

@@ -1,87 +1,87 @@
 """From the root to a leaf: each role chooses by upper confidence bounds on its own value.
 
-UCB1 and UCB1-Tuned: Auer, Cesa-Bianchi and Fischer, 2002. Visits under way count for the bonus, not for the value: Liu
-et al., 2020. Where several roles choose, each does so by its own statistics: decoupled UCT.
+UCB1 and UCB1-Tuned: Auer, Cesa-Bianchi and Fischer, 2002. Descents in flight count for the bonus (Liu et al., 2020)
+and, as far as `virtual_loss` says, as lost visits for the value (Chaslot, Winands and van den Herik, 2008). Where
+several roles choose at once, each does so by its own statistics: decoupled UCT.
 """
 
 import numpy as np
 
 from ggp.kernel import Int, inner, lean
-from ggp.search.mcts.batch import (
-    BLOCKED,
-    EXACT,
-    FRESH,
-    FRESH_NODES,
-    GROWING_NODES,
-    READY,
-    WANTED,
-    Flights,
-    Parameters,
-    draw,
-)
-from ggp.search.mcts.grave import worth_elsewhere
+from ggp.search.mcts.grave import amaf_value
 from ggp.search.mcts.tree import (
+    AMAF,
+    BLOCKED,
     COUNT,
     END,
+    EXACT,
+    EXPANDING,
+    EXPANDING_NODES,
     FIRST,
-    FLYING,
-    GROWING,
-    HOLDERS,
+    FRESH,
+    FRESH_NODES,
+    IN_FLIGHT,
     KIND,
+    LAST_MARK,
     LEAF,
     MARK,
     NONE,
     PENDING,
+    READY,
+    REFERENCES,
     ROOT,
-    STAMP,
-    TABLE,
     VISITS,
+    WANTED,
+    Batch,
+    Parameters,
     Tree,
-    add_pair,
-    find_pair,
+    add_edge,
+    draw,
+    find_edge,
     free_node,
+    joint_code,
     new_node,
 )
 
-PRIOR = 10.0  # visits elsewhere before they count half as much as they might
+_AMAF_PRIOR = 10.0  # visits of a move in an AMAF table before it counts half as much as it might
 
 
 @lean
-def descend(tree: Tree, flights: Flights, parameters: Parameters, count: Int) -> None:
-    """Bring the first `count` flights that are WANTED or BLOCKED to leaves."""
+def descend(tree: Tree, batch: Batch, parameters: Parameters, count: Int) -> None:
+    """Bring the first `count` descents that are WANTED or BLOCKED to leaves."""
     nodes = tree.nodes
-    for flight in range(count):
-        was = flights.status[flight]
+    for descent in range(count):
+        was = batch.status[descent]
         if was == WANTED:
             node = tree.numbers[ROOT]
-            flights.depth[flight] = 0
-            nodes[node, FLYING] += 1
+            batch.depth[descent] = 0
+            nodes[node, IN_FLIGHT] += 1
         elif was == BLOCKED:
-            node = np.int64(flights.leaf[flight])
+            node = np.int64(batch.leaf[descent])
         else:
             continue
         table: Int = np.int64(NONE)
-        tree.numbers[STAMP] = (tree.numbers[STAMP] + 1) % (1 << 30)
+        tree.numbers[LAST_MARK] = (tree.numbers[LAST_MARK] + 1) % (1 << 30)
         while True:
-            status = _arrival(tree, flights, parameters, flight, node)
+            status = _status_in(tree, batch, descent, node)
             if status != WANTED:
                 break
-            nodes[node, MARK] = tree.numbers[STAMP]
-            if nodes[node, TABLE] != NONE:
-                table = np.int64(nodes[node, TABLE])
-            child = _step_down(tree, flights, parameters, flight, node, table)
+            nodes[node, MARK] = tree.numbers[LAST_MARK]
+            if nodes[node, AMAF] != NONE:
+                table = np.int64(nodes[node, AMAF])
+            child = _step_down(tree, batch, parameters, descent, node, table)
             if child == NONE:  # no room for another node
                 status = READY
                 break
-            nodes[child, FLYING] += 1
+            nodes[child, IN_FLIGHT] += 1
             node = child
-        flights.leaf[flight] = node
-        flights.status[flight] = status
+        batch.leaf[descent] = node
+        batch.status[descent] = status
 
 
 @inner
-def _arrival(tree: Tree, flights: Flights, parameters: Parameters, flight: Int, node: Int) -> int:
-    """What a flight does in a node; WANTED: it goes on."""
+def _status_in(tree: Tree, batch: Batch, descent: Int, node: Int) -> int:
+    """What a descent does in a node; WANTED: it goes on."""
     nodes = tree.nodes
     kind = nodes[node, KIND]
     status = WANTED
@@ -89,18 +89,18 @@ def _arrival(tree: Tree, flights: Flights, parameters: Parameters, flight: Int, 
         status = EXACT
     elif kind == PENDING:
         status = FRESH
-    elif kind == GROWING:
+    elif kind == EXPANDING:
         status = BLOCKED
     elif kind == LEAF:
-        young = nodes[node, VISITS] < parameters.expand_after and node != tree.numbers[ROOT]
-        if young or flights.status[flight] == BLOCKED or flights.numbers[GROWING_NODES] == len(flights.growing):
+        is_new = tree.values[node, VISITS] == 0.0 and node != tree.numbers[ROOT]
+        if is_new or batch.status[descent] == BLOCKED or batch.numbers[EXPANDING_NODES] == len(batch.expanding):
             status = READY
         else:
-            nodes[node, KIND] = GROWING
-            flights.growing[flights.numbers[GROWING_NODES]] = node
-            flights.numbers[GROWING_NODES] += 1
+            nodes[node, KIND] = EXPANDING
+            batch.expanding[batch.numbers[EXPANDING_NODES]] = node
+            batch.numbers[EXPANDING_NODES] += 1
             status = BLOCKED
-    elif nodes[node, MARK] == tree.numbers[STAMP] or flights.depth[flight] == flights.path.shape[1]:
+    elif nodes[node, MARK] == tree.numbers[LAST_MARK] or batch.depth[descent] == batch.path.shape[1]:
         status = READY
     return status
 
@@ -125,16 +125,16 @@ def is_exact(tree: Tree, node: Int) -> bool:
 
 
 @inner
-def _step_down(tree: Tree, flights: Flights, parameters: Parameters, flight: Int, node: Int, table: Int) -> Int:
-    """Choose a joint move, by the table of a node above too; the node below it, which may be new.
+def _step_down(tree: Tree, batch: Batch, parameters: Parameters, descent: Int, node: Int, table: Int) -> Int:
+    """Choose a joint move, with the AMAF table of a node above if there is one; the node below it, which may be new.
 
     NONE, with nothing done, when there is no room.
     """
-    nodes, depth = tree.nodes, flights.depth[flight]
+    nodes, depth = tree.nodes, batch.depth[descent]
     roles = nodes.shape[1] - COUNT
     first: Int = np.int64(nodes[node, FIRST])
-    place = first
-    choosers, code = count_choosers(tree, node), np.int64(0)
+    deciding = first
+    choosers = count_choosers(tree, node)
     for role in range(roles):
         count = np.int64(nodes[node, COUNT + role])
         slot: Int = first
@@ -143,92 +143,99 @@ def _step_down(tree: Tree, flights: Flights, parameters: Parameters, flight: Int
                 if tree.move[at] == parameters.forced[role]:
                     slot = np.int64(at)
         elif count > 1 and parameters.nature[role]:
-            slot = first + draw(flights.random, count)
+            slot = first + draw(batch.random, count)
         elif count > 1:
-            slot = _best_slot(
-                tree, flights, parameters, node, role, first, parameters.tie_margin if choosers > 1 else 0.0, table
-            )
+            margin = parameters.tie_margin if choosers > 1 else 0.0
+            slot = _best_slot(tree, batch, parameters, node, role, first, margin, table)
         if count > 1:
-            place = slot
-        code = code * count + (slot - first)
-        flights.slots[flight, depth, role] = slot
+            deciding = slot
+        batch.slots[descent, depth, role] = slot
         first += count
-    child = np.int64(tree.child[place]) if choosers < 2 else find_pair(tree, node, code)
+    code = joint_code(tree, node, batch.slots[descent, depth]) if choosers > 1 else np.int64(0)
+    child = find_edge(tree, node, code) if choosers > 1 else np.int64(tree.child[deciding])
     if child == NONE:
-        child = new_node(tree)
+        child = _add_child(tree, batch, descent, node, np.int64(NONE) if choosers > 1 else deciding, code)
         if child == NONE:
             return NONE
-        if choosers < 2:
-            tree.child[place] = child
-            nodes[child, HOLDERS] += 1
-        elif not add_pair(tree, node, code, child):
-            free_node(tree, child)
-            return NONE
-        fresh = flights.numbers[FRESH_NODES]
-        flights.fresh[fresh], flights.parent[fresh], flights.code[fresh] = child, node, code
-        flights.place[fresh] = place if choosers < 2 else NONE
-        for role in range(roles):
-            flights.joint[fresh, role] = tree.move[flights.slots[flight, depth, role]]
-        flights.numbers[FRESH_NODES] += 1
     for role in range(roles):
-        tree.aloft[flights.slots[flight, depth, role]] += 1
-    flights.path[flight, depth] = node
-    flights.depth[flight] += 1
+        tree.in_flight[batch.slots[descent, depth, role]] += 1
+    batch.path[descent, depth] = node
+    batch.depth[descent] += 1
     return child
 
 
 @inner
-def _best_slot(
-    tree: Tree, flights: Flights, parameters: Parameters, node: Int, role: Int, first: Int, ties: float, table: Int
+def _add_child(tree: Tree, batch: Batch, descent: Int, node: Int, slot: Int, code: Int) -> Int:
+    """A new node below a slot or, where that is NONE, a joint-move edge; its state is wanted. NONE without room."""
+    child: Int = new_node(tree)
+    if child == NONE:
+        return NONE
+    if slot != NONE:
+        tree.child[slot] = child
+        tree.nodes[child, REFERENCES] += 1
+    elif not add_edge(tree, node, code, child):
+        free_node(tree, child)
+        return NONE
+    fresh = batch.numbers[FRESH_NODES]
+    batch.fresh[fresh], batch.fresh_parent[fresh] = child, node
+    batch.fresh_slot[fresh], batch.fresh_code[fresh] = slot, code
+    for role in range(tree.nodes.shape[1] - COUNT):
+        batch.fresh_joint[fresh, role] = tree.move[batch.slots[descent, batch.depth[descent], role]]
+    batch.numbers[FRESH_NODES] += 1
+    return child
+
+
+@inner
+def _best_slot(  # noqa: PLR0913, PLR0917 - kernel: the innermost choice, its values stay in registers
+    tree: Tree, batch: Batch, parameters: Parameters, node: Int, role: Int, first: Int, margin: float, table: Int
 ) -> Int:
-    """The slot with the highest upper bound; at random among those that come as close to it as `ties`."""
-    nodes, scores = tree.nodes, flights.scores
+    """The slot with the highest upper bound; at random among those whose score is within `margin` of it."""
+    nodes, scores = tree.nodes, batch.scores
     roles = nodes.shape[1] - COUNT
-    count, visits = np.int64(nodes[node, COUNT + role]), nodes[node, VISITS]
-    known = tree.values[node, roles + role]
-    growth = np.log(1.0 + visits + nodes[node, FLYING])
-    mean = tree.values[node, role] / visits if visits else 0.5
-    untried = min(1.0, mean + parameters.first_play_urgency)
+    count, node_visits = np.int64(nodes[node, COUNT + role]), tree.values[node, VISITS]
+    assured = tree.values[node, roles + role]
+    growth = np.log(1.0 + node_visits + nodes[node, IN_FLIGHT])
+    usual = tree.values[node, role] / node_visits if node_visits else 0.5
+    untried = min(1.0, usual + parameters.first_play_urgency)
     last = first + count
-    tries, aloft, gain, square = (
-        tree.tries[first:last],
-        tree.aloft[first:last],
-        tree.gain[first:last],
-        tree.square[first:last],
-    )
-    low, high = tree.low[first:last], tree.high[first:last]
-    usual = mean
+    visits, in_flight = tree.visits[first:last], tree.in_flight[first:last]
+    value_sum, square_sum = tree.value_sum[first:last], tree.square_sum[first:last]
+    lower, upper = tree.lower[first:last], tree.upper[first:last]
     for at in range(count):
-        share = 1.0 / max(np.float64(tries[at]), 1.0)
-        value = gain[at] / max(tries[at] + parameters.virtual_loss * aloft[at], 1.0)
-        mean = gain[at] * share
-        variance = max(square[at] * share - mean * mean, 0.0)
-        value = value if tries[at] > 0 else untried / (1.0 + parameters.virtual_loss * aloft[at])
-        variance = variance if tries[at] > 0 else 0.25
-        value = min(max(value, low[at]), high[at])
-        rate = growth / max(np.float64(tries[at] + aloft[at]), 0.5)
+        share = 1.0 / max(visits[at], 1.0)
+        value = value_sum[at] / max(visits[at] + parameters.virtual_loss * in_flight[at], 1.0)
+        mean = value_sum[at] * share
+        variance = max(square_sum[at] * share - mean * mean, 0.0)
+        value = value if visits[at] > 0 else untried / (1.0 + parameters.virtual_loss * in_flight[at])
+        variance = variance if visits[at] > 0 else 0.25
+        value = min(max(value, lower[at]), upper[at])
+        rate = growth / max(visits[at] + in_flight[at], 0.5)
         cut = min(1.0, 4.0 * (variance + np.sqrt(2.0 * rate)))
         if table != NONE:
             move = parameters.first_move[role] + tree.move[first + at]
-            elsewhere, seen = worth_elsewhere(tree, table, move, usual)
-            elsewhere += parameters.first_play_urgency if tries[at] == 0 else 0.0
-            weight = parameters.grave_equivalence / (parameters.grave_equivalence + tries[at]) * seen / (seen + PRIOR)
-            value = min(max((1.0 - weight) * value + weight * elsewhere, low[at]), high[at])
+            amaf, seen = amaf_value(tree, table, move, usual)
+            amaf += parameters.first_play_urgency if visits[at] == 0 else 0.0
+            weight = parameters.grave_equivalence / (parameters.grave_equivalence + visits[at])
+            weight *= seen / (seen + _AMAF_PRIOR)
+            value = min(max((1.0 - weight) * value + weight * amaf, lower[at]), upper[at])
         score = value + parameters.exploration * np.sqrt(rate * (cut if parameters.ucb1_tuned else 1.0))
-        scores[at] = score if low[at] < high[at] and high[at] > known else low[at] - 2.0
+        scores[at] = score if lower[at] < upper[at] and upper[at] > assured else lower[at] - 2.0
     best = np.float64(-10.0)
     for at in range(count):
         best = max(best, scores[at])
-    enough = best - ties if best > -1.0 else best
+    return first + _draw_close(batch, count, best - margin if best > -1.0 else best)
+
+
+@inner
+def _draw_close(batch: Batch, count: Int, enough: float) -> Int:
+    """One of the first `count` places whose score is enough, at random."""
     equal = 0
     for at in range(count):
-        equal += scores[at] >= enough
-    chosen = draw(flights.random, equal) if equal > 1 else 0
-    slot = first
+        equal += batch.scores[at] >= enough
+    chosen = draw(batch.random, equal) if equal > 1 else 0
     for at in range(count):
-        if scores[at] >= enough:
+        if batch.scores[at] >= enough:
             if chosen == 0:
-                slot = first + at
-                break
+                return np.int64(at)
             chosen -= 1
-    return np.int64(slot)
+    return np.int64(0)

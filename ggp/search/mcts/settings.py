@@ -1,9 +1,8 @@
-"""How a search goes, and what it reports."""
+"""How a search goes."""
 
 from dataclasses import dataclass
 
 from ggp.errors import SettingsError
-from ggp.gdl.terms import Term
 
 _BATCHES = (8, 16, 32, 64, 128, 256, 512)
 _NOT_NEGATIVE = (
@@ -13,13 +12,13 @@ _NOT_NEGATIVE = (
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class SearchSettings:
     """How to search; SettingsError for what is out of its range."""
 
     exploration: float = 0.25  # c in value + c * sqrt(log(visits of the node) / visits of the move)
     ucb1_tuned: bool = True  # UCB1-Tuned: the bonus is cut where values vary little
     first_play_urgency: float = 0.2  # an untried move is assumed to be worth this much more than its node
-    virtual_loss: float = 0.3  # how much of a loss a visit in flight counts as, 0 to 1
+    virtual_loss: float = 0.3  # how much of a loss a visit in descent counts as, 0 to 1
     tie_margin: float = 0.01  # where several roles choose at once, scores this close to the best count as equal
     mast_temperature: float = 0.0  # MAST: playouts prefer moves that did well; 0: off
     grave_equivalence: float = 0.0  # GRAVE: visits of a move at which its AMAF value counts half; 0: off
@@ -28,8 +27,8 @@ class Settings:
     most_steps: int = 10_000  # of a playout
     retrograde: bool = True  # solve the game from its ends in parallel, if its states are few
     proof: bool = True  # prove the values of two opposed roles by proof-number search in parallel
-    visits_per_descent: int = 16  # batch schedule: visits of the root for each descent in flight
-    batch: int = 512  # descents in flight at a time, at most; a power of two from 8 to 512
+    visits_per_descent: int = 16  # batch schedule: visits of the root for each descent in descent
+    batch: int = 512  # descents in descent at a time, at most; a power of two from 8 to 512
     memory_bytes: int = 2**29
     threads: int = 1
 
@@ -43,28 +42,3 @@ class Settings:
             raise SettingsError(
                 "batch is a power of two from 8 to 512, visits_per_descent at least 1, virtual_loss from 0 to 1"
             )
-
-
-@dataclass(frozen=True, slots=True)
-class MoveReport:
-    """What was seen of one move of a role."""
-
-    move: Term
-    visits: int
-    value: float | None  # the mean, 0 to 1 for goal values of 0 to 100; None without any visit
-    low: float  # proven bounds of the value
-    high: float
-
-
-@dataclass(frozen=True, slots=True)
-class Result:
-    """What a search knows of a state."""
-
-    best: Term | None  # None when the role has no move
-    moves: tuple[MoveReport, ...]  # in the order of the machine
-    value: float | None  # of the state for the role
-    low: float
-    high: float
-    visits: int  # of the state
-    playouts: int  # of this search since it began
-    nodes: int

@@ -1,8 +1,16 @@
-"""The search tree as arrays: nodes, their moves and what is known of both, within a fixed number of bytes.
+"""A search as arrays: the tree within a fixed number of bytes, the batch of descents through it, and its parameters.
 
-A node is a state; states that are reached on several ways are one node. Nodes and blocks of slots are counted by those
-who hold them; what nobody holds is taken apart when room is needed, and then, in turn, nodes with few visits lose what
-is below them (a clock as in page replacement: Corbató, 1968).
+A node is a state; states that are reached in several ways are one node. References to nodes are counted; a node
+without any is freed when room is needed, and then nodes with few visits, in turn, lose what is below them (the clock
+algorithm of page replacement: Corbató, 1968).
+
+Where at most one role has a choice, the nodes below hang on the slots of that role (`child`); where several roles
+choose at once, on joint-move edges, a list for each node.
+
+Locking, while workers run: all fields of `Tree`, and `Parameters.mast`, are changed and read only with `Search.lock`
+held. One exception: whether the search is over, and how large batches should be, is decided by reading the root's row
+of `values` without the lock; each number there is read whole, and one that is a moment old does no harm. A `Batch`
+belongs to one worker and is used by its thread alone.
 """
 
 from typing import NamedTuple
@@ -10,84 +18,193 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ggp.circuit.compile import CompiledGame
 from ggp.circuit.network import Ids
-from ggp.kernel import Int, inner, lean
+from ggp.gdl.rulesheet import NATURE
+from ggp.kernel import LANES, Int, inner, lean
+from ggp.search.mcts.settings import SearchSettings
 from ggp.simulation.evaluate import Bits
 
 # what a node is
-FREE, PENDING, LEAF, GROWING, INNER, END = range(6)  # PENDING: its state is not worked out; GROWING: getting slots
+FREE, PENDING, LEAF, EXPANDING, INNER, END = range(6)  # PENDING: its state is not worked out; EXPANDING: getting slots
 
 # columns of Tree.nodes
-KIND, PHASE, VISITS, FLYING, FIRST, HOLDERS, LINK, PAIRS, MARK, LENGTH, TABLE, COUNT = range(12)
+KIND, PHASE, IN_FLIGHT, FIRST, REFERENCES, LINK, EDGES, MARK, LENGTH, AMAF, COUNT = range(11)
+
+VISITS = -1  # column of Tree.values
 
 # indices of Tree.numbers
-(NODE_TOP, SLOT_TOP, PAIR_TOP, FREE_NODE, FREE_PAIR, GARBAGE, NODES, SLOTS, ROOT, HAND, THRESHOLD, STAMP,
- COLLAPSED, PAIRED, RETURNED, TABLES) = range(16)  # fmt: skip
+(NODE_TOP, SLOT_TOP, EDGE_TOP, FREE_NODE, FREE_EDGE, GARBAGE, NODES, SLOTS, ROOT, CLOCK_HAND, THRESHOLD, LAST_MARK,
+ COLLAPSED, EDGE_COUNT, RETURNED, NEXT_AMAF) = range(16)  # fmt: skip
 
 GRAIN = 4  # blocks of slots have multiples of this
 NONE = -1
 LOOSE = -2  # the link of a node that is in no list
 LONG = 1 << 24  # a length that is not known
 _ROUNDS = 64  # of making room for one block; one that needs more has to wait
-_MOST_TABLES = 4096
+_MOST_AMAF = 4096
 _SHARE = 16  # blocks are joined when one in so many slots came back since the last time
+_MOST_CODES = 2.0**62  # joint moves of a node; where there are more, their codes are hashes
+
+# what a descent is doing
+IDLE, WANTED, BLOCKED, FRESH, READY, EXACT, PLAYING = range(7)
+# BLOCKED: its leaf gets slots first; FRESH: its leaf's state is not known yet; EXACT: no need to play out
+
+MOST_DEPTH = 400  # a longer descent plays out from where it is
+
+# indices of Batch.numbers
+EXPANDING_NODES, FRESH_NODES, BACKED_UP, EXACT_BACKED_UP, DEPTHS = range(5)
 
 
 class Tree(NamedTuple):
-    """R roles; N nodes, S slots (one for each legal move of each role of a node), P pairs."""
+    """R roles; N nodes, S slots (one for each legal move of each role of a node), E joint-move edges."""
 
     states: Bits  # (N, words)
-    nodes: Ids  # (N, 10 + R) see above; from COUNT on the number of slots of each role
-    values: NDArray[np.float64]  # (N, 3 R) sums over visits, lower bounds, upper bounds, of each role
+    nodes: Ids  # (N, 11 + R) see above; from COUNT on the number of slots of each role
+    values: NDArray[np.float64]  # (N, 3 R + 1) sums over visits, lower bounds, upper bounds, of each role; visits
     move: Ids  # (S,) its number within the role
-    tries: Ids  # (S,) visits that were backed up
-    aloft: Ids  # (S,) visits under way
-    gain: NDArray[np.float64]  # (S,) the sum of the role's values
-    square: NDArray[np.float64]  # (S,) the sum of their squares
-    low: NDArray[np.float64]  # (S,) bounds of what the move is worth to its role
-    high: NDArray[np.float64]
-    child: Ids  # (S,) where only one role has a choice: the node below; in free blocks: the next block
-    code: NDArray[np.int64]  # (P,) where several roles choose: which joint move
-    target: Ids  # (P,) the node below
-    onward: Ids  # (P,) the node's next pair
-    elsewhere: NDArray[np.float64]  # (A, 2, M) visits and values of all moves below some nodes
-    owner: Ids  # (A,) whose they are, or NONE
+    visits: NDArray[np.float64]  # (S,) that were backed up; floats count to 2 ** 53, and are not converted in selection
+    in_flight: Ids  # (S,) descents that have not been backed up
+    value_sum: NDArray[np.float64]  # (S,) of the role's values
+    square_sum: NDArray[np.float64]  # (S,) of their squares
+    lower: NDArray[np.float64]  # (S,) bounds of what the move is worth to its role
+    upper: NDArray[np.float64]
+    child: Ids  # (S,) the node below, where at most one role has a choice; in free blocks: the next block
+    edge_code: NDArray[np.int64]  # (E,) which joint move, see `joint_code`
+    edge_child: Ids  # (E,) the node below
+    edge_next: Ids  # (E,) the node's next edge
+    amaf: NDArray[np.float64]  # (A, 2, M) visits and value sums of all moves below some nodes
+    amaf_owner: Ids  # (A,) the node, or NONE
     table: Ids  # (T,) nodes by the hash of their states, T a power of 2 above N
-    scratch: NDArray[np.float64]  # (3, most moves) for whoever works on the tree
+    scratch: NDArray[np.float64]  # (3, most moves)
     heads: Ids  # free blocks by their size / GRAIN
     numbers: NDArray[np.int64]
 
 
+class Batch(NamedTuple):
+    """Up to 512 descents whose leaves are worked out and played out together; a row for each, unless said otherwise."""
+
+    status: Ids  # (512,)
+    leaf: Ids  # (512,)
+    depth: Ids  # (512,) steps from the root to the leaf
+    path: Ids  # (512, depth) nodes
+    slots: Ids  # (512, depth, roles)
+    values: NDArray[np.float64]  # (512, roles) of the leaf
+    expanding: Ids  # (512,) a list of nodes that are to get slots
+    fresh: Ids  # (512,) a list of nodes whose states are to be worked out; the next four belong to it
+    fresh_parent: Ids  # (512,)
+    fresh_joint: Ids  # (512, roles) numbers of moves
+    fresh_slot: Ids  # (512,) that leads to the node, or NONE
+    fresh_code: NDArray[np.int64]  # (512,) of the edge that leads to it, where no slot does
+    lookahead_parent: Ids  # (512,) one-ply lookahead: the node, its slot, and the joint move
+    lookahead_slot: Ids  # (512,)
+    lookahead_joint: Ids  # (512, roles)
+    states: Bits  # (512, words) before a step on the circuit
+    following: Bits  # and after it
+    legal: Bits  # (512, words of moves, and the bit of an end)
+    goals: Bits  # (512, words of goals)
+    goal_values: NDArray[np.int16]  # (512, roles)
+    ended: Ids  # (512,) which of the states after the step are ends
+    end_values: NDArray[np.float64]  # (512, roles)
+    scores: NDArray[np.float64]  # (most moves,)
+    random: NDArray[np.uint64]  # (1,)
+    numbers: NDArray[np.int64]
+
+
+class Parameters(NamedTuple):
+    """How the tree grows: settings by the same names, and what the game adds; made by `make_parameters`."""
+
+    exploration: float
+    ucb1_tuned: bool
+    first_play_urgency: float
+    virtual_loss: float
+    tie_margin: float
+    mast_temperature: float  # 0 where the game is too large for MAST
+    grave_equivalence: float
+    lookahead_moves: int
+    phases: int
+    zero_sum: NDArray[np.bool_]  # (1,) whether there are two roles whose values seem always to add up to 1
+    nature: NDArray[np.bool_]  # (roles,) whether the role is played by chance
+    forced: Ids  # (roles,) the only move that is considered at the root, or NONE
+    lowest: NDArray[np.float64]  # (roles,) the goal value that counts as 0
+    span: NDArray[np.float64]  # (roles,) what is added to it for 1
+    first_move: Ids  # (roles,) where each role's moves start
+    mast: NDArray[np.float64]  # (2, M) visits and value sums of each move anywhere in the tree, while MAST is on
+
+
+def make_parameters(settings: SearchSettings, game: CompiledGame, *, with_mast: bool) -> Parameters:
+    """with_mast: whether playouts can prefer moves at all."""
+    counts = list(map(len, game.moves))
+    lowest = np.array([min(values, default=0) for values in game.goals], np.float64)
+    highest = np.array([max(values, default=0) for values in game.goals], np.float64)
+    empty = Parameters(
+        0.0, False, 0.0, 0.0, 0.0, 0.0, 0.0, 0,
+        phases=len(game.phases),
+        zero_sum=np.zeros(1, np.bool_),
+        nature=np.array([role == NATURE for role in game.roles]),
+        forced=np.full(len(counts), NONE, np.int32),
+        lowest=lowest,
+        span=np.maximum(highest - lowest, 1.0),
+        first_move=np.cumsum([0, *counts])[:-1].astype(np.int32),
+        mast=np.zeros((2, sum(counts))),
+    )  # fmt: skip
+    return with_settings(empty, settings, with_mast=with_mast)
+
+
+def with_settings(parameters: Parameters, settings: SearchSettings, *, with_mast: bool) -> Parameters:
+    """The parameters of the same search by other settings."""
+    return parameters._replace(
+        exploration=settings.exploration,
+        ucb1_tuned=settings.ucb1_tuned,
+        first_play_urgency=settings.first_play_urgency,
+        virtual_loss=settings.virtual_loss,
+        tie_margin=settings.tie_margin,
+        mast_temperature=settings.mast_temperature if with_mast else 0.0,
+        grave_equivalence=settings.grave_equivalence,
+        lookahead_moves=settings.lookahead_moves,
+    )
+
+
 def make_tree(words: int, roles: int, most_moves: int, budget_bytes: int) -> Tree:
     """An empty tree that takes at most so many bytes; `most_moves` is the most slots that a node may need."""
-    node_bytes = 8 * words + 4 * (COUNT + roles) + 24 * roles + 8
-    slot_bytes, pair_bytes = 48, 16
+    node_bytes = 8 * words + 4 * (COUNT + roles) + 8 * (3 * roles + 1) + 8
+    slot_bytes, edge_bytes = 52, 16
     share = max(budget_bytes, 2**20) // 16
     nodes = max(2048, 7 * share // node_bytes)
     nodes = min(nodes, 1 << (nodes.bit_length() - 1)) if nodes > 2048 else nodes
     slots = max(8 * share // slot_bytes, 4 * (most_moves + GRAIN))
-    pairs = max(share // pair_bytes // 2, 1024) if roles > 1 else 1
-    tables = min(max(share // (32 * most_moves + 8), 1), _MOST_TABLES)
+    edges = max(share // edge_bytes // 2, 1024) if roles > 1 else 1
+    tables = min(max(share // (32 * most_moves + 8), 1), _MOST_AMAF)
     numbers = np.zeros(16, np.int64)
-    numbers[[FREE_NODE, FREE_PAIR, GARBAGE, ROOT]] = NONE
+    numbers[[FREE_NODE, FREE_EDGE, GARBAGE, ROOT]] = NONE
     numbers[THRESHOLD] = 2
-    ints = (np.zeros(slots, np.int32) for _ in range(4))
-    floats = (np.zeros(slots, np.float64) for _ in range(4))
-    move, tries, aloft, child = ints
-    gain, square, low, high = floats
     return Tree(
-        np.zeros((nodes, words), np.uint64), np.zeros((nodes, COUNT + roles), np.int32),
-        np.zeros((nodes, 3 * roles), np.float64), move, tries, aloft, gain, square, low, high, child,
-        np.zeros(pairs, np.int64), np.zeros(pairs, np.int32), np.zeros(pairs, np.int32),
-        np.zeros((tables, 2, most_moves)), np.full(tables, NONE, np.int32),
-        np.full(1 << (2 * nodes - 1).bit_length(), NONE, np.int32),
-        np.zeros((3, most_moves + 1)), np.full(most_moves // GRAIN + 2, NONE, np.int32), numbers,
-    )  # fmt: skip
+        states=np.zeros((nodes, words), np.uint64),
+        nodes=np.zeros((nodes, COUNT + roles), np.int32),
+        values=np.zeros((nodes, 3 * roles + 1), np.float64),
+        move=np.zeros(slots, np.int32),
+        visits=np.zeros(slots, np.float64),
+        in_flight=np.zeros(slots, np.int32),
+        value_sum=np.zeros(slots, np.float64),
+        square_sum=np.zeros(slots, np.float64),
+        lower=np.zeros(slots, np.float64),
+        upper=np.zeros(slots, np.float64),
+        child=np.zeros(slots, np.int32),
+        edge_code=np.zeros(edges, np.int64),
+        edge_child=np.zeros(edges, np.int32),
+        edge_next=np.zeros(edges, np.int32),
+        amaf=np.zeros((tables, 2, most_moves)),
+        amaf_owner=np.full(tables, NONE, np.int32),
+        table=np.full(1 << (2 * nodes - 1).bit_length(), NONE, np.int32),
+        scratch=np.zeros((3, most_moves + 1)),
+        heads=np.full(most_moves // GRAIN + 2, NONE, np.int32),
+        numbers=numbers,
+    )
 
 
 @lean
 def new_node(tree: Tree) -> Int:
-    """A node that is PENDING and held by nobody; NONE when there is no room at all."""
+    """A node that is PENDING and without references; NONE when there is no room at all."""
     numbers, nodes = tree.numbers, tree.nodes
     while True:
         node = numbers[FREE_NODE]
@@ -103,12 +220,13 @@ def new_node(tree: Tree) -> Int:
     roles = nodes.shape[1] - COUNT
     nodes[node] = 0
     nodes[node, KIND] = PENDING
-    nodes[node, FIRST] = nodes[node, PAIRS] = NONE
+    nodes[node, FIRST] = nodes[node, EDGES] = NONE
     nodes[node, LENGTH] = LONG
-    nodes[node, TABLE] = NONE
+    nodes[node, AMAF] = NONE
     nodes[node, LINK] = LOOSE
     tree.values[node, : 2 * roles] = 0.0
-    tree.values[node, 2 * roles :] = 1.0
+    tree.values[node, 2 * roles : 3 * roles] = 1.0
+    tree.values[node, VISITS] = 0.0
     numbers[NODES] += 1
     return np.int64(node)
 
@@ -129,9 +247,9 @@ def new_slots(tree: Tree, count: Int) -> Int:
     if first != NONE:
         numbers[SLOTS] += GRAIN * size
         for slot in range(first, first + count):
-            tree.tries[slot] = tree.aloft[slot] = 0
-            tree.gain[slot] = tree.square[slot] = tree.low[slot] = 0.0
-            tree.high[slot] = 1.0
+            tree.in_flight[slot] = 0
+            tree.visits[slot] = tree.value_sum[slot] = tree.square_sum[slot] = tree.lower[slot] = 0.0
+            tree.upper[slot] = 1.0
             tree.child[slot] = NONE
     return first
 
@@ -164,8 +282,8 @@ def _give_block(tree: Tree, first: Int, size: Int) -> None:
 
 @lean
 def _join_blocks(tree: Tree) -> None:
-    """Make one of free blocks that are neighbours, as long as it is not larger than a node may need."""
-    heads, child, tries, numbers = tree.heads, tree.child, tree.tries, tree.numbers
+    """Join free blocks that are neighbours, as long as the result is not larger than a node may need."""
+    heads, child, mark, numbers = tree.heads, tree.child, tree.in_flight, tree.numbers
     chain: Int = np.int64(NONE)
     first: Int = np.int64(NONE)
     for size in range(1, len(heads)):
@@ -173,35 +291,35 @@ def _join_blocks(tree: Tree) -> None:
             first = np.int64(heads[size])
             heads[size] = child[first]
             child[first], chain = chain, first
-            tries[first] = -size  # below 0: a free block begins here
+            mark[first] = -size  # below 0: a free block begins here
     first = chain
     while first != NONE:
-        while tries[first] < 0:
-            behind = first - GRAIN * tries[first]
-            if behind >= numbers[SLOT_TOP] or tries[behind] >= 0 or -tries[first] - tries[behind] >= len(heads):
+        while mark[first] < 0:
+            behind = first - GRAIN * mark[first]
+            if behind >= numbers[SLOT_TOP] or mark[behind] >= 0 or -mark[first] - mark[behind] >= len(heads):
                 break
-            tries[first] += tries[behind]
-            tries[behind] = 0
+            mark[first] += mark[behind]
+            mark[behind] = 0
         first = np.int64(child[first])
     while chain != NONE:
         first, chain = chain, np.int64(child[chain])
-        if tries[first] < 0:
-            _give_block(tree, first, -tries[first])
-        tries[first] = 0
+        if mark[first] < 0:
+            _give_block(tree, first, -mark[first])
+        mark[first] = 0
     numbers[RETURNED] = 0
 
 
 @lean
 def hold(tree: Tree, node: Int) -> None:
-    tree.nodes[node, HOLDERS] += 1
+    tree.nodes[node, REFERENCES] += 1
 
 
 @lean
 def release(tree: Tree, node: Int) -> None:
-    """One holder less; a node without any is taken apart when room is needed."""
+    """One reference less; a node without any is freed when room is needed."""
     nodes, numbers = tree.nodes, tree.numbers
-    nodes[node, HOLDERS] -= 1
-    if nodes[node, HOLDERS] == 0 and nodes[node, LINK] == LOOSE:
+    nodes[node, REFERENCES] -= 1
+    if nodes[node, REFERENCES] == 0 and nodes[node, LINK] == LOOSE:
         nodes[node, LINK] = numbers[GARBAGE]
         numbers[GARBAGE] = node
 
@@ -218,7 +336,7 @@ def make_room(tree: Tree) -> bool:
             break
         numbers[GARBAGE] = nodes[node, LINK]
         nodes[node, LINK] = LOOSE
-        if nodes[node, HOLDERS]:
+        if nodes[node, REFERENCES]:
             continue  # found again by its state in the meantime
         if nodes[node, KIND] != PENDING:
             forget_state(tree, node)
@@ -229,7 +347,7 @@ def make_room(tree: Tree) -> bool:
 
 @lean
 def free_node(tree: Tree, node: Int) -> None:
-    """Give back a node that has neither holders nor slots and is not found by its state."""
+    """Give back a node that has neither references nor slots and is not found by its state."""
     tree.nodes[node, KIND] = FREE
     tree.nodes[node, LINK] = tree.numbers[FREE_NODE]
     tree.numbers[FREE_NODE] = node
@@ -238,18 +356,18 @@ def free_node(tree: Tree, node: Int) -> None:
 
 @inner
 def _sweep(tree: Tree) -> bool:
-    """Take what is below some node with few visits; the hand of the clock goes on from where it was."""
+    """Free what is below some node with few visits; the hand of the clock goes on from where it was."""
     nodes, numbers = tree.nodes, tree.numbers
     top = numbers[NODE_TOP]
     some = True
     while some:
         some = False
         for _ in range(top):
-            node = numbers[HAND]
-            numbers[HAND] = (node + 1) % top
-            if nodes[node, KIND] == INNER and nodes[node, FLYING] == 0 and node != numbers[ROOT]:
+            node = numbers[CLOCK_HAND]
+            numbers[CLOCK_HAND] = (node + 1) % top
+            if nodes[node, KIND] == INNER and nodes[node, IN_FLIGHT] == 0 and node != numbers[ROOT]:
                 some = True
-                if nodes[node, VISITS] < numbers[THRESHOLD]:
+                if tree.values[node, VISITS] < numbers[THRESHOLD]:
                     collapse(tree, node)
                     nodes[node, KIND] = LEAF
                     numbers[COLLAPSED] += 1
@@ -261,11 +379,11 @@ def _sweep(tree: Tree) -> bool:
 
 @lean
 def collapse(tree: Tree, node: Int) -> None:
-    """Give up a node's slots, pairs and table, and its hold on the nodes below."""
+    """Give up a node's slots, edges and AMAF values, and its references to the nodes below."""
     nodes, numbers = tree.nodes, tree.numbers
-    if nodes[node, TABLE] != NONE:
-        tree.owner[nodes[node, TABLE]] = NONE
-        nodes[node, TABLE] = NONE
+    if nodes[node, AMAF] != NONE:
+        tree.amaf_owner[nodes[node, AMAF]] = NONE
+        nodes[node, AMAF] = NONE
     first = nodes[node, FIRST]
     if first == NONE:
         return
@@ -276,58 +394,89 @@ def collapse(tree: Tree, node: Int) -> None:
     for slot in range(first, first + count):
         if tree.child[slot] != NONE:
             release(tree, tree.child[slot])
-    pair = nodes[node, PAIRS]
-    while pair != NONE:
-        release(tree, tree.target[pair])
-        following = tree.onward[pair]
-        tree.onward[pair] = numbers[FREE_PAIR]
-        numbers[FREE_PAIR] = pair
-        numbers[PAIRED] -= 1
-        pair = following
+    edge = nodes[node, EDGES]
+    while edge != NONE:
+        release(tree, tree.edge_child[edge])
+        following = tree.edge_next[edge]
+        tree.edge_next[edge] = numbers[FREE_EDGE]
+        numbers[FREE_EDGE] = edge
+        numbers[EDGE_COUNT] -= 1
+        edge = following
     size = (count + GRAIN - 1) // GRAIN
     _give_block(tree, first, size)
     numbers[SLOTS] -= GRAIN * size
     numbers[RETURNED] += GRAIN * size
-    nodes[node, FIRST] = nodes[node, PAIRS] = NONE
+    nodes[node, FIRST] = nodes[node, EDGES] = NONE
+
+
+@inner
+def counts_joint_moves(tree: Tree, node: Int) -> bool:
+    """Whether the joint moves of a node are few enough for their codes to be numbers from 0 on."""
+    combinations = 1.0
+    for column in range(COUNT, tree.nodes.shape[1]):
+        combinations *= tree.nodes[node, column]
+    return combinations <= _MOST_CODES
 
 
 @lean
-def find_pair(tree: Tree, node: Int, code: Int) -> Int:
+def joint_code(tree: Tree, node: Int, slots: Ids) -> np.int64:
+    """Which joint move so many slots, one of each role, are: its number in mixed radix, the last role's place first.
+
+    Where numbers would not fit into 64 bits, it is a hash. Two joint moves of one node then get the same code with a
+    probability of 2 ** -64, so that the second would lead to the first one's state.
+    """
+    first = np.int64(tree.nodes[node, FIRST])
+    if not counts_joint_moves(tree, node):
+        mixed = np.uint64(0x9E3779B97F4A7C15)
+        for role in range(len(slots)):
+            mixed = (mixed ^ np.uint64(slots[role] - first)) * np.uint64(0xBF58476D1CE4E5B9)
+            mixed ^= mixed >> np.uint64(29)
+        return np.int64((mixed * np.uint64(0x94D049BB133111EB)) >> np.uint64(1))
+    code = np.int64(0)
+    for role in range(len(slots)):
+        count = np.int64(tree.nodes[node, COUNT + role])
+        code = code * count + (slots[role] - first)
+        first += count
+    return np.int64(code)
+
+
+@lean
+def find_edge(tree: Tree, node: Int, code: Int) -> Int:
     """The node below a joint move, or NONE; what is looked for comes to the front."""
     nodes = tree.nodes
     previous: Int = NONE
-    pair = np.int64(nodes[node, PAIRS])
-    while pair != NONE and tree.code[pair] != code:
-        previous = pair
-        pair = np.int64(tree.onward[pair])
-    if pair == NONE:
+    edge = np.int64(nodes[node, EDGES])
+    while edge != NONE and tree.edge_code[edge] != code:
+        previous = edge
+        edge = np.int64(tree.edge_next[edge])
+    if edge == NONE:
         return NONE
     if previous != NONE:
-        tree.onward[previous] = tree.onward[pair]
-        tree.onward[pair] = nodes[node, PAIRS]
-        nodes[node, PAIRS] = pair
-    return np.int64(tree.target[pair])
+        tree.edge_next[previous] = tree.edge_next[edge]
+        tree.edge_next[edge] = nodes[node, EDGES]
+        nodes[node, EDGES] = edge
+    return np.int64(tree.edge_child[edge])
 
 
 @lean
-def add_pair(tree: Tree, node: Int, code: Int, target: Int) -> bool:
-    """Put a node below a joint move and hold it; False when there is no room."""
+def add_edge(tree: Tree, node: Int, code: Int, target: Int) -> bool:
+    """Put a node below a joint move, as one more reference to it; False when there is no room."""
     numbers = tree.numbers
-    if numbers[FREE_PAIR] == NONE and numbers[PAIR_TOP] >= len(tree.code):
+    if numbers[FREE_EDGE] == NONE and numbers[EDGE_TOP] >= len(tree.edge_code):
         make_room(tree)
-    pair = numbers[FREE_PAIR]
-    if pair != NONE:
-        numbers[FREE_PAIR] = tree.onward[pair]
-    elif numbers[PAIR_TOP] < len(tree.code):
-        pair = numbers[PAIR_TOP]
-        numbers[PAIR_TOP] += 1
+    edge = numbers[FREE_EDGE]
+    if edge != NONE:
+        numbers[FREE_EDGE] = tree.edge_next[edge]
+    elif numbers[EDGE_TOP] < len(tree.edge_code):
+        edge = numbers[EDGE_TOP]
+        numbers[EDGE_TOP] += 1
     else:
         return False
-    numbers[PAIRED] += 1
-    tree.code[pair] = code
-    tree.target[pair] = target
-    tree.onward[pair] = tree.nodes[node, PAIRS]
-    tree.nodes[node, PAIRS] = pair
+    numbers[EDGE_COUNT] += 1
+    tree.edge_code[edge] = code
+    tree.edge_child[edge] = target
+    tree.edge_next[edge] = tree.nodes[node, EDGES]
+    tree.nodes[node, EDGES] = edge
     hold(tree, target)
     return True
 
@@ -387,3 +536,53 @@ def hash_state(states: Bits, row: Int) -> Int:
         mixed = (mixed ^ states[row, word]) * np.uint64(0xBF58476D1CE4E5B9)
         mixed ^= mixed >> np.uint64(29)
     return np.int64((mixed * np.uint64(0x94D049BB133111EB)) >> np.uint64(16))
+
+
+def make_batch(words: tuple[int, int, int], roles: int, most_moves: int, seed: int) -> Batch:
+    """All idle. words: of a state, of its moves and end, of its goals."""
+    state, moves, goals = words
+
+    def ids(*shape: int) -> Ids:
+        return np.zeros((LANES, *shape), np.int32)
+
+    def bits(count: int) -> Bits:
+        return np.zeros((LANES, count), np.uint64)
+
+    return Batch(
+        status=ids(),
+        leaf=ids(),
+        depth=ids(),
+        path=ids(MOST_DEPTH),
+        slots=ids(MOST_DEPTH, roles),
+        values=np.zeros((LANES, roles), np.float64),
+        expanding=ids(),
+        fresh=ids(),
+        fresh_parent=ids(),
+        fresh_joint=ids(roles),
+        fresh_slot=ids(),
+        fresh_code=np.zeros(LANES, np.int64),
+        lookahead_parent=ids(),
+        lookahead_slot=ids(),
+        lookahead_joint=ids(roles),
+        states=bits(state),
+        following=bits(state),
+        legal=bits(moves),
+        goals=bits(goals),
+        goal_values=np.zeros((LANES, roles), np.int16),
+        ended=ids(),
+        end_values=np.zeros((LANES, roles), np.float64),
+        scores=np.zeros(max(1, most_moves), np.float64),
+        random=np.array([2 * seed + 1], np.uint64) * np.uint64(0x9E3779B97F4A7C15),
+        numbers=np.zeros(5, np.int64),
+    )
+
+
+@inner
+def draw(random: NDArray[np.uint64], below: Int) -> Int:
+    """A number from 0 to before `below` (xorshift64*: Vigna, 2016)."""
+    state = random[0]
+    state ^= state >> np.uint64(12)
+    state ^= state << np.uint64(25)
+    state ^= state >> np.uint64(27)
+    random[0] = state
+    return np.int64(((state * np.uint64(0x2545F4914F6CDD1D)) >> np.uint64(33)) % np.uint64(below))

@@ -13,7 +13,8 @@ from time import perf_counter
 from ggp.gdl.rulesheet import NATURE
 from ggp.gdl.state_machine import Facts
 from ggp.gdl.terms import Term
-from ggp.search.mcts.search import Search, Settings
+from ggp.search.mcts.search import Search
+from ggp.search.mcts.settings import SearchSettings
 from ggp.simulation.state_machine import CircuitMachine
 
 OPENING = 2  # random steps, the same for each order of the roles
@@ -29,9 +30,9 @@ _HOPELESS = 1.0  # as many below it at which it is not tried again
 
 @dataclass(slots=True)
 class Variant:
-    """Settings, and what came of them."""
+    """SearchSettings, and what came of them."""
 
-    settings: Settings
+    settings: SearchSettings
     matches: int = 0
     points: float = 0.0
 
@@ -53,7 +54,7 @@ class Variant:
         return self.mean - _CERTAIN * self.error > 0.5
 
 
-def variants_of(settings: Settings) -> tuple[Settings, ...]:
+def variants_of(settings: SearchSettings) -> tuple[SearchSettings, ...]:
     """What is worth trying in place of these settings."""
     return (
         replace(settings, grave_equivalence=20.0),
@@ -68,7 +69,7 @@ class Tuner:
     """Matches between variants and the usual settings, for a game of two roles or more."""
 
     machine: CircuitMachine
-    usual: Settings
+    usual: SearchSettings
     seed: int = 0
     seconds: float = 0.0  # that it has taken
     last_seconds: float = 0.0  # that the latest matches took, if they came to their end
@@ -81,7 +82,7 @@ class Tuner:
         self.variants = [Variant(settings) for settings in variants_of(self.usual)]
 
     @property
-    def best(self) -> Settings:
+    def best(self) -> SearchSettings:
         """The variant that is clearly better than the usual settings, or these."""
         better = [variant for variant in self.variants if variant.is_better]
         return max(better, key=lambda variant: variant.mean).settings if better else self.usual
@@ -140,7 +141,9 @@ class Tuner:
                 return state
         return found
 
-    def _match(self, state: Facts, own: str, settings: Settings, rng: Random, stop: Callable[[], bool]) -> float | None:
+    def _match(
+        self, state: Facts, own: str, settings: SearchSettings, rng: Random, stop: Callable[[], bool]
+    ) -> float | None:
         """1 when the variant got more than the others, 0.5 as much, 0 less; None when stopped."""
         machine = self.machine
         searches = {
@@ -171,7 +174,7 @@ class Tuner:
         best = search.result(role).best
         return moves[0] if best is None else best
 
-    def _small(self, settings: Settings) -> Settings:
+    def _small(self, settings: SearchSettings) -> SearchSettings:
         return replace(settings, memory_bytes=min(settings.memory_bytes, _MEMORY_BYTES), threads=1)
 
     def _random_move(self, state: Facts, role: str, rng: Random) -> Term | None:

@@ -304,7 +304,9 @@ def _step(table: Bits, descents: Descents, descent: Int) -> None:
 
 
 @inner
-def _go_up(table: Bits, descents: Descents, descent: Int, low: Int, high: Int, proof: Int, disproof: Int) -> None:
+def _go_up(  # noqa: PLR0913, PLR0917 - kernel: bounds and both numbers of one state
+    table: Bits, descents: Descents, descent: Int, low: Int, high: Int, proof: Int, disproof: Int
+) -> None:
     """Keep what is known of the state where the descent is, and leave it."""
     counters, depth = descents.counters, descents.depth[descent]
     place = np.int64(descents.state[descent, depth])

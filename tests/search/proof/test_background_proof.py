@@ -6,16 +6,15 @@ import pytest
 
 from ggp.gdl.rulesheet import parse_rulesheet
 from ggp.search.mcts import solver
-from ggp.search.mcts.search import Search, Settings
+from ggp.search.mcts.search import Search, SearchSettings
 from ggp.search.mcts.tree import ROOT, VISITS
-from ggp.search.mcts.variations import best_lines
 from tests.circuit.agreement import make_pair
 from tests.search.graphs import Shape
 from tests.search.proof.test_prover import OPPOSED, OTHERS, TINY, inner_states, worlds
 from tests.search.test_mcts import nim
 from tests.search.test_mcts_proofs import check_books, check_claims, is_opposed, never
 
-SETTINGS = Settings(
+SETTINGS = SearchSettings(
     memory_bytes=2**23, retrograde=False, lookahead_moves=0, visits_per_descent=1000
 )  # the tree itself proves late
 
@@ -23,7 +22,7 @@ SETTINGS = Settings(
 @pytest.fixture
 def eager(monkeypatch: pytest.MonkeyPatch) -> None:
     """Much more work for each visit than usual."""
-    monkeypatch.setattr(solver, "_PER_VISIT", 50.0)
+    monkeypatch.setattr(solver, "_PROOF_PER_VISIT", 50.0)
     monkeypatch.setattr(solver, "_FROM", 0)
     monkeypatch.setattr(solver, "_FULLY_FROM", 1)
 
@@ -87,7 +86,7 @@ def test_a_won_state_is_won_step_by_step_when_the_same_role_moves_again(heap: in
         assert best is not None
         if search.is_solved:
             solved += 1
-            assert next(report.low == report.high for report in result.moves if report.move == best)
+            assert next(report.lower == report.upper for report in result.moves if report.move == best)
             assert wins(left, turn) == wins(left - int(str(best[1])), (turn + 1) % 3)
         taken = best if role == "left" else ("take", "1")
         state = machine.next_state(state, (taken, "wait") if role == "left" else ("wait", taken))
@@ -100,7 +99,7 @@ def test_work_grows_with_the_visits() -> None:
     search = Search(machine, SETTINGS, 1)
     root, wanted = int(search.tree.numbers[ROOT]), []
     for visits in (0, 500_000, 1_000_000, 1_500_000, 2_000_000):
-        search.tree.nodes[root, VISITS] = visits
+        search.tree.values[root, VISITS] = visits
         wanted.append(solver._wanted(search.tree))
     assert wanted == pytest.approx([0, 50_000, 600_000, 2_150_000, 4_200_000])
 
@@ -136,9 +135,9 @@ def test_a_lost_state_is_searched_on() -> None:
     assert search.is_proven
     assert not search.is_solved
     result = search.result("left")
-    assert (result.low, result.value, result.high) == (0.0, 0.0, 0.0)
+    assert (result.lower, result.value, result.upper) == (0.0, 0.0, 0.0)
     assert result.best is not None
-    assert max(report.high for report in result.moves) == 1.0  # the tree does not know it, or of no move
+    assert max(report.upper for report in result.moves) == 1.0  # the tree does not know it, or of no move
     visits = search.visits
     search.run(never, 100)
     assert search.visits > visits
@@ -149,30 +148,30 @@ def test_the_same_seed_and_visits_give_the_same_result() -> None:
     machine = make_pair(parse_rulesheet(nim(40, kept=True))).circuit
     found = []
     for _ in range(2):
-        search = Search(machine, Settings(retrograde=False, memory_bytes=2**24), 3)
+        search = Search(machine, SearchSettings(retrograde=False, memory_bytes=2**24), 3)
         for visits in (10, 200, 700):
             search.run(never, visits)
-        found.append((search.result("left"), search.bounds[0].tolist(), search._proof is not None))
+        found.append((search.result("left"), search.bounds[0].tolist(), search.solver.proof is not None))
     assert found[0] == found[1]
     assert found[0][2]
 
 
 def test_no_proof_is_tried_where_it_is_not_wanted_or_cannot_be() -> None:
     for shape, settings in (
-        (Shape(positions=20), Settings(memory_bytes=2**24, retrograde=False, proof=False)),
+        (Shape(positions=20), SearchSettings(memory_bytes=2**24, retrograde=False, proof=False)),
         (Shape(roles=3, positions=20), SETTINGS),
         (Shape(chance=True, positions=20), SETTINGS),
     ):
         for seed, pair, _ in worlds(shape)[:2]:
             search = Search(pair.circuit, settings, seed)
             search.run(never, 200)
-            assert search._proof is None
+            assert search.solver.proof is None
 
 
 @pytest.mark.usefixtures("eager")
 def test_a_stop_ends_the_work() -> None:
     machine = make_pair(parse_rulesheet(nim(60, kept=True))).circuit
-    search = Search(machine, Settings(retrograde=False, memory_bytes=2**24, threads=2), 3)
+    search = Search(machine, SearchSettings(retrograde=False, memory_bytes=2**24, threads=2), 3)
     asked = 0
 
     def stop() -> bool:
@@ -181,12 +180,12 @@ def test_a_stop_ends_the_work() -> None:
         return asked > 200
 
     search.run(stop)
-    assert search._proof is not None
-    before = search._proof._prover.work_done
+    assert search.solver.proof is not None
+    before = search.solver.proof.prover.work_done
     assert before > 0
     assert search.visits > 0
     search.run(lambda: True)
-    assert search._proof._prover.work_done == before
+    assert search.solver.proof.prover.work_done == before
 
 
 @pytest.mark.usefixtures("eager")
@@ -196,10 +195,10 @@ def test_lines_of_a_lost_state_say_that_it_is_lost() -> None:
     search.run(never, 500)
     assert search.is_proven
     assert not search.is_solved
-    lines = best_lines(search, "left", 3)
+    lines = search.variations("left", 3)
     assert len(lines) == 3
     for line in lines:
-        assert (line.low, line.high) == ((0.0, 1.0), (0.0, 1.0))
+        assert (line.lower, line.upper) == ((0.0, 1.0), (0.0, 1.0))
         assert line.values == (0.0, 1.0)
 
 
@@ -218,8 +217,8 @@ def test_a_proven_win_is_played_to_its_end(*, forgetful: bool) -> None:
             if left:
                 answer = min(reply, left)
                 state, left = machine.next_state(state, ("wait", ("take", str(answer)))), left - answer
-                if forgetful and search._proof is not None:
-                    table = search._proof._prover._table
+                if forgetful and search.solver.proof is not None:
+                    table = search.solver.proof.prover._table
                     table[::2] = 0
                 search.go_to(state)
                 search.run(never, 2000)

@@ -1,12 +1,12 @@
-"""What a move was worth elsewhere: tables count the visits below their node, whenever the move was made."""
+"""AMAF tables of GRAVE count the visits below their node, whenever the move was made."""
 
 import numpy as np
 import pytest
 
 from ggp.gdl.rulesheet import parse_rulesheet
-from ggp.search.mcts.grave import REFERENCE
-from ggp.search.mcts.search import Search, Settings
-from ggp.search.mcts.tree import NONE, ROOT, TABLE
+from ggp.search.mcts.grave import GRAVE_REFERENCE
+from ggp.search.mcts.search import Search, SearchSettings
+from ggp.search.mcts.tree import AMAF, NONE, ROOT
 from tests.circuit.agreement import make_pair
 from tests.search.books import check_statistics, check_structure, nodes_of
 
@@ -29,27 +29,27 @@ ORDERS = """
 """
 
 
-@pytest.mark.parametrize("visits", [REFERENCE // 2, 500, 3000])
+@pytest.mark.parametrize("visits", [GRAVE_REFERENCE // 2, 500, 3000])
 def test_tables_add_up_what_is_below(visits: int) -> None:
     machine = make_pair(parse_rulesheet(ORDERS)).circuit
-    search = Search(machine, Settings(memory_bytes=2**22, grave_equivalence=20.0, lookahead_moves=0), 1)
+    search = Search(machine, SearchSettings(memory_bytes=2**22, grave_equivalence=20.0, lookahead_moves=0), 1)
     search.run(lambda: False, visits)
     tree = search.tree
     nodes = check_structure(tree)
     check_statistics(tree, nodes)
     root = int(tree.numbers[ROOT])
-    table = int(tree.nodes[root, TABLE])
-    if visits < REFERENCE:
+    table = int(tree.nodes[root, AMAF])
+    if visits < GRAVE_REFERENCE:
         assert table == NONE
         return
-    made = np.zeros(tree.elsewhere.shape[2])
+    made = np.zeros(tree.amaf.shape[2])
     first = search.parameters.first_move
     for node in nodes_of(tree).values():
         for role in node.choosers:
             for slot in node.slots_of(role):
-                made[first[role] + tree.move[slot]] += tree.tries[slot]
-    counted = tree.elsewhere[table, 0]
-    early = len(machine.roles) * 3 * (REFERENCE + 512)  # before there was a table, a batch at most
+                made[first[role] + tree.move[slot]] += tree.visits[slot]
+    counted = tree.amaf[table, 0]
+    early = len(machine.roles) * 3 * (GRAVE_REFERENCE + 512)  # before there was a table, a batch at most
     assert (counted <= made + 1e-9).all()
     assert made.sum() - counted.sum() <= early
     assert counted.sum() > 0
@@ -57,7 +57,7 @@ def test_tables_add_up_what_is_below(visits: int) -> None:
 
 def test_nothing_is_counted_when_it_is_not_wanted() -> None:
     machine = make_pair(parse_rulesheet(ORDERS)).circuit
-    search = Search(machine, Settings(memory_bytes=2**22), 1)
+    search = Search(machine, SearchSettings(memory_bytes=2**22), 1)
     search.run(lambda: False, 1000)
-    assert (search.tree.owner == NONE).all()
-    assert not search.tree.elsewhere.any()
+    assert (search.tree.amaf_owner == NONE).all()
+    assert not search.tree.amaf.any()

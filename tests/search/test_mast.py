@@ -1,4 +1,4 @@
-"""Guided playouts: sets of moves come up as often as they should, and roles do what is in them."""
+"""MAST playouts: sets of moves come up as often as they should, and roles do what is in them."""
 
 from dataclasses import replace
 from random import Random
@@ -10,7 +10,7 @@ from ggp.gdl.rulesheet import parse_rulesheet
 from ggp.gdl.terms import Term
 from ggp.kernel import LANES, aligned_words
 from ggp.search.mcts.mast import BITS, draw_sets
-from ggp.search.mcts.search import Search, Settings
+from ggp.search.mcts.search import Search, SearchSettings
 from ggp.simulation import steps as step_module
 from ggp.simulation.leaves import PLAYOUTS, drop_leaves, make_leaves
 from ggp.simulation.playout import Simulator
@@ -88,16 +88,18 @@ def test_a_search_is_guided_by_what_did_well() -> None:
     """Once moves have been tried often enough, only guided playouts are made, in which going up is liked best."""
     machine = make_pair(parse_rulesheet(STAIRS)).circuit
     assert isinstance(machine, CircuitMachine)
-    search = Search(machine, Settings(memory_bytes=2**20, mast_temperature=0.02, lookahead_moves=0, playouts=1), 1)
+    search = Search(
+        machine, SearchSettings(memory_bytes=2**20, mast_temperature=0.02, lookahead_moves=0, playouts=1), 1
+    )
     search.run(lambda: False, 1500)
-    crew = search.crews[0]
-    before = int(crew.leaves.counters[PLAYOUTS]), search.playouts
+    worker = search.workers[0]
+    before = int(worker.leaves.counters[PLAYOUTS]), search.playouts
     search.run(lambda: False, 2000)
     assert not search.is_solved
     assert search.playouts > before[1]
-    assert crew.leaves.counters[PLAYOUTS] == before[0]  # the plain lanes had nothing to do
-    assert crew._guide is not None
-    chances = crew._guide._chances(search.parameters.credit, 0.02)
+    assert worker.leaves.counters[PLAYOUTS] == before[0]  # the plain lanes had nothing to do
+    assert worker._mast is not None
+    chances = worker._mast._chances(search.parameters.mast, 0.02)
     first, moves = int(machine.batches.first_move[0]), machine.compiled.moves[machine.roles.index("climber")]
     up, stay, down = (int(chances[first + moves.index(move)]) for move in ("up", "stay", "down"))
     assert up > stay >= down
@@ -105,9 +107,9 @@ def test_a_search_is_guided_by_what_did_well() -> None:
 
 def test_nothing_is_counted_for_playouts_that_like_nothing() -> None:
     machine = make_pair(parse_rulesheet(STAIRS)).circuit
-    search = Search(machine, Settings(memory_bytes=2**20), 1)
+    search = Search(machine, SearchSettings(memory_bytes=2**20), 1)
     search.run(lambda: False, 1000)
-    assert not search.parameters.credit.any()
+    assert not search.parameters.mast.any()
 
 
 STAIRS = """

@@ -1,0 +1,347 @@
+"""What a tree says of its root: what each move is worth, the best move, and the best variations.
+
+Values inside the tree are 0 for the lowest goal value that the rules have for a role and 1 for the highest; reports
+give 0 to 1 for goal values of 0 to 100.
+"""
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ggp.gdl.state_machine import Facts, JointMove
+from ggp.gdl.terms import Term
+from ggp.search.mcts.solver import Solver
+from ggp.search.mcts.tree import (
+    COUNT,
+    EDGE_COUNT,
+    FIRST,
+    LENGTH,
+    NODES,
+    NONE,
+    ROOT,
+    SLOTS,
+    VISITS,
+    Parameters,
+    Tree,
+    find_edge,
+    joint_code,
+)
+from ggp.simulation.evaluate import Bits
+from ggp.simulation.state_machine import CircuitMachine
+
+MOST_STEPS = 200  # of a variation
+_CONCESSION = 1 << 20  # steps between 0 and 1 of what others are expected to concede
+_ROUNDING = 1e-9  # sums of chances
+
+Values: TypeAlias = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class MoveReport:
+    """What was seen of one move of a role."""
+
+    move: Term
+    visits: int
+    value: float | None  # the mean, 0 to 1 for goal values of 0 to 100; None without any visit
+    lower: float  # proven bounds of the value
+    upper: float
+
+
+@dataclass(frozen=True, slots=True)
+class SearchResult:
+    """What a search knows of a state."""
+
+    best: Term | None  # None when the role has no move
+    moves: tuple[MoveReport, ...]  # in the order of the machine
+    value: float | None  # of the state for the role
+    lower: float
+    upper: float
+    visits: int  # of the state
+    playouts: int  # of this search since it began
+    nodes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Variation:
+    """Joint moves from the root on; values (0 to 1 for goal values of 0 to 100) and their proven bounds are by role.
+
+    For the role that was asked for they are those of its first move, for the others of the state after the first step.
+    """
+
+    steps: tuple[JointMove, ...]
+    choices: tuple[tuple[bool, ...], ...]  # for each step, which roles had more than one move
+    visits: int  # of its first move
+    values: tuple[float | None, ...]  # None where nothing is known yet
+    lower: tuple[float, ...]
+    upper: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """Reads a tree; its lock is held, or no worker runs. Roles are numbers."""
+
+    machine: CircuitMachine
+    tree: Tree
+    parameters: Parameters
+    solver: Solver
+
+    @property
+    def root(self) -> int:
+        return int(self.tree.numbers[ROOT])
+
+    @property
+    def root_bits(self) -> Bits:
+        """(1, words)"""
+        bits: Bits = self.tree.states[self.root][np.newaxis]
+        return bits
+
+    @property
+    def state(self) -> Facts:
+        return self.machine.unpacked(self.root_bits)
+
+    def as_goal(self, role: int, value: float) -> float:
+        """A value inside the tree as a goal value, 0 to 1."""
+        highest = max(self.machine.compiled.goals[role], default=0)  # a single goal value has no span
+        return float(min(self.parameters.lowest[role] + value * self.parameters.span[role], highest)) / 100
+
+    def result(self, role: int, playouts: int) -> SearchResult:
+        tree, root = self.tree, self.root
+        visits, total = int(tree.values[root, VISITS]), float(tree.values[root, role])
+        lower, upper = (float(bounds[role]) for bounds in self.solver.bounds(tree))
+        reports, lengths = self.reports(role)
+        value = min(max(total / visits, lower), upper) if visits else lower if lower == upper else None
+        best = self.best(reports, lengths, role)
+        return SearchResult(
+            None if best is None else best.move,
+            tuple(reports),
+            None if value is None else self.as_goal(role, value),
+            self.as_goal(role, lower),
+            self.as_goal(role, upper),
+            visits,
+            playouts,
+            int(tree.numbers[NODES]),
+        )
+
+    def best(self, reports: list[MoveReport], lengths: list[int], role: int) -> MoveReport | None:
+        """A move that is proven best, to win soon or to lose late; else the most visited, or a sure one."""
+        if not reports:
+            return None
+        worst, most = self.as_goal(role, 0.0), self.as_goal(role, 1.0)
+        sure = max(report.lower for report in reports)
+        exact = [at for at, report in enumerate(reports) if report.lower == report.upper == sure]
+        open_moves = [report for report in reports if report.upper > sure and report.lower < report.upper]
+        favourite = max(open_moves, key=lambda report: (report.visits, report.value or 0.0), default=None)
+        if favourite is not None:
+            value = favourite.value or 0.0
+            if not exact or sure < value or sure == value == worst:
+                return favourite
+        if not exact:
+            return max(reports, key=lambda report: (report.lower, report.visits))
+        pick = min if sure > max(most - _ROUNDING, worst) else max
+        return reports[pick(exact, key=lambda at: lengths[at] if lengths else 0)]
+
+    def reports(self, role: int) -> tuple[list[MoveReport], list[int]]:
+        """The moves of a role, and how far from the end each is if that is known; all that solvers know included."""
+        if self.tree.nodes[self.root, FIRST] == NONE:
+            return self._with_solution(self._unvisited(role), [], role)
+        reports, lengths = self._visited(role)
+        return self._with_solution(reports, self.solver.proven_lengths(lengths, role), role)
+
+    def _visited(self, role: int) -> tuple[list[MoveReport], list[int]]:
+        tree, firsts = self.tree, first_slots(self.tree, self.root)
+        moves = self.machine.compiled.moves[role]
+        reports: list[MoveReport] = []
+        lengths: list[int] = []
+        for slot in range(firsts[role], firsts[role + 1]):
+            visits = int(tree.visits[slot])
+            lower, upper = float(tree.lower[slot]), float(tree.upper[slot])
+            value = lower if lower == upper else None
+            if visits:
+                value = min(max(float(tree.value_sum[slot]) / visits, lower), upper)
+            shown = None if value is None else self.as_goal(role, value)
+            bounds = self.as_goal(role, lower), self.as_goal(role, upper)
+            reports.append(MoveReport(moves[int(tree.move[slot])], visits, shown, *bounds))
+            child = int(tree.child[slot])
+            lengths.append(int(tree.nodes[child, LENGTH]) if child != NONE else 0)
+        return reports, lengths
+
+    def _unvisited(self, role: int) -> list[MoveReport]:
+        machine, state = self.machine, self.state
+        if machine.is_terminal(state):
+            return []
+        bounds = self.as_goal(role, 0.0), self.as_goal(role, 1.0)
+        return [MoveReport(move, 0, None, *bounds) for move in machine.legal_moves(state, machine.roles[role])]
+
+    def _with_solution(
+        self, reports: list[MoveReport], lengths: list[int], role: int
+    ) -> tuple[list[MoveReport], list[int]]:
+        """The reports with what is known of the states after the moves, where all states are.
+
+        Where nothing can be forced, not the length counts but how much others are expected to concede.
+        """
+        solution = self.solver.solution
+        number = None if solution is None else solution.find(self.root_bits)
+        if solution is None or number is None:
+            return reports, lengths
+        after, moves = solution.choices(number, role), self.machine.compiled.moves[role]
+        found: list[MoveReport] = []
+        lengths = []
+        for report in reports:
+            target = after.get(moves.index(report.move), number)
+            low, high, length = solution.bounds(target)
+            bounds = self.as_goal(role, float(low[role])), self.as_goal(role, float(high[role]))
+            value = bounds[0] if report.value is None else min(max(report.value, bounds[0]), bounds[1])
+            found.append(MoveReport(report.move, report.visits, value, *bounds))
+            lengths.append(round(_CONCESSION * solution.expected(target, role)) if 0 < low[role] < 1 else length)
+        return found, lengths
+
+    def variations(self, role: int, count: int) -> tuple[Variation, ...]:
+        """The best variation of each of the best moves of a role, best first."""
+        tree = self.tree
+        if tree.nodes[self.root, FIRST] == NONE:
+            return ()
+        names, best = self.machine.compiled.moves[role], self.best(*self.reports(role), role)
+        ranked = sorted(
+            self._ranking(self.root, role),
+            key=lambda slot: best is None or names[int(tree.move[slot])] != best.move,
+        )
+        return tuple(self._variation(role, slot) for slot in ranked[:count])
+
+    def principal_variation(self, role: int, move: Term | None, most_steps: int) -> tuple[JointMove, ...]:
+        """The best variation with this move of the role, as far as the tree holds it; few steps take little work."""
+        tree, names, node = self.tree, self.machine.compiled.moves[role], self.root
+        if tree.nodes[node, FIRST] == NONE:
+            return ()
+        firsts, slots = first_slots(tree, node), self._best_slots(node)
+        own = [slot for slot in range(firsts[role], firsts[role + 1]) if names[int(tree.move[slot])] == move]
+        if not own:
+            return ()
+        slots[role] = own[0]
+        steps = [self._joint_move(slots)]
+        while len(steps) < most_steps:
+            node = _child(tree, node, slots)
+            if node == NONE or tree.nodes[node, FIRST] == NONE:
+                break
+            slots = self._best_slots(node)
+            steps.append(self._joint_move(slots))
+        return tuple(steps)
+
+    def _variation(self, role: int, slot: int) -> Variation:
+        tree, node = self.tree, self.root
+        slots = self._best_slots(node)
+        slots[role] = slot
+        steps, choices, seen = [], [_choosers(tree, node)], {node}
+        node = after_first = _child(tree, node, slots)
+        while True:
+            steps.append(self._joint_move(slots))
+            if node == NONE or node in seen or tree.nodes[node, FIRST] == NONE or len(steps) == MOST_STEPS:
+                break
+            seen.add(node)
+            slots = self._best_slots(node)
+            following = _child(tree, node, slots)
+            if following == NONE:
+                break
+            choices.append(_choosers(tree, node))
+            node = following
+        self._extend(steps, choices)
+        return Variation(tuple(steps), tuple(choices), int(tree.visits[slot]), *self._values(after_first, role, slot))
+
+    def _extend(self, steps: list[JointMove], choices: list[tuple[bool, ...]]) -> None:
+        """Adds steps up to the end, where all states are known."""
+        machine, solution = self.machine, self.solver.solution
+        if solution is None:
+            return
+        state = self.state
+        for step in steps:
+            state = machine.next_state(state, step)
+        while len(steps) < MOST_STEPS:
+            bits = machine.packed(state)
+            number = None if bits is None else solution.find(bits)
+            best = None if number is None else solution.best_choice(number)
+            if best is None:
+                break
+            legal = [machine.legal_moves(state, role) for role in machine.roles]
+            joint = [moves[0] for moves in legal]
+            joint[best[0]] = machine.compiled.moves[best[0]][best[1]]
+            steps.append(tuple(joint))
+            choices.append(tuple(len(moves) > 1 for moves in legal))
+            state = machine.next_state(state, tuple(joint))
+
+    def _values(
+        self, node: int, role: int, slot: int
+    ) -> tuple[tuple[float | None, ...], tuple[float, ...], tuple[float, ...]]:
+        """Values and bounds of a node, but those of its own role from the slot, whatever the others reply."""
+        tree, roles = self.tree, len(self.machine.roles)
+        sums, lower, upper, visits = np.zeros(roles), np.zeros(roles), np.ones(roles), np.zeros(roles)
+        if node != NONE:
+            sums, lower, upper = tree.values[node, : 3 * roles].copy().reshape(3, roles)
+            visits[:] = tree.values[node, VISITS]
+        visits[role], sums[role] = tree.visits[slot], tree.value_sum[slot]
+        lower[role], upper[role] = tree.lower[slot], tree.upper[slot]
+        least, most = self.solver.bounds(tree)
+        if (least == most).all() and not self.solver.is_solved(tree):
+            # the tree does not know of a loss that was proven in parallel
+            lower = np.maximum(lower, np.minimum(least, upper))
+            upper[role] = max(min(upper[role], most[role]), lower[role])
+        means = np.clip(sums / np.maximum(visits, 1), lower, upper)
+        known = (visits > 0) | (lower == upper)
+        return (
+            tuple(self.as_goal(at, means[at]) if known[at] else None for at in range(roles)),
+            tuple(self.as_goal(at, lower[at]) for at in range(roles)),
+            tuple(self.as_goal(at, upper[at]) for at in range(roles)),
+        )
+
+    def _ranking(self, node: int, role: int) -> list[int]:
+        """The slots of a role, best first: much as `best` chooses, but for the lengths of proven moves."""
+        tree, firsts = self.tree, first_slots(self.tree, node)
+        slots = np.arange(firsts[role], firsts[role + 1])
+        visits, lower, upper = tree.visits[slots], tree.lower[slots], tree.upper[slots]
+        means = np.clip(tree.value_sum[slots] / np.maximum(visits, 1), lower, upper)
+        by_visits = [int(slot) for slot in slots[np.lexsort((-means, -visits))]]
+        sure = slots[int(lower.argmax())]
+        favourite = next((slot for slot in by_visits if tree.lower[slot] < tree.upper[slot]), None)
+        if lower.max() > 0 and (
+            favourite is None or tree.lower[sure] >= tree.value_sum[favourite] / max(tree.visits[favourite], 1)
+        ):
+            favourite = int(sure)
+        lost = [slot for slot in by_visits if tree.upper[slot] <= 0]
+        others = [slot for slot in by_visits if tree.upper[slot] > 0 and slot != favourite]
+        return [*([] if favourite is None or favourite in lost else [favourite]), *others, *lost]
+
+    def _best_slots(self, node: int) -> list[int]:
+        """Of each role."""
+        return [self._ranking(node, role)[0] for role in range(len(self.machine.roles))]
+
+    def _joint_move(self, slots: list[int]) -> JointMove:
+        moves, tree = self.machine.compiled.moves, self.tree
+        return tuple(moves[role][int(tree.move[slot])] for role, slot in enumerate(slots))
+
+
+def tree_bytes(tree: Tree) -> int:
+    """What nodes, slots and edges in use take up."""
+    node = tree.states[0].nbytes + tree.nodes[0].nbytes + tree.values[0].nbytes + tree.table[0].nbytes
+    statistics = (tree.visits, tree.in_flight, tree.value_sum, tree.square_sum, tree.lower, tree.upper)
+    slot = sum(int(array[0].nbytes) for array in (tree.move, *statistics, tree.child))
+    edge = sum(int(array[0].nbytes) for array in (tree.edge_code, tree.edge_child, tree.edge_next))
+    numbers = tree.numbers
+    return int(numbers[NODES] * node + numbers[SLOTS] * slot + numbers[EDGE_COUNT] * edge)
+
+
+def first_slots(tree: Tree, node: int) -> list[int]:
+    """Where the slots of each role begin, and where the last end."""
+    first, counts = int(tree.nodes[node, FIRST]), tree.nodes[node, COUNT:]
+    return [first + int(at) for at in np.concatenate(([0], np.cumsum(counts)))]
+
+
+def _choosers(tree: Tree, node: int) -> tuple[bool, ...]:
+    return tuple(bool(count > 1) for count in tree.nodes[node, COUNT:])
+
+
+def _child(tree: Tree, node: int, slots: list[int]) -> int:
+    """The node below a joint move, or NONE."""
+    choosers = np.flatnonzero(tree.nodes[node, COUNT:] > 1)
+    if len(choosers) < 2:
+        return int(tree.child[slots[choosers[0] if len(choosers) else 0]])
+    return int(find_edge(tree, node, joint_code(tree, node, np.array(slots, np.int32))))
