@@ -1,17 +1,17 @@
-"""All checks in their order, and how they are gone through: a visit → findings."""
+"""All checks in their order, and how they are gone through: a session → findings."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from gamemaster.check import disturbances, matches, oddities
-from gamemaster.check.answering import judge_answers, still_plays
+from gamemaster.check import matches, robustness
 from gamemaster.check.findings import Check, Finding, Judgement, bad, not_tried
-from gamemaster.check.visit import Visit
+from gamemaster.check.robustness import judge_answers, still_plays
+from gamemaster.check.session import CheckSession
 from ggp.protocol.messages import Dialect
 
-Run = Callable[[Visit], Awaitable[Sequence[Judgement]]]
-Skip = Callable[[Visit], str]  # why something is not tried; empty when it is
+Run = Callable[[CheckSession], Awaitable[Sequence[Judgement]]]
+Skip = Callable[[CheckSession], str]  # why something is not tried; empty when it is
 Listener = Callable[[Finding], None]
 
 
@@ -24,16 +24,16 @@ class Part:
     skip: Skip
 
 
-async def examine(visit: Visit, parts: Sequence[Part], listen: Listener) -> tuple[Finding, ...]:
+async def examine(session: CheckSession, parts: Sequence[Part], listen: Listener) -> tuple[Finding, ...]:
     """All findings; each is also told as soon as it is there. A match that is running is given up at the end."""
     findings: list[Finding] = []
     try:
         for part in parts:
-            for finding in await _findings(visit, part):
+            for finding in await _findings(session, part):
                 listen(finding)
                 findings.append(finding)
     finally:
-        await visit.give_up()
+        await session.give_up()
     return tuple(findings)
 
 
@@ -46,7 +46,7 @@ def all_parts() -> tuple[Part, ...]:
                 Check("INFO", "It tells a game master the player's name, and whether it is free."),
             ),
             matches.first_contact,
-            lambda visit: visit.lost,
+            lambda session: session.lost,
         ),
         *(_whole_match(dialect) for dialect in Dialect),
         Part(
@@ -63,39 +63,43 @@ def all_parts() -> tuple[Part, ...]:
             "GDL-II",
             "Games of imperfect information tell each player its percepts only.",
             matches.match_of_percepts,
-            lambda visit: _without_match(visit) or ("" if visit.settings.percepts else "ask for it with --gdl2"),
+            lambda session: _without_match(session) or ("" if session.settings.percepts else "ask for it with --gdl2"),
         ),
-        *(_one(name, why, partial(oddities.odd_request, name=name), _speechless) for name, why in _REQUESTS.items()),
-        _one("length in characters", _WHY_LENGTH, oddities.length_in_characters, _without_match),
-        *(_one(name, why, partial(oddities.no_message, name=name), _speechless) for name, why in _MALFORMED.items()),
-        _one("silent connection", _WHY_HELD, oddities.silent_connection, _speechless),
-        _one("half a request", _WHY_HELD, oddities.half_request, _speechless),
-        _one("answers", "An answer that is not sound HTTP is lost.", judge_answers, lambda visit: visit.lost),
-        _one("after all that", "Nothing that others send may do lasting harm.", still_plays, _without_match),
+        *(_one(name, why, partial(robustness.odd_request, name=name), _speechless) for name, why in _REQUESTS.items()),
+        _one("length in characters", _WHY_LENGTH, robustness.length_in_characters, _without_match),
+        *(_one(name, why, partial(robustness.no_message, name=name), _speechless) for name, why in _MALFORMED.items()),
+        _one("silent connection", _WHY_HELD, robustness.silent_connection, _speechless),
+        _one("half a request", _WHY_HELD, robustness.half_request, _speechless),
+        _one("answers", "An answer that is not sound HTTP is lost.", judge_answers, lambda session: session.lost),
+        _one("after all that", "No message may do lasting harm.", still_plays, _without_match),
     )
 
 
 _WHY_LENGTH = "The game masters of ggp-base count characters where bytes are meant."
-_WHY_HELD = "Anybody who can connect could keep the player from its match."
-_WHY_HTTP = "Other game masters than the classical ones use other parts of HTTP."
-_WHY_REFUSED = "What is refused at once keeps nobody waiting, and what is survived loses no match."
+_WHY_HELD = "Anyone who can connect could keep the player from its match."
+_WHY_HTTP = "Newer game masters use other parts of HTTP than the classic ones."
+_WHY_REFUSED = "A quick refusal keeps no game master waiting, and a player that survives loses no match."
 _WHY_OTHERS = "Late messages of another match come, and the one that is running must not suffer."
 
 _DISTURBANCES = (
-    ("INFO in a match", "Who asks must learn that the player is not free.", disturbances.info_in_match),
-    ("INFO beside PLAY", "A player that takes one connection at a time looks dead.", disturbances.info_beside_play),
-    ("second START", "A player has to decline what it cannot play.", disturbances.second_start),
-    ("START repeated", "Networks and game masters repeat what was not answered.", disturbances.start_again),
-    ("PLAY of another match", _WHY_OTHERS, disturbances.play_of_another),
-    ("STOP of another match", _WHY_OTHERS, disturbances.stop_of_another),
-    ("ABORT of another match", _WHY_OTHERS, disturbances.abort_of_another),
+    ("INFO in a match", "The game master must learn that the player is not free.", robustness.info_in_match),
+    ("INFO during PLAY", "A player that takes one connection at a time looks dead.", robustness.info_during_play),
+    ("second START", "A player has to decline a match that it cannot play.", robustness.second_start),
+    ("START repeated", "Networks and game masters repeat a message that was not answered.", robustness.start_again),
+    ("PLAY of another match", _WHY_OTHERS, robustness.play_of_another),
+    ("STOP of another match", _WHY_OTHERS, robustness.stop_of_another),
+    ("ABORT of another match", _WHY_OTHERS, robustness.abort_of_another),
 )
 _MATCHES = (
-    ("PLAY repeated", "Who takes a repetition for a new step loses its way.", disturbances.play_repeated),
-    ("PLAY left out", "Messages are lost; the next one still needs an answer.", disturbances.play_left_out),
-    ("PLAY without START", "A player that was restarted hears of unknown matches.", disturbances.play_without_start),
-    ("PLAY after STOP", "Messages overtake each other.", disturbances.play_after_stop),
-    ("PREVIEW", "ggp-base knows it, though it is hardly used.", disturbances.preview),
+    (
+        "PLAY repeated",
+        "A player that takes a repetition for a new step loses track of the match.",
+        robustness.play_repeated,
+    ),
+    ("PLAY left out", "Messages are lost; the next one still needs an answer.", robustness.play_left_out),
+    ("PLAY without START", "A player that was restarted hears of unknown matches.", robustness.play_without_start),
+    ("PLAY after STOP", "Messages overtake each other.", robustness.play_after_stop),
+    ("PREVIEW", "ggp-base knows it, though it is hardly used.", robustness.preview),
     ("scrambled rules", "Tournaments scramble, so that no player recognises a game.", matches.scrambled_match),
     ("odd names", "Names in rulesheets can be any words, such as those of the protocol.", matches.match_of_odd_names),
     ("letters beyond ASCII", "Some rulesheets have them.", matches.match_of_letters),
@@ -112,18 +116,18 @@ _REQUESTS = {
     "length too large": "Some game masters count wrongly.",
     "GET": "ggp-base's players are asked in this way by browsers.",
 }
-_MALFORMED = dict.fromkeys(oddities.malformed(""), _WHY_REFUSED)
+_MALFORMED = dict.fromkeys(robustness.malformed(""), _WHY_REFUSED)
 
 
-async def _findings(visit: Visit, part: Part) -> list[Finding]:
-    reason = part.skip(visit)
-    first, first_ordinary = len(visit.exchanges), len(visit.ordinary)
-    judgements = [not_tried(reason)] * len(part.checks) if reason else await part.run(visit)
-    unanswered = any(exchange.end != "answered" for exchange in visit.ordinary[first_ordinary:])
-    if unanswered and visit.has_spoken and not visit.lost:
-        await visit.trouble()
-        judgements = _with_loss(judgements, visit.lost)
-    said = tuple(visit.exchanges[first:])
+async def _findings(session: CheckSession, part: Part) -> list[Finding]:
+    reason = part.skip(session)
+    first, first_ordinary = len(session.exchanges), len(session.ordinary)
+    judgements = [not_tried(reason)] * len(part.checks) if reason else await part.run(session)
+    unanswered = any(exchange.end != "answered" for exchange in session.ordinary[first_ordinary:])
+    if unanswered and session.has_spoken and not session.lost:
+        await session.trouble()
+        judgements = _with_loss(judgements, session.lost)
+    said = tuple(session.exchanges[first:])
     return [Finding(check, judgement, said) for check, judgement in zip(part.checks, judgements, strict=True)]
 
 
@@ -140,31 +144,33 @@ def _whole_match(dialect: Dialect) -> Part:
     return Part(
         (
             Check(f"START, {name}", "A player that is not ready in time begins its match without its plan."),
-            Check(f"moves, {name}", "In place of a move that is not legal the game master chooses another."),
+            Check(f"moves, {name}", "The game master replaces a move that is not legal."),
             Check(f"time, {name}", "A move that comes too late counts as none."),
-            Check(f"STOP, {name}", "Who does not hear that the match has ended is not free for the next one."),
+            Check(f"STOP, {name}", "A player that misses the end of a match is not free for the next one."),
         ),
         partial(matches.whole_match, dialect=dialect),
-        lambda visit: visit.lost or ("" if dialect in visit.settings.dialects else "left out by --dialect"),
+        lambda session: session.lost or ("" if dialect in session.settings.dialects else "left out by --dialect"),
     )
 
 
-def _in_match(name: str, why: str, disturb: disturbances.Disturbance) -> Part:
-    return _one(name, why, partial(disturbances.disturbed, disturb=disturb), _without_match)
+def _in_match(name: str, why: str, disturb: robustness.Disturbance) -> Part:
+    return _one(name, why, partial(robustness.disturbed, disturb=disturb), _without_match)
 
 
-def _one(name: str, why: str, judge: Callable[[Visit], Awaitable[Judgement]], skip: Skip) -> Part:
-    async def run(visit: Visit) -> Sequence[Judgement]:
-        return (await judge(visit),)
+def _one(name: str, why: str, judge: Callable[[CheckSession], Awaitable[Judgement]], skip: Skip) -> Part:
+    async def run(session: CheckSession) -> Sequence[Judgement]:
+        return (await judge(session),)
 
     return Part((Check(name, why),), run, skip)
 
 
-def _without_match(visit: Visit) -> str:
+def _without_match(session: CheckSession) -> str:
     """Why no match can be tried."""
-    return visit.lost or visit.hindrance
+    return session.lost or session.hindrance
 
 
-def _speechless(visit: Visit) -> str:
+def _speechless(session: CheckSession) -> str:
     """Why no question can be tried."""
-    return visit.lost or ("" if visit.info or not visit.hindrance else f"INFO is not answered, and {visit.hindrance}")
+    return session.lost or (
+        "" if session.info or not session.hindrance else f"INFO is not answered, and {session.hindrance}"
+    )

@@ -63,9 +63,9 @@ def check(  # noqa: PLR0913, PLR0917 - an option of a command is a parameter
     Exit code: 0 when nothing is bad, 1 when something is, 2 for a mistake.
     """
     console = import_module("gamemaster.check.console")
-    visit = import_module("gamemaster.check.visit")
+    session = import_module("gamemaster.check.session")
     chosen = {} if seed is None else {"seed": seed}
-    settings = visit.CheckSettings(startclock, playclock, console.dialects_of(dialect), gdl2, **chosen)
+    settings = session.CheckSettings(startclock, playclock, console.dialects_of(dialect), gdl2, **chosen)
     raise typer.Exit(console.check(url, game, settings, dialogue=dialogue, in_json=json, verbose=verbose))
 
 

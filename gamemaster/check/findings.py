@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from gamemaster.check.dialogue import RETRY, Exchange
+from gamemaster.check.exchange import RETRY, Exchange
 from gamemaster.faults import Fault, shown
 from ggp.errors import MessageError
 from ggp.protocol.replies import parse_word

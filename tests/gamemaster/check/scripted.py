@@ -8,9 +8,9 @@ from typing import Self
 
 import ggp
 from gamemaster.check.checks import Part, all_parts, examine
-from gamemaster.check.dialogue import Address
+from gamemaster.check.exchange import Address
 from gamemaster.check.findings import Finding
-from gamemaster.check.visit import CheckSettings, Visit
+from gamemaster.check.session import CheckSession, CheckSettings
 from ggp.errors import GgpError
 from ggp.game import Game
 from ggp.gdl.terms import to_text
@@ -192,13 +192,13 @@ def game(rules: str = TAKES_TURNS) -> Game:
 
 def findings_of(
     player: SoundPlayer, chosen: Sequence[Part], settings: CheckSettings | None = None, rules: str = TAKES_TURNS
-) -> tuple[Visit, dict[str, Finding]]:
+) -> tuple[CheckSession, dict[str, Finding]]:
     """What the checks find in virtual time, by their names."""
 
-    async def whole() -> tuple[Visit, tuple[Finding, ...]]:
+    async def whole() -> tuple[CheckSession, tuple[Finding, ...]]:
         async with player:
-            visit = Visit(player.address, game(rules), settings or CheckSettings(seed=1))
-            return visit, await examine(visit, chosen, lambda _: None)
+            session = CheckSession(player.address, game(rules), settings or CheckSettings(seed=1))
+            return session, await examine(session, chosen, lambda _: None)
 
-    visit, findings = run(whole())
-    return visit, {finding.check.name: finding for finding in findings}
+    session, findings = run(whole())
+    return session, {finding.check.name: finding for finding in findings}

@@ -340,7 +340,7 @@ SPOILT = {
     "busy from the start": Spoilt(lambda: Says(Info, "busy"), "INFO", "could be better", "with somebody else?"),
     "late INFO": Spoilt(lambda: TakesTime(1.5, Info), "INFO", "could be better", "game masters wait 1 s"),
     "never busy": Spoilt(AlwaysAvailable, "INFO in a match", "could be better", "does not say 'busy'"),
-    "one connection": Spoilt(OneAtATimeSlowly, "INFO beside PLAY", "could be better", "one connection at a time"),
+    "one connection": Spoilt(OneAtATimeSlowly, "INFO during PLAY", "could be better", "one connection at a time"),
     "any START": Spoilt(
         TakesAnyStart, "second START", "bad", "then the match that was running went wrong: step 2: 'busy'"
     ),

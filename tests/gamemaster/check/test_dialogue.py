@@ -2,9 +2,18 @@
 
 import pytest
 
-from gamemaster.check.answers import Answer, read_answer
-from gamemaster.check.dialogue import Address, End, Exchange, Request, address_of, transcript
-from gamemaster.check.requests import chunked, ordinary
+from gamemaster.check.exchange import (
+    Address,
+    Answer,
+    End,
+    Exchange,
+    Request,
+    address_of,
+    chunked,
+    ordinary,
+    read_answer,
+    transcript,
+)
 from gamemaster.faults import Fault
 from ggp.protocol.messages import Dialect
 

@@ -7,7 +7,7 @@ import pytest
 
 from gamemaster.check.checks import all_parts, examine
 from gamemaster.check.findings import Finding
-from gamemaster.check.visit import CheckSettings, Visit
+from gamemaster.check.session import CheckSession, CheckSettings
 from ggp.protocol.messages import Dialect, Info, Play, Start
 from tests.gamemaster import games
 from tests.gamemaster.check.scripted import SoundPlayer, findings_of, game, parts
@@ -75,35 +75,35 @@ def test_any_game_will_do(rules: str) -> None:
 
 @pytest.mark.parametrize("make", [LikeGgpBase, LikeSancho])
 def test_nothing_bad_is_found_in_players_like_those_in_the_wild(make: Callable[[], SoundPlayer]) -> None:
-    visit, found = findings_of(make(), all_parts(), SETTINGS)
+    session, found = findings_of(make(), all_parts(), SETTINGS)
     assert names(found, "bad") == set()
     assert {"PLAY repeated", "PREVIEW", "unknown word", "silent connection"} < names(found, "could be better")
-    assert visit.lost == ""
+    assert session.lost == ""
 
 
 def test_a_player_that_knows_three_messages_only_is_still_tried_to_the_end() -> None:
-    visit, found = findings_of(KnowsThreeMessages(), all_parts(), SETTINGS)
+    session, found = findings_of(KnowsThreeMessages(), all_parts(), SETTINGS)
     assert names(found, "bad") == {"START after ABORT"}
-    assert names(found, "not tried") == {"INFO in a match", "INFO beside PLAY"}
-    assert visit.lost == ""
+    assert names(found, "not tried") == {"INFO in a match", "INFO during PLAY"}
+    assert session.lost == ""
 
 
 def test_a_player_that_does_not_answer_info_is_asked_by_matches() -> None:
     _, found = findings_of(Says(Info, ""), all_parts(), SETTINGS)
     assert names(found, "bad") == set()
-    assert names(found, "not tried") == {"INFO in a match", "INFO beside PLAY"}
+    assert names(found, "not tried") == {"INFO in a match", "INFO during PLAY"}
     assert "'ready'" in found["another content type"].judgement.seen
 
 
 def test_nobody_there() -> None:
-    async def whole() -> tuple[Visit, tuple[Finding, ...]]:
+    async def whole() -> tuple[CheckSession, tuple[Finding, ...]]:
         async with SoundPlayer() as player:
             player.die()
-            visit = Visit(player.address, game(), SETTINGS)
-            return visit, await examine(visit, all_parts(), lambda _: None)
+            session = CheckSession(player.address, game(), SETTINGS)
+            return session, await examine(session, all_parts(), lambda _: None)
 
-    visit, findings = run(whole())
-    assert len(visit.exchanges) == 1
+    session, findings = run(whole())
+    assert len(session.exchanges) == 1
     assert findings[0].judgement.verdict == "bad"
     assert findings[0].judgement.seen == "no connection: Connection refused"
     assert {finding.judgement.verdict for finding in findings[1:]} == {"not tried"}
@@ -114,11 +114,11 @@ def test_a_player_that_never_says_anything_is_soon_left_alone() -> None:
         async def converse(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
             await reader.read()
 
-    visit, found = findings_of(Mute(), all_parts(), SETTINGS)
-    assert visit.lost == "it accepts connections, but has answered nothing"
+    session, found = findings_of(Mute(), all_parts(), SETTINGS)
+    assert session.lost == "it accepts connections, but has answered nothing"
     assert names(found, "bad") == {"START, ggp-base", "moves, ggp-base", "time, ggp-base"}
-    assert found["after all that"].judgement.seen == visit.lost
-    assert sum(exchange.seconds for exchange in visit.exchanges) == 2 + 6 + 6
+    assert found["after all that"].judgement.seen == session.lost
+    assert sum(exchange.seconds for exchange in session.exchanges) == 2 + 6 + 6
 
 
 def test_a_player_that_plays_no_match_is_not_asked_for_more_of_them() -> None:
@@ -136,11 +136,11 @@ def test_a_player_that_never_moves_is_not_asked_for_more_matches() -> None:
 
 
 def test_what_follows_a_death_is_not_tried() -> None:
-    visit, found = findings_of(DiesOf("DANCE"), all_parts())
+    session, found = findings_of(DiesOf("DANCE"), all_parts())
     after = NAMES[NAMES.index("unknown word") + 1 :]
     assert names(found, "bad") == {"unknown word"}
-    assert {found[name].judgement.seen for name in after} == {visit.lost}
-    assert visit.lost == "no connection: Connection refused"
+    assert {found[name].judgement.seen for name in after} == {session.lost}
+    assert session.lost == "no connection: Connection refused"
 
 
 def test_one_dialect_can_be_left_out() -> None:
@@ -163,9 +163,9 @@ def test_the_match_is_given_up_when_the_checks_are() -> None:
 
     async def whole() -> None:
         async with player:
-            visit = Visit(player.address, game(), SETTINGS)
+            session = CheckSession(player.address, game(), SETTINGS)
             with pytest.raises(asyncio.CancelledError):
-                await examine(visit, all_parts(), stop)
+                await examine(session, all_parts(), stop)
 
     run(whole())
     assert player.heard[-1].startswith("( ABORT ")
