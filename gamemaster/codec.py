@@ -8,8 +8,7 @@ from ggp.gdl.rulesheet import Rulesheet
 from ggp.gdl.state_machine import JointMove
 from ggp.gdl.terms import Term, to_text
 from ggp.protocol.evaluation import Evaluation, parse_evaluation, rounded
-from ggp.protocol.messages import Abort, Play, PlayPercepts, Start, Stop, StopPercepts
-from ggp.protocol.replies import parse_move
+from ggp.protocol.messages import Abort, Play, PlayPercepts, Start, Stop, StopPercepts, parse_move
 from ggp.protocol.scramble import Scrambler, plain_rules
 
 

@@ -32,8 +32,7 @@ from ggp.game import Game
 from ggp.gdl.reader import read
 from ggp.gdl.state_machine import Facts
 from ggp.gdl.terms import to_text
-from ggp.protocol.messages import Info, Message
-from ggp.protocol.replies import parse_info
+from ggp.protocol.messages import Info, Message, parse_info
 from ggp.protocol.scramble import Scrambler
 
 log = logging.getLogger(__name__)

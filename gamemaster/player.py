@@ -6,8 +6,7 @@ from typing import Literal, Protocol
 from urllib.parse import urlsplit
 
 from ggp.errors import SettingsError
-from ggp.protocol.headers import DEFAULT_PORT
-from ggp.protocol.messages import Dialect, Message
+from ggp.protocol.messages import DEFAULT_PORT, Dialect, Message
 
 PlayerKind = Literal["bot", "human", "external"]
 

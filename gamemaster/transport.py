@@ -16,8 +16,7 @@ import aiohttp
 from gamemaster.faults import LONGEST_TEXT, Fault, make_fault, shown
 from gamemaster.player import LocalPlayer, Player
 from ggp.protocol.evaluation import HEADER, WANTED
-from ggp.protocol.headers import CONTENT_TYPE, request_headers
-from ggp.protocol.messages import Dialect, Message, format_message
+from ggp.protocol.messages import CONTENT_TYPE, Dialect, Message, format_message, request_headers
 
 Session: TypeAlias = aiohttp.ClientSession
 

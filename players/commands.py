@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperOption
 
-from ggp.protocol.headers import DEFAULT_PORT
+from ggp.protocol.messages import DEFAULT_PORT
 
 _PANEL = "The search of mcts"
 _PLAYERS = {

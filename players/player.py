@@ -13,8 +13,15 @@ from ggp.errors import GgpError
 from ggp.gdl.terms import Term, to_text
 from ggp.protocol.evaluation import Evaluation
 from ggp.protocol.messages import (
+    ABORTED,
+    AVAILABLE,
+    BUSY,
+    DONE,
+    NO_MOVE,
+    READY,
     Abort,
     Info,
+    InfoReply,
     Message,
     Ping,
     Play,
@@ -23,9 +30,9 @@ from ggp.protocol.messages import (
     Start,
     Stop,
     StopPercepts,
+    format_info,
     same_match,
 )
-from ggp.protocol.replies import ABORTED, AVAILABLE, BUSY, DONE, NO_MOVE, READY, InfoReply, format_info
 from players.clock import Clock
 from players.settings import PlayerSettings
 from players.thinker import MakeMachine, News, Thinker, make_interpreter

@@ -11,8 +11,7 @@ from aiohttp import web
 
 from ggp.errors import GgpError, MessageError
 from ggp.protocol.evaluation import HEADER, WANTED, Evaluation, format_evaluation
-from ggp.protocol.headers import CONTENT_TYPE, CORS
-from ggp.protocol.messages import Info, Message, Ping, Preview, Start, parse_message, unread_start
+from ggp.protocol.messages import CONTENT_TYPE, CORS, Info, Message, Ping, Preview, Start, parse_message, unread_start
 from players.clock import Clock, MonotonicClock
 from players.player import Player
 from players.settings import PlayerSettings

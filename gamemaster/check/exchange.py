@@ -13,8 +13,7 @@ from typing import Literal, TypeAlias
 from urllib.parse import urlsplit
 
 from gamemaster.faults import LONGEST_TEXT, Fault, make_fault
-from ggp.protocol.headers import CONTENT_TYPE, request_headers
-from ggp.protocol.messages import Dialect
+from ggp.protocol.messages import CONTENT_TYPE, Dialect, request_headers
 
 _END_OF_HEAD = re.compile(rb"\r?\n\r?\n")
 _STATUS = re.compile(r"HTTP/[0-9.]+ +([0-9]{3})\b *(.*)")

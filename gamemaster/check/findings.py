@@ -6,7 +6,7 @@ from typing import Literal, get_args
 from gamemaster.check.exchange import RETRY, Exchange
 from gamemaster.faults import Fault, shown
 from ggp.errors import MessageError
-from ggp.protocol.replies import parse_word
+from ggp.protocol.messages import parse_word
 
 Verdict = Literal["good", "could be better", "bad", "not tried"]
 ACCIDENT = "that looks like an accident"

@@ -27,8 +27,7 @@ from ggp.errors import SettingsError
 from ggp.game import Game
 from ggp.gdl.rulesheet import NATURE
 from ggp.gdl.terms import Term
-from ggp.protocol.messages import Dialect, Info, Message, format_message
-from ggp.protocol.replies import ABORTED, BUSY, DONE, READY
+from ggp.protocol.messages import ABORTED, BUSY, DONE, READY, Dialect, Info, Message, format_message
 from ggp.protocol.scramble import Scrambler
 
 Spell = Callable[[str], str]

@@ -25,9 +25,22 @@ from gamemaster.check.session import (
 from gamemaster.faults import shown
 from ggp.errors import MessageError
 from ggp.gdl.terms import Term
-from ggp.protocol.headers import CONTENT_TYPE, request_headers
-from ggp.protocol.messages import Abort, Info, Message, Play, Preview, Start, Stop, format_message
-from ggp.protocol.replies import BUSY, NO_MOVE, READY, parse_move
+from ggp.protocol.messages import (
+    BUSY,
+    CONTENT_TYPE,
+    NO_MOVE,
+    READY,
+    Abort,
+    Info,
+    Message,
+    Play,
+    Preview,
+    Start,
+    Stop,
+    format_message,
+    parse_move,
+    request_headers,
+)
 
 FIRST_STEPS = 2  # before a disturbance; after one, a player that begins anew may still be right by chance
 Disturbance = Callable[[CheckSession, TrialMatch], Awaitable[Judgement]]

@@ -13,8 +13,7 @@ from gamemaster.faults import Fault
 from gamemaster.settings import MatchSettings
 from ggp.errors import MessageError
 from ggp.game import Game
-from ggp.protocol.messages import Abort, Dialect, Info, Start, Stop, format_message
-from ggp.protocol.replies import InfoReply, parse_info
+from ggp.protocol.messages import Abort, Dialect, Info, InfoReply, Start, Stop, format_message, parse_info
 
 GRACE = 1.0  # seconds beyond a clock that game masters usually allow
 LATE = 3.0  # seconds for which an answer is waited for beyond that, to tell a late one from none

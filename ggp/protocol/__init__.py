@@ -1,1 +1,5 @@
-"""The GGP protocol as values: messages, replies, scrambling, without input or output."""
+"""The GGP protocol as values, without input or output.
+
+In reading order: `messages` (what both sides say, and HTTP headers), `evaluation` (what a player thinks, next to its
+move), `scramble` (the rules in meaningless words).
+"""

@@ -24,8 +24,8 @@ from ggp.protocol.messages import (
     Start,
     Stop,
     StopPercepts,
+    parse_info,
 )
-from ggp.protocol.replies import parse_info
 from players.player import Player
 from players.settings import PlayerSettings
 from tests.players.doubles import PATIENCE, RULES, FakeClock, StuckNim, maker, play, seen, start

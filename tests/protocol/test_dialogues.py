@@ -4,8 +4,15 @@ import pytest
 
 from ggp.errors import MessageError
 from ggp.gdl.terms import to_text
-from ggp.protocol.messages import format_message, parse_message
-from ggp.protocol.replies import InfoReply, format_info, parse_info, parse_move, parse_word
+from ggp.protocol.messages import (
+    InfoReply,
+    format_info,
+    format_message,
+    parse_info,
+    parse_message,
+    parse_move,
+    parse_word,
+)
 from tests.protocol.dialogues import Exchange, exchanges, message_of, terms
 
 EXCHANGES = exchanges()

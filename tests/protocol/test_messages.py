@@ -23,10 +23,10 @@ from ggp.protocol.messages import (
     StopPercepts,
     format_message,
     parse_message,
+    parse_move,
     same_match,
     unread_start,
 )
-from ggp.protocol.replies import parse_move
 from ggp.protocol.scramble import plain_rules
 
 WORDS = st.text("abcxyz0123456789_-+?.ßı€", min_size=1, max_size=6).filter(lambda word: word == word.lower())

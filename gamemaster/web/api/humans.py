@@ -16,7 +16,7 @@ from gamemaster.web.problems import Problem, conflict, not_found, refused
 from gamemaster.web.queries import Found
 from ggp.errors import GgpError, MessageError
 from ggp.gdl.terms import Term, to_text
-from ggp.protocol.replies import parse_move
+from ggp.protocol.messages import parse_move
 
 
 def find_seat(request: web.Request) -> tuple[LiveMatch, Seat]:

@@ -25,8 +25,14 @@ from ggp.gdl.rulesheet import NATURE, Rulesheet, parse_rulesheet
 from ggp.gdl.state_machine import Facts
 from ggp.gdl.terms import Term, to_text
 from ggp.protocol.messages import (
+    ABORTED,
+    AVAILABLE,
+    BUSY,
+    DONE,
+    READY,
     Abort,
     Info,
+    InfoReply,
     Message,
     Ping,
     Play,
@@ -35,9 +41,10 @@ from ggp.protocol.messages import (
     Start,
     Stop,
     StopPercepts,
+    format_info,
+    parse_move,
     same_match,
 )
-from ggp.protocol.replies import ABORTED, AVAILABLE, BUSY, DONE, READY, InfoReply, format_info, parse_move
 
 MOST_MISSED = 100  # steps that were never told
 News = Play | PlayPercepts | Stop | StopPercepts

@@ -14,10 +14,15 @@ from gamemaster.web.views import SEATS
 from ggp.errors import MessageError
 from ggp.gdl.terms import to_text
 from ggp.protocol.evaluation import HEADER
-from ggp.protocol.headers import CONTENT_TYPE
 from ggp.protocol.messages import (
+    ABORTED,
+    BUSY,
+    CONTENT_TYPE,
+    DONE,
+    READY,
     Abort,
     Info,
+    InfoReply,
     Message,
     Ping,
     Play,
@@ -26,10 +31,10 @@ from ggp.protocol.messages import (
     Start,
     Stop,
     StopPercepts,
+    format_info,
     format_message,
     parse_message,
 )
-from ggp.protocol.replies import ABORTED, BUSY, DONE, READY, InfoReply, format_info
 
 SEATS_URL = "/seats/"  # how the address of the person's page begins
 BOTS = "/bots/"  # how the path begins at which a bot is spoken to
