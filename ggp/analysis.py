@@ -15,7 +15,7 @@ from ggp.gdl.terms import to_text
 
 if TYPE_CHECKING:
     from ggp.search.mcts.search import Search, SearchSettings
-    from ggp.search.planning.puzzle import Puzzle
+    from ggp.search.planning.planner import Planner
 
 Progress: TypeAlias = Callable[["Analysis"], None]
 
@@ -147,7 +147,7 @@ def make_analyser(
     """By lines of moves where there is only one role, else by a tree; errors as `search`."""
     from ggp.search.loading import load_kernels  # noqa: PLC0415
     from ggp.search.mcts.search import Search, SearchSettings  # noqa: PLC0415
-    from ggp.search.planning.puzzle import Puzzle  # noqa: PLC0415
+    from ggp.search.planning.planner import Planner  # noqa: PLC0415
     from ggp.simulation.state_machine import CircuitMachine  # noqa: PLC0415 - here and below: numba takes half a second to load
 
     game, chosen = state.game, settings or SearchSettings()
@@ -159,7 +159,7 @@ def make_analyser(
     load_kernels()
     own = _first_chooser(state) if role is None else role.lower()
     if len(game.roles) == 1:
-        return _LineAnalyser(state, Puzzle(game.machine, seed, chosen.memory_bytes, chosen.threads), chosen)
+        return _LineAnalyser(state, Planner(game.machine, seed, chosen.memory_bytes, chosen.threads), chosen)
     search = Search(game.machine, chosen, seed)
     search.go_to(state.terms)
     return _TreeAnalyser(state, search, own, lines)
@@ -206,21 +206,21 @@ class _TreeAnalyser:
 class _LineAnalyser:
     """For games with one role: the best line that several searches have found."""
 
-    def __init__(self, state: State, puzzle: "Puzzle", settings: "SearchSettings") -> None:
+    def __init__(self, state: State, planner: "Planner", settings: "SearchSettings") -> None:
         self._state = state
-        self._puzzle = puzzle
+        self._planner = planner
         self._settings = settings
         self._seconds = 0.0
 
     def go_on(self, stop: Callable[[], bool]) -> None:
         began = perf_counter()
         if not self._state.is_terminal:
-            self._puzzle.search(self._state.terms, stop)
+            self._planner.search(self._state.terms, stop)
         self._seconds += perf_counter() - began
 
     def report(self) -> Analysis:
         (role,) = self._state.game.roles
-        best, is_over = self._puzzle.best, self._state.is_terminal
+        best, is_over = self._planner.best, self._state.is_terminal
         lines: tuple[Line, ...] = ()
         if best is not None and best.moves and not is_over:
             steps = tuple({role: to_text(move)} for move in best.moves)
@@ -233,7 +233,7 @@ class _LineAnalyser:
         )  # fmt: skip
 
     def close(self) -> None:
-        self._puzzle.close()
+        self._planner.close()
 
 
 def _step_text(step: JointMove, choices: tuple[bool, ...]) -> str:

@@ -14,7 +14,7 @@ from ggp.search.loading import load_kernels
 from ggp.search.mcts import search as mcts
 from ggp.search.mcts.search import MoveReport, Search, SearchResult
 from ggp.search.mcts.tuning import Tuner
-from ggp.search.planning.puzzle import Puzzle
+from ggp.search.planning.planner import Planner
 from ggp.simulation.state_machine import CircuitMachine
 from players.strategy import Engine, SearchSettings, Task
 from players.thought import Thought, per_second
@@ -38,7 +38,7 @@ def make_engine(task: Task) -> Engine:
         return TreeSearch(machine, task.role, settings, seed, tuner)
     tree_bytes = max(settings.memory_bytes // _TREE_SHARE, 2**20)
     tree = TreeSearch(machine, task.role, replace(settings, memory_bytes=tree_bytes), seed)
-    return LineSearch(machine, Puzzle(machine, seed, settings.memory_bytes - tree_bytes, settings.threads), tree)
+    return LineSearch(machine, Planner(machine, seed, settings.memory_bytes - tree_bytes, settings.threads), tree)
 
 
 def search_settings(given: SearchSettings) -> mcts.SearchSettings:
@@ -136,9 +136,9 @@ class TreeSearch:
 class LineSearch:
     """The best line of moves found so far is played; the tree chooses only while there is none."""
 
-    def __init__(self, machine: CircuitMachine, puzzle: Puzzle, tree: TreeSearch) -> None:
+    def __init__(self, machine: CircuitMachine, planner: Planner, tree: TreeSearch) -> None:
         self._machine = machine
-        self._puzzle = puzzle
+        self._planner = planner
         self._tree = tree
         self._ahead: Term | None = None  # the move that pondering has made already
 
@@ -147,40 +147,40 @@ class LineSearch:
         half = (thought.now() + thought.stop_at) / 2  # without a line by then, the tree has the rest
 
         def stop() -> bool:
-            line = self._puzzle.best
+            line = self._planner.best
             if line is not None and line.moves:
                 thought.move = line.moves[0]
                 proven = "the best there is" if line.is_best else "the best so far"
                 thought.note = f"a line of {len(line.moves)} moves to {line.value}, {proven}"
             return thought.stop() or (line is None and thought.now() >= half)
 
-        self._puzzle.search(state, stop)
+        self._planner.search(state, stop)
         stop()
         thought.evaluate(self._evaluation)
-        if self._puzzle.best is None and not thought.stop():
+        if self._planner.best is None and not thought.stop():
             self._tree.think(state, thought)
 
     def ponder(self, state: Facts, move: Term | None, thought: Thought) -> None:
         if move is not None:
             if self._ahead is None:
-                self._puzzle.advance(move)
+                self._planner.advance(move)
                 self._ahead = move
             state = self._machine.next_state(state, (move,))
         if not self._machine.is_terminal(state):
-            self._puzzle.search(state, thought.stop)
+            self._planner.search(state, thought.stop)
 
     def advance(self, move: Term) -> None:
         if self._ahead != move:
-            self._puzzle.advance(move)
+            self._planner.advance(move)
         self._ahead = None
 
     def close(self) -> None:
-        self._puzzle.close()
+        self._planner.close()
         self._tree.close()
 
     def _evaluation(self) -> Evaluation | None:
         """A line that is known can be played to its end: what it reaches is sure."""
-        line = self._puzzle.best
+        line = self._planner.best
         if line is None:
             return None
         value = float(line.value)

@@ -11,7 +11,7 @@ from ggp.circuit.compile import compile_game
 from ggp.gdl.rulesheet import parse_rulesheet
 from ggp.search.mcts.search import Search, SearchSettings
 from ggp.search.mcts.solver import BackgroundProof
-from ggp.search.planning.puzzle import Puzzle
+from ggp.search.planning.planner import Planner
 from ggp.simulation.state_machine import CircuitMachine
 
 _ALONE = """
@@ -44,9 +44,9 @@ def load_kernels() -> None:
     proof.go_to_root(in_turn.tree)
     proof.work(in_turn.tree, Lock(), lambda: False, is_alone=False)
     alone = _machine(_ALONE)
-    puzzle = Puzzle(alone, budget_bytes=_LEAST_BYTES, threads=1)
-    puzzle.search(alone.initial_state, lambda: False)
-    puzzle.close()
+    planner = Planner(alone, budget_bytes=_LEAST_BYTES, threads=1)
+    planner.search(alone.initial_state, lambda: False)
+    planner.close()
 
 
 def _machine(rules: str) -> CircuitMachine:

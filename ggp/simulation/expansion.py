@@ -138,7 +138,7 @@ def next_legal(expansion: Expansion, row: Int, role: Int, move: Int) -> Int:
     return np.int64(min(at, last) - first)
 
 
-@lean
+@inner
 def list_steps(expansion: Expansion, states: Bits, state: Int, row: Int, move: Int, rows: Int) -> tuple[Int, Int]:
     """Put steps from states[state] behind `rows` that are listed: the chooser's moves from number `move` on, as there
     is room; the others' only moves. `row`: where it was looked at. Returns with which move to go on, and the rows now.

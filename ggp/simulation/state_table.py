@@ -70,13 +70,13 @@ def _slot_of(table: StateTable, states: Bits, row: Int) -> Int:
     return np.int64(at)
 
 
-@lean
+@inner
 def find_state(table: StateTable, states: Bits, row: Int) -> Int:
     """The number of the state in a row, or EMPTY."""
     return np.int64(table.slots[_slot_of(table, states, row)])
 
 
-@lean
+@inner
 def add_state(table: StateTable, states: Bits, row: Int) -> Int:
     """The number of the state in a row, which is `size` before the call if it is new; EMPTY where there is no room."""
     slot = _slot_of(table, states, row)

@@ -1,1 +1,6 @@
-"""Games with one role: all states one after the other, planning by clingo, and beams of states, beside each other."""
+"""Planning for games with one role: sequences of moves to the best goal value.
+
+In reading order: `planner` (what a player calls, and how the searches share the time), `paths` (sequences of moves,
+random playouts), `breadth_first`, `beam`, `pattern_databases`, `asp_planner` (plans by clingo) and `encodings` (the
+programs that it solves).
+"""

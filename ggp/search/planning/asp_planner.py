@@ -20,7 +20,7 @@ from ggp.search.planning.encodings import (
     order_free_text,
     read_moves,
 )
-from ggp.search.planning.lines import Path, Sample, arrange, follow
+from ggp.search.planning.paths import Path, Sample, arrange, follow
 from ggp.simulation.evaluate import Batches, Bits, unpack
 
 _ORDER_FREE_SECONDS = 20.0

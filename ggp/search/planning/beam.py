@@ -1,8 +1,8 @@
 """Beam search on packed states: layer by layer, of each only the states that look best are expanded.
 
-A run ends where its layer is empty or its store is full; the next is twice as wide and has another notion of what looks
-best. One notion is a fuzzy value of the goal (Schiffel, Thielscher: Fluxplayer, 2007): a fact of the formula counts as
-0.8 if it holds and as 0.2 if not, and gates are what they are to probabilities.
+A run ends where its layer is empty or there is no more room; the next is twice as wide and has another notion of what
+looks best. One notion is a fuzzy value of the goal (Schiffel, Thielscher: Fluxplayer, 2007): a fact of the formula
+counts as 0.8 if it holds and as 0.2 if not, and gates combine values as they do probabilities.
 """
 
 from enum import Enum
@@ -15,19 +15,10 @@ from ggp.circuit.circuit import Circuit
 from ggp.circuit.network import INPUT, LOOP, Ids
 from ggp.circuit.schedule import mark_needed
 from ggp.kernel import Int, kernel
-from ggp.search.planning.lines import Path, values
-from ggp.search.planning.store import (
-    AT,
-    BEST_STATE,
-    BEST_VALUE,
-    FULL,
-    SIZE,
-    Scratch,
-    expand,
-    make_store,
-    path_to,
-)
+from ggp.search.planning.breadth_first import BEST_VALUE, EXPANDED, FULL, best_path, expand, make_visited
+from ggp.search.planning.paths import Path, values
 from ggp.simulation.evaluate import Batches, Bits
+from ggp.simulation.expansion import Expansion
 
 _FIRST_WIDTH = 64
 _TRUE = 0.8  # what a fact counts for that holds
@@ -55,33 +46,33 @@ class Cone(NamedTuple):
 class Beam:
     """Runs from one state, one after the other."""
 
-    def __init__(self, batches: Batches, scratch: Scratch, state: Bits, budget_bytes: int, seed: int) -> None:
+    def __init__(self, batches: Batches, expansion: Expansion, state: Bits, budget_bytes: int, seed: int) -> None:
         self._batches = batches
-        self._scratch = scratch
+        self._expansion = expansion
         self._state = state
         self._budget_bytes = budget_bytes
         self._rng = np.random.default_rng(seed)
         self._cone = make_cone(batches.game.circuit)
         self._run = 0
-        self._store = make_store(state.shape[1], budget_bytes, state)
+        self._visited = make_visited(state, budget_bytes)
         self._layer_start, self._layer_end, self._scored = 0, 1, 1  # states of the layer; those valued
         self._scores = np.zeros(0)
         self.best: Path | None = None
 
     def advance(self, states: int) -> None:
         """Expand up to so many states, or choose among some that are new."""
-        store, counters = self._store, self._store.counters
+        visited, counters = self._visited, self._visited.counters
         if self._scored < self._layer_end:
             self._score()
             return
-        if counters[AT] < self._layer_end and not counters[FULL]:
-            expand(self._batches.rows, self._scratch, store, min(states, int(self._layer_end - counters[AT])))
+        if counters[EXPANDED] < self._layer_end and not counters[FULL]:
+            expand(self._expansion, visited, min(states, int(self._layer_end - counters[EXPANDED])))
             self._note_best()
             return
-        if counters[FULL] or counters[SIZE] == self._layer_end:
+        if counters[FULL] or visited.table.size[0] == self._layer_end:
             self._begin()
             return
-        self._layer_start, self._layer_end = self._layer_end, int(counters[SIZE])
+        self._layer_start, self._layer_end = self._layer_end, int(visited.table.size[0])
         self._scored = self._layer_start
         self._scores = np.empty(self._layer_end - self._layer_start)
 
@@ -96,18 +87,17 @@ class Beam:
     def _begin(self) -> None:
         """The next run."""
         self._run += 1
-        self._store = make_store(self._state.shape[1], self._budget_bytes, self._state)
+        self._visited = make_visited(self._state, self._budget_bytes)
         self._layer_start, self._layer_end, self._scored = 0, 1, 1
 
     def _note_best(self) -> None:
-        value, state = self._store.counters[[BEST_VALUE, BEST_STATE]].tolist()
-        if value >= 0 and (self.best is None or value > self.best.value):
-            self.best = Path(tuple(path_to(self._store, state)), value)
+        if self.best is None or self._visited.counters[BEST_VALUE] > self.best.value:
+            self.best = best_path(self._visited) or self.best
 
     def _score(self) -> None:
         """Value some more states of the layer; after the last, strike out all but the best."""
         end = min(self._layer_end, self._scored + _CHUNK)
-        states = self._store.states[self._scored : end]
+        states = self._visited.table.states[self._scored : end]
         found = self._rng.random(len(states)) * 1e-9
         if self._layer_end - self._layer_start > self._width:
             if self._notion is not Notion.CHANCE:
@@ -118,7 +108,7 @@ class Beam:
         self._scored = end
         count = self._layer_end - self._layer_start
         if end == self._layer_end and count > self._width:
-            ended = self._store.ended[self._layer_start : self._layer_end]
+            ended = self._visited.ended[self._layer_start : self._layer_end]
             self._scores[ended] = -1.0
             ended[np.argpartition(self._scores, count - self._width)[: count - self._width]] = True
 

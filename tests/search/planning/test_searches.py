@@ -8,16 +8,14 @@ import pytest
 from ggp.gdl.logic_program import make_logic_program
 from ggp.grounding import Clingo, ground
 from ggp.grounding.clingo import GroundProgram, Solver
-from ggp.kernel import aligned_words
 from ggp.search.planning.asp_planner import AspPlanner, Task
 from ggp.search.planning.beam import Beam, fuzzy_values, make_cone
-from ggp.search.planning.breadth import Breadth
+from ggp.search.planning.breadth_first import BreadthFirst, expand, make_visited
 from ggp.search.planning.encodings import PlanQuery, StepEncoder, find_effects, order_free_text, read_moves
-from ggp.search.planning.lines import Path, Sampling, arrange, follow
-from ggp.search.planning.patterns import Patterns, fill, judge, make_guide
-from ggp.search.planning.store import SIZE, expand, make_scratch, make_store
-from ggp.search.planning.strands import Strands, find_strands
+from ggp.search.planning.paths import Path, Sampling, arrange, follow
+from ggp.search.planning.pattern_databases import Parts, PatternSearch, fill, find_parts, judge, make_databases
 from ggp.simulation.evaluate import Batches, unpack
+from ggp.simulation.expansion import make_expansion
 from tests.search.planning.games import GAMES, all_states, best_value, machine_of, rulesheet_of, shortest, value_of
 
 BYTES = 1 << 24
@@ -35,12 +33,10 @@ def path_holds(name: str, path: Path | None) -> bool:
 @pytest.mark.parametrize("states", [1, 7, 512])
 def test_breadth_first_meets_every_state_once(name: str, states: int) -> None:
     machine = machine_of(name)
-    batches = machine.batches
-    store = make_store(batches.initial.shape[1], BYTES, batches.initial)
-    scratch = make_scratch(batches, aligned_words(batches.size))
-    while expand(batches.rows, scratch, store, states):
+    visited, expansion = make_visited(machine.batches.initial, BYTES), make_expansion(machine.batches)
+    while expand(expansion, visited, states):
         pass
-    found = [machine.unpacked(store.states[at : at + 1]) for at in range(store.counters[SIZE])]
+    found = [machine.unpacked(visited.table.states[at : at + 1]) for at in range(visited.table.size[0])]
     assert len(found) == len(set(found))
     assert set(found) == all_states(machine)
 
@@ -48,8 +44,7 @@ def test_breadth_first_meets_every_state_once(name: str, states: int) -> None:
 @pytest.mark.parametrize("name", [name for name in GAMES if name != "endless"])
 def test_breadth_first_finds_shortest_lines(name: str) -> None:
     machine = machine_of(name)
-    scratch = make_scratch(machine.batches, aligned_words(machine.batches.size))
-    breadth = Breadth(machine.batches, scratch, machine.batches.initial, BYTES)
+    breadth = BreadthFirst(make_expansion(machine.batches), machine.batches.initial, BYTES)
     while not breadth.is_complete:
         breadth.advance(64)
     assert path_holds(name, breadth.best)
@@ -58,10 +53,9 @@ def test_breadth_first_finds_shortest_lines(name: str) -> None:
     assert len(breadth.best.moves) == shortest(name)
 
 
-def test_a_store_that_is_full_proves_nothing() -> None:
+def test_breadth_first_without_room_proves_nothing() -> None:
     machine = machine_of("slide")
-    scratch = make_scratch(machine.batches, aligned_words(machine.batches.size))
-    breadth = Breadth(machine.batches, scratch, machine.batches.initial, 6000)
+    breadth = BreadthFirst(make_expansion(machine.batches), machine.batches.initial, 6000)
     for _ in range(100):
         breadth.advance(64)
     assert breadth.is_full
@@ -71,8 +65,7 @@ def test_a_store_that_is_full_proves_nothing() -> None:
 @pytest.mark.parametrize("name", ["lights", "slide", "ladder", "latin", "stuck"])
 def test_beams_find_the_best_line(name: str) -> None:
     machine = machine_of(name)
-    scratch = make_scratch(machine.batches, aligned_words(machine.batches.size))
-    beam = Beam(machine.batches, scratch, machine.batches.initial, BYTES, seed=1)
+    beam = Beam(machine.batches, make_expansion(machine.batches), machine.batches.initial, BYTES, seed=1)
     for _ in range(3000):
         beam.advance(64)
         if beam.best is not None and beam.best.value == best_value(name):
@@ -219,9 +212,9 @@ def test_a_solver_that_is_closed_has_no_answer(clingo: Clingo) -> None:
     assert again.answer == []
 
 
-def strands_of(name: str) -> Strands | None:
+def parts_of(name: str) -> Parts | None:
     machine = machine_of(name)
-    search = find_strands(machine.batches, machine.batches.initial)
+    search = find_parts(machine.batches, machine.batches.initial)
     while True:
         try:
             next(search)
@@ -229,51 +222,51 @@ def strands_of(name: str) -> Strands | None:
             return end.value  # type: ignore[no-any-return]
 
 
-def test_strands_by_hand() -> None:
+def test_independent_parts_by_hand() -> None:
     """Two dials that turn together or apart, and a count of the steps that the goal does not read."""
-    strands = strands_of("dials")
-    assert strands is not None
-    assert strands.sizes.tolist() == [5, 5]
+    parts = parts_of("dials")
+    assert parts is not None
+    assert parts.sizes.tolist() == [5, 5]
     moves = machine_of("dials").compiled.moves[0]
-    first = strands.following[0][:, moves.index(("turn", "a"))]
+    first = parts.following[0][:, moves.index(("turn", "a"))]
     assert sorted(first.tolist()) == [0, 1, 2, 3, 4]
-    assert strands.wanted.sum(axis=1).tolist() == [1, 1]
-    assert (strands.following[:, :, moves.index("hold")] == np.arange(5)).all()
+    assert parts.wanted.sum(axis=1).tolist() == [1, 1]
+    assert (parts.following[:, :, moves.index("hold")] == np.arange(5)).all()
 
 
-def test_games_without_strands() -> None:
-    """The highest goal may always hold; or legality is by more than a strand."""
-    assert strands_of("ended") is None
-    assert strands_of("latin") is None
+def test_games_without_independent_parts() -> None:
+    """The highest goal may always hold; or legality reads more than a part."""
+    assert parts_of("ended") is None
+    assert parts_of("latin") is None
 
 
 def test_databases_have_the_least_steps() -> None:
-    """The sum of the databases is 0 just where the goal may hold, and each is exact for its strands."""
-    strands = strands_of("dials")
-    assert strands is not None
-    guide = make_guide(strands, np.random.default_rng(3))
-    for database in range(len(guide.first_pattern) - 1):
-        for _ in fill(guide, database):
+    """The sum of the databases is 0 just where the goal may hold, and each is exact for its parts."""
+    parts = parts_of("dials")
+    assert parts is not None
+    databases = make_databases(parts, np.random.default_rng(3))
+    for database in range(len(databases.first_pattern) - 1):
+        for _ in fill(databases, database):
             pass
-    wanted = strands.wanted.argmax(axis=1)
-    assert judge(guide, wanted.astype(np.int64)) == 0
+    wanted = parts.wanted.argmax(axis=1)
+    assert judge(databases, wanted.astype(np.int64)) == 0
     distances = {tuple(wanted.tolist()): 0}
     for distance in range(1, 10):
         near = {key for key, known in distances.items() if known == distance - 1}
         for one, other in itertools.product(range(5), repeat=2):
-            after = zip(strands.following[0, one].tolist(), strands.following[1, other].tolist(), strict=True)
+            after = zip(parts.following[0, one].tolist(), parts.following[1, other].tolist(), strict=True)
             if near & set(after):
                 distances.setdefault((one, other), distance)
     assert len(distances) == 25
-    databases = len(guide.first_pattern) - 1
+    count = len(databases.first_pattern) - 1
     for (one, other), distance in distances.items():
-        assert judge(guide, np.array([one, other], np.int64)) == distance * databases
+        assert judge(databases, np.array([one, other], np.int64)) == distance * count
 
 
 @pytest.mark.parametrize("name", ["dials", "lights"])
-def test_beams_on_strands(name: str) -> None:
+def test_beams_on_parts(name: str) -> None:
     machine = machine_of(name)
-    patterns = Patterns(machine.batches, machine.batches.initial, 20, seed=1)
+    patterns = PatternSearch(machine.batches, machine.batches.initial, 20, seed=1)
     while not patterns.is_over and patterns.best is None:
         patterns.advance()
     assert path_holds(name, patterns.best)

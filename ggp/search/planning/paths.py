@@ -1,4 +1,7 @@
-"""Moves of the only role, numbered → what they come to."""
+"""Sequences of moves of the only role, and what random playouts show of a game.
+
+The playouts here note all their moves, as the best becomes a path; the playout loop of `simulation.playout` does not.
+"""
 
 from dataclasses import dataclass
 
@@ -90,7 +93,7 @@ class Sampling:
 
 
 class _Playouts:
-    """Random playouts side by side; those that have ended are dropped."""
+    """Random playouts at the same time; those that have ended are dropped."""
 
     def __init__(self, batches: Batches, state: Bits, count: int) -> None:
         self._batches = batches

@@ -1,6 +1,6 @@
-"""What the search for lines reaches in games for one role: `python -m tests.bench.puzzle_survey FOLDER`.
+"""What the planner reaches in games for one role: `python -m tests.bench.planning_survey FOLDER`.
 
-Each match has a start clock and a play clock, of real time. Nothing else should run beside.
+Each match has a start clock and a play clock, of real time. Nothing else should run at the same time.
 """
 
 import argparse
@@ -12,7 +12,7 @@ from ggp.engines import make_machine
 from ggp.errors import GgpError
 from ggp.gdl.rulesheet import Rule, Rulesheet, name_and_arity, parse_rulesheet
 from ggp.gdl.state_machine import Facts
-from ggp.search.planning.puzzle import Line, Puzzle
+from ggp.search.planning.planner import Planner, Solution
 from ggp.simulation.state_machine import CircuitMachine
 
 
@@ -20,37 +20,37 @@ def roles_of(rulesheet: Rulesheet) -> list[Rule]:
     return [rule for rule in rulesheet.rules if name_and_arity(rule.head)[0] == "role"]
 
 
-def searched(puzzle: Puzzle, state: Facts, seconds: float) -> tuple[Line | None, float]:
+def searched(planner: Planner, state: Facts, seconds: float) -> tuple[Solution | None, float]:
     """The best line after so long, and after how many seconds it was known."""
     began = monotonic()
-    known: Line | None = None
+    known: Solution | None = None
     at = 0.0
 
     def stop() -> bool:
         nonlocal known, at
-        if puzzle.best != known:
-            known, at = puzzle.best, monotonic() - began
+        if planner.best != known:
+            known, at = planner.best, monotonic() - began
         return monotonic() - began >= seconds
 
-    line = puzzle.search(state, stop)
+    line = planner.search(state, stop)
     return line, at if line == known else monotonic() - began
 
 
 def match(machine: CircuitMachine, clocks: tuple[float, float], seed: int, threads: int) -> str:
     """A whole match in one line of text."""
-    puzzle = Puzzle(machine, seed, threads=threads)
+    planner = Planner(machine, seed, threads=threads)
     try:
         state = machine.initial_state
-        first, seconds = searched(puzzle, state, clocks[0])
+        first, seconds = searched(planner, state, clocks[0])
         steps = 0
         while not machine.is_terminal(state):
-            line, _ = searched(puzzle, state, clocks[1])
+            line, _ = searched(planner, state, clocks[1])
             move = line.moves[0] if line and line.moves else machine.legal_moves(state, machine.roles[0])[0]
             state = machine.next_state(state, (move,))
-            puzzle.advance(move)
+            planner.advance(move)
             steps += 1
     finally:
-        puzzle.close()
+        planner.close()
     found = "no line" if first is None else f"{first.value}{' proven best' if first.is_best else ''} in {seconds:.1f} s"
     return f"{found}; the match ends with {machine.goal(state, machine.roles[0])} after {steps} steps"
 

@@ -7,7 +7,7 @@ import pytest
 
 from ggp.circuit.compile import compile_game
 from ggp.gdl.rulesheet import parse_rulesheet
-from ggp.search.planning.puzzle import Puzzle
+from ggp.search.planning.planner import Planner
 from ggp.simulation.state_machine import CircuitMachine
 from tests.search.planning.games import GAMES, best_value, machine_of, value_of
 
@@ -22,14 +22,14 @@ def after(polls: int) -> Callable[[], bool]:
 
 @pytest.mark.parametrize("name", GAMES)
 @pytest.mark.parametrize("threads", [1, 2])
-def test_best_lines(name: str, threads: int) -> None:
+def test_best_solutions(name: str, threads: int) -> None:
     machine = machine_of(name)
-    puzzle = Puzzle(machine, seed=1, budget_bytes=SMALL_BYTES, threads=threads)
-    line = puzzle.search(machine.initial_state, after(10_000))
-    puzzle.close()
+    planner = Planner(machine, seed=1, budget_bytes=SMALL_BYTES, threads=threads)
+    line = planner.search(machine.initial_state, after(10_000))
+    planner.close()
     expected = best_value(name)
     assert (None if line is None else line.value) == expected
-    assert puzzle.best == line
+    assert planner.best == line
     if line is not None:
         assert line.is_best
         assert value_of(name, machine.initial_state, line.moves) == expected
@@ -37,47 +37,47 @@ def test_best_lines(name: str, threads: int) -> None:
 
 def test_the_end_of_a_line_is_kept() -> None:
     machine = machine_of("lights")
-    puzzle = Puzzle(machine, seed=2, budget_bytes=SMALL_BYTES)
-    line = puzzle.search(machine.initial_state, after(10_000))
+    planner = Planner(machine, seed=2, budget_bytes=SMALL_BYTES)
+    line = planner.search(machine.initial_state, after(10_000))
     assert line is not None
     state = machine.initial_state
     for step, move in enumerate(line.moves):
         state = machine.next_state(state, (move,))
-        puzzle.advance(move)
-        assert puzzle.best is not None
-        assert puzzle.best.moves == line.moves[step + 1 :]
-        assert (puzzle.best.value, puzzle.best.is_best) == (100, True)
-        assert puzzle.search(state, after(0)) == puzzle.best
+        planner.advance(move)
+        assert planner.best is not None
+        assert planner.best.moves == line.moves[step + 1 :]
+        assert (planner.best.value, planner.best.is_best) == (100, True)
+        assert planner.search(state, after(0)) == planner.best
     assert machine.is_terminal(state)
-    puzzle.close()
+    planner.close()
 
 
 def test_another_move_than_that_of_the_line() -> None:
     machine = machine_of("hopeless")
-    puzzle = Puzzle(machine, seed=3, budget_bytes=SMALL_BYTES)
-    line = puzzle.search(machine.initial_state, after(10_000))
+    planner = Planner(machine, seed=3, budget_bytes=SMALL_BYTES)
+    line = planner.search(machine.initial_state, after(10_000))
     assert line is not None
     state = machine.initial_state
     for move in ("a", "a"):
         state = machine.next_state(state, (move,))
-        puzzle.advance(move)
-    assert puzzle.best is None
-    found = puzzle.search(state, after(10_000))
+        planner.advance(move)
+    assert planner.best is None
+    found = planner.search(state, after(10_000))
     assert found is not None
     assert (len(found.moves), found.value, found.is_best) == (1, 5, True)
-    puzzle.advance("no such move")
-    assert puzzle.best is None
-    puzzle.close()
+    planner.advance("no such move")
+    assert planner.best is None
+    planner.close()
 
 
 def test_a_search_that_is_stopped_goes_on() -> None:
     machine = machine_of("slide")
-    puzzle = Puzzle(machine, seed=4, budget_bytes=SMALL_BYTES)
-    assert puzzle.search(machine.initial_state, after(0)) is None
+    planner = Planner(machine, seed=4, budget_bytes=SMALL_BYTES)
+    assert planner.search(machine.initial_state, after(0)) is None
     line, calls = None, 0
     while (line is None or not line.is_best) and calls < 1000:
-        line, calls = puzzle.search(machine.initial_state, after(1)), calls + 1
-    puzzle.close()
+        line, calls = planner.search(machine.initial_state, after(1)), calls + 1
+    planner.close()
     assert line is not None
     assert line.value == 100
     assert 1 < calls < 1000
@@ -85,12 +85,12 @@ def test_a_search_that_is_stopped_goes_on() -> None:
 
 def test_states_that_the_circuit_does_not_know() -> None:
     machine = machine_of("lights")
-    puzzle = Puzzle(machine, budget_bytes=SMALL_BYTES)
-    assert puzzle.search(frozenset({"unheard_of"}), after(10)) is None
-    puzzle.close()
+    planner = Planner(machine, budget_bytes=SMALL_BYTES)
+    assert planner.search(frozenset({"unheard_of"}), after(10)) is None
+    planner.close()
 
 
-def test_games_with_two_roles_are_no_puzzles() -> None:
+def test_games_with_two_roles_are_refused() -> None:
     rulesheet = parse_rulesheet("(role a) (role b) (legal a x) (legal b x) (init y) terminal (goal a 0) (goal b 0)")
     with pytest.raises(ValueError, match="one role"):
-        Puzzle(CircuitMachine(rulesheet, compile_game(rulesheet)))
+        Planner(CircuitMachine(rulesheet, compile_game(rulesheet)))
