@@ -29,6 +29,7 @@ config: Any = untyped_config
 
 LANES = 512
 WORD = LANES // 64  # uint64 in a word
+TALLY_BITS = 8  # of the counters that `tally` keeps for each lane
 
 config.CACHE_DIR = str(kernel_folder())
 
@@ -176,6 +177,26 @@ def _count_both(typing_context: Any, words: Any, row: Any, other: Any) -> Any:
     return types.int64(words, types.int64, types.int64), generate
 
 
+def _tally(typing_context: Any, words: Any, row: Any, other: Any, first: Any) -> Any:
+    del typing_context, row, other, first
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        array, *rows, first = arguments
+        one, two = (_load(builder, _row(context, builder, array, signature.args[0], index)) for index in rows)
+        carry = builder.and_(one, two)
+        reduced = _call_intrinsic(builder, "llvm.vector.reduce.or.v8i64", ir.IntType(64), [carry])
+        with builder.if_then(builder.icmp_unsigned("!=", reduced, ir.Constant(ir.IntType(64), 0))):
+            for digit in range(TALLY_BITS):
+                index = builder.add(first, ir.Constant(ir.IntType(64), digit))
+                place = _row(context, builder, array, signature.args[0], index)
+                before = _load(builder, place)
+                builder.store(builder.xor(before, carry), place, align=8)
+                carry = builder.and_(before, carry)
+        return context.get_dummy_value()
+
+    return types.void(words, types.int64, types.int64, types.int64), generate
+
+
 def plain_any(words: Words, row: Int) -> bool:
     """Whether any lane has the row."""
     found = np.uint64(0)
@@ -236,6 +257,19 @@ def plain_random(words: Words, row: Int, count: Int, state: Words) -> None:
             state[3, column] = (last << np.uint64(45)) | (last >> np.uint64(19))
 
 
+def plain_tally(words: Words, row: Int, other: Int, first: Int) -> None:
+    """Add 1, modulo 2 ** TALLY_BITS, to the counters of the lanes in which both rows hold.
+
+    The counters are TALLY_BITS rows from `first` on, lowest bit first.
+    """
+    for column in range(WORD):
+        carry = words[row, column] & words[other, column]
+        for digit in range(first, first + TALLY_BITS):
+            before = words[digit, column]
+            words[digit, column] = before ^ carry
+            carry &= before
+
+
 def _fast(plain: Callable[Parameters, Result], generator: Any) -> Callable[Parameters, Result]:
     """The plain function where indices are to be checked, else what is generated, which never checks them."""
     chosen: Any = kernel(plain) if BOUNDS_CHECKED else intrinsic(generator)
@@ -248,6 +282,7 @@ blend = _fast(plain_blend, _blend)
 any_lane = _fast(plain_any, _any_lane)
 count_both = _fast(plain_count, _count_both)
 fill_random = _fast(plain_random, _fill_random)
+tally = _fast(plain_tally, _tally)
 
 
 def _call(typing_context: Any, address: Any, first: Any, second: Any, third: Any) -> Any:

@@ -22,7 +22,7 @@ from ggp.interpreter import Interpreter
 from ggp.kernel import LANES, MachineCode
 from ggp.simulation.inspection import count_instructions, find_cones
 from ggp.simulation.machine_code import compile_in_background, is_worthwhile
-from ggp.simulation.playout import CAPPED, DEFAULT_CAP, PLAYOUTS, QUOTA, STEPS, STUCK, Lanes, Simulator, Tally, play
+from ggp.simulation.playout import DEFAULT_CAP, STEPS, Lanes, Simulator, Tally, drain_lanes, play, playouts_over
 from ggp.simulation.steps import Steps, make_steps
 
 MACHINE_CODE = "machine code"
@@ -35,7 +35,6 @@ MOST_THREADS = 1024
 _FIRST_SECONDS = 10.0  # to wait for the first playout
 _FIRST_STEPS = 8  # in one call until then
 _INTERPRETED_SECONDS = 0.5  # at most, before the machine code takes over
-_UNLIMITED = 1 << 60
 _CALL_SECONDS = (0.002, 0.010)  # what one call of the kernel should take
 _PAUSE_SECONDS = 0.1
 
@@ -213,14 +212,13 @@ class _Block:
     """512 lanes on one thread."""
 
     def __init__(self, simulator: Simulator, seed: int, number: int) -> None:
-        self.lanes: Lanes = simulator.block(seed, number, _UNLIMITED)
+        self.lanes: Lanes = simulator.block(seed, number)
         self._plan = simulator.plan
         self._steps = 1  # in one call
 
     def first_playout(self, until: float) -> float | None:
         """Plays until a playout is over; when that was, None if it was not in time."""
-        counters = self.lanes.counters
-        while not counters[PLAYOUTS] + counters[CAPPED] + counters[STUCK]:
+        while not playouts_over(self.lanes):
             if perf_counter() > until:
                 return None
             play(self._plan, self.lanes, _FIRST_STEPS)
@@ -235,11 +233,11 @@ class _Block:
 
     def drain(self, until: float, stop: Event) -> int:
         """Lets the playouts end that have begun, and counts the goals of all; how many did not end in time."""
-        self.lanes.counters[QUOTA] = 0
+        drain_lanes(self._plan, self.lanes)
         while perf_counter() < until and not stop.is_set():
             if not self._play():
                 return 0
-        waiting = self.lanes.words[self._plan.waiting]
+        waiting = self.lanes.words[self._plan.layout.waiting]
         unfinished = LANES - int(np.bitwise_count(waiting).sum())
         waiting[:] = ~np.uint64(0)
         play(self._plan, self.lanes, 1)  # with no lane at work, the goals that were put off are evaluated

@@ -1,4 +1,12 @@
-"""Random playouts in 512 lanes: steps until a lane's match ends, its goals, and the next match in the same lane."""
+"""Random playouts in 512 lanes: the one loop that benchmarks, evidence about rules and the leaves of searches run.
+
+Each lane has a state to start from, and a number of playouts to play from it. A lane whose state belongs to another
+phase of the game than the block's next step waits for its turn. When a playout ends, the lane's goals are counted in
+its own counters, and the next playout begins in the same lane.
+
+From lanes (`make_lanes`) with states (`load_lanes`), `play` counts what all playouts come to; `play_values` gives the
+values of each lane. `Simulator` does it from the initial state.
+"""
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -8,10 +16,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ggp.circuit.compile import CompiledGame
 from ggp.circuit.network import Ids
 from ggp.errors import SettingsError
 from ggp.kernel import (
     LANES,
+    TALLY_BITS,
     WORD,
     Int,
     MachineCode,
@@ -23,195 +33,78 @@ from ggp.kernel import (
     count_both,
     fill_random,
     gate_and,
+    gate_xor,
     inner,
     lean,
     lowest,
+    tally,
 )
-from ggp.simulation.evaluate import Code, join_programs, run_program
-from ggp.simulation.steps import Steps
+from ggp.simulation.evaluate import SPARE, UNKNOWN, Bits, Code, join_programs, pack, put_bits, run_program
+from ggp.simulation.steps import BIRTH_BITS, Layout, Steps
+
+DEFAULT_CAP = 100_000
+UNLIMITED = -1  # playouts of a lane
 
 # numbers that the loop keeps, as indices of Lanes.counters
-STEP, QUOTA, STEPS, PLAYOUTS, CAPPED, STUCK, DUE = range(7)
-FIRST_GOAL = 7
+STEP = 0  # steps of the block
+STEPS = 1  # joint moves in all lanes
+PLAYOUTS, CAPPED, STUCK = 2, 3, 4  # that reached a terminal state, lasted for the cap, ended where a role had no move
+QUEUED = 5  # lanes that have playouts to begin
+QUOTA_DIGITS = 6  # bits of the lanes' quotas that are in use; 0: they are unlimited
+DUE = 7  # the step at which to look for playouts that have lasted for the cap
+CREDITS = 8  # how often lanes were credited since their counters were moved to Lanes.goals
+MOVED = 9  # how often they were moved
+_COUNTERS = 10
 
-# rows of the loop's own, counted from Plan.lanes
-ONES, PENDING, TAKEN, FIRST_BIRTH = range(4)
-BIRTH_BITS = 24  # of the step at which a lane's playout began; a playout may be as long as half of this
+_MOST_CREDITS = (1 << TALLY_BITS) - 1
+_FULL = np.uint64(0xFFFFFFFFFFFFFFFF)
 
 
 class Plan(NamedTuple):
-    """What does not change while playouts run."""
+    """What does not change while playouts run; threads may share it."""
 
+    layout: Layout  # which rows of the words hold what
     code: Code  # programs 0 … Q - 1: the steps in turn; if they may clash, those without a common choice; late goals
     turns: int  # Q, a multiple of the phases and even
     phases: int
-    start_phase: int
-    facts: int
-    goals: int
-    waiting: int  # a row; over, ended, stuck, clash and the goals follow it
-    lanes: int  # the first row of the loop's own
-    first_random: int
     random: Ids  # (Q,) random words of each program
     late: bool  # whether goals are evaluated now and then only
     goal_program: int  # the number of their program
     late_end: bool  # whether lanes end before a step, not after it
     goal_facts: Ids  # facts that late goals read
-    addresses: NDArray[np.int64]  # machine code of each program, 0 for none; may be filled in at any time
+    addresses: NDArray[np.int64]  # machine code of each program, 0 for none; filled in by another thread at any time
     cap: int  # steps after which a playout is given up; one more where its end is seen late, and not counted
     birth_bits: int  # enough to tell ages up to the cap
 
 
 class Lanes(NamedTuple):
-    """What changes: one block of 512 lanes with its own stream of random numbers."""
+    """A block of 512 lanes with its own stream of random numbers; one thread at a time uses it."""
 
-    words: Words
+    words: Words  # the rows of Plan.layout, and SPARE more
     random: Words  # (4, 8)
-    counters: NDArray[np.int64]  # see above; then for each goal value how often it was the outcome
+    counters: NDArray[np.int64]  # see above
+    goals: NDArray[np.int64]  # (G, 512) how often each goal value was the outcome, without what is still in the words
+    phase: NDArray[np.int32]  # (512,) of the state that the lane starts from
+    quota: NDArray[np.int32]  # (512,) playouts of the lane; read by `load_lanes`
+    done: NDArray[np.int32]  # (512,) playouts that are over; written by `play_values`
+    values: NDArray[np.float64]  # (512, roles) the sum of what they came to; written by `play_values`
 
 
-@lean
-def play(plan: Plan, lanes: Lanes, steps: Int) -> bool:
-    """Play so many steps in all lanes that have work; whether any is left."""
-    words, counters = lanes.words, lanes.counters
-    waiting, over, ended, stuck = plan.waiting, plan.waiting + 1, plan.waiting + 2, plan.waiting + 3
-    ones = plan.lanes + ONES
-    working = LANES - count_both(words, waiting, ones)
-    for _ in range(steps):
-        turn = counters[STEP] % plan.turns
-        current = 1 + plan.facts * (turn & 1)
-        if working < LANES and turn % plan.phases == plan.start_phase:
-            working += _refill(plan, lanes, current)
-        if working == 0:
-            if counters[QUOTA] == 0:
-                _settle(plan, lanes)
-                return False
-            counters[STEP] += 1
-            continue
-        fill_random(words, plan.first_random, plan.random[turn], lanes.random)
-        following = 1 + plan.facts - plan.facts * (turn & 1)
-        run_turn(plan, words, turn, current, following)
-        if any_lane(words, plan.waiting + 4):
-            run_program(words, plan.code, plan.turns + turn)
-        counters[STEP] += 1
-        counters[STEPS] += working
-        if any_lane(words, stuck):
-            halted = count_both(words, stuck, ones)
-            counters[STUCK] += halted
-            counters[STEPS] -= halted
-            working -= halted
-        if any_lane(words, ended):
-            finished = count_both(words, ended, ones)
-            counters[PLAYOUTS] += finished
-            working -= finished
-            if plan.late_end:
-                counters[STEPS] -= finished
-            _collect(plan, lanes, current if plan.late_end else following)
-        gate_and(words, 2 * over, 1, waiting)
-        if counters[STEP] >= counters[DUE]:
-            working -= _give_up(plan, lanes)
-    return True
+class Worth(NamedTuple):
+    """What goal values count: 0 for the lowest that a role may get, 1 for the highest."""
+
+    role: NDArray[np.int32]  # (G,) of each goal row
+    value: NDArray[np.float64]  # (G,)
 
 
-@inner
-def run_turn(plan: Plan, words: Words, program: Int, current: Int, following: Int) -> None:
-    address = plan.addresses[program]
-    if address:
-        call(address, words, current, following)
-    else:
-        run_program(words, plan.code, program)
-
-
-@inner
-def _collect(plan: Plan, lanes: Lanes, final: Int) -> None:
-    """Add up the goals of the lanes that ended, or put their states aside until it is worth evaluating them."""
-    words = lanes.words
-    ended, pending = plan.waiting + 2, plan.lanes + PENDING
-    if not plan.late:
-        for goal in range(plan.goals):
-            lanes.counters[FIRST_GOAL + goal] += count_both(words, plan.waiting + 5 + goal, ended)
-        return
-    if count_both(words, ended, pending):
-        _settle(plan, lanes)
-    first = 1 + 2 * plan.facts
-    for fact in plan.goal_facts:
-        blend(words, first + fact, final + fact, ended)
-    gate_and(words, 2 * pending + 1, 2 * ended + 1, pending)
-    gate_and(words, 2 * pending + 1, 1, pending)
-
-
-@inner
-def _settle(plan: Plan, lanes: Lanes) -> None:
-    """Evaluate the goals of all states that were put aside."""
-    words, pending = lanes.words, plan.lanes + PENDING
-    if any_lane(words, pending):
-        run_turn(plan, words, plan.goal_program, 1, 1 + plan.facts)
-        for goal in range(plan.goals):
-            lanes.counters[FIRST_GOAL + goal] += count_both(words, plan.waiting + 5 + goal, pending)
-        gate_and(words, 0, 0, pending)
-
-
-@inner
-def _refill(plan: Plan, lanes: Lanes, current: Int) -> Int:
-    """Start new playouts in waiting lanes, as many as the quota allows; how many."""
-    words, counters = lanes.words, lanes.counters
-    waiting, taken, ones = plan.waiting, plan.lanes + TAKEN, plan.lanes + ONES
-    free = min(count_both(words, waiting, ones), counters[QUOTA])
-    if free == 0:
-        return 0
-    gate_and(words, 2 * waiting, 1, taken)
-    if free == counters[QUOTA]:
-        _keep_lowest(words, taken, free)
-    counters[QUOTA] -= free
-    gate_and(words, 2 * waiting, 2 * taken + 1, waiting)
-    for fact in range(plan.facts):
-        blend(words, current + fact, 1 + 3 * plan.facts + fact, taken)
-    for bit in range(plan.birth_bits):
-        blend(words, plan.lanes + FIRST_BIRTH + bit, ones if (counters[STEP] >> bit) & 1 else 0, taken)
-    return np.int64(free)
-
-
-@inner
-def _keep_lowest(words: Words, row: Int, count: Int) -> None:
-    for column in range(WORD):
-        kept = np.uint64(0)
-        left = words[row, column]
-        while left and count:
-            bit = np.uint64(1) << np.uint64(lowest(left))
-            kept |= bit
-            left ^= bit
-            count -= 1
-        words[row, column] = kept
-
-
-@inner
-def _give_up(plan: Plan, lanes: Lanes) -> Int:
-    """End playouts that have lasted for the cap, and find the step at which to look again; how many ended."""
-    words, counters = lanes.words, lanes.counters
-    due = counters[STEP] + plan.cap
-    ended = 0
-    for column in range(WORD):
-        active = ~words[plan.waiting, column]
-        while active:
-            lane = np.uint64(lowest(active))
-            active &= active - np.uint64(1)
-            birth = np.int64(0)
-            for bit in range(plan.birth_bits):
-                word = words[plan.lanes + FIRST_BIRTH + bit, column]
-                birth |= np.int64((word >> lane) & np.uint64(1)) << bit
-            age = (counters[STEP] - birth) & ((1 << plan.birth_bits) - 1)
-            if age >= plan.cap:
-                words[plan.waiting, column] |= np.uint64(1) << lane
-                ended += 1
-            else:
-                due = min(due, counters[STEP] + plan.cap - age)
-    counters[CAPPED] += ended
-    if plan.late_end:
-        counters[STEPS] -= ended
-    counters[DUE] = due
-    return np.int64(ended)
-
-
-DEFAULT_CAP = 100_000
+def worth_of(game: CompiledGame) -> Worth:
+    """Goal values of each role spread over 0 … 1."""
+    roles, values = [], []
+    for role, goals in enumerate(game.goals):
+        lowest_goal, span = min(goals, default=0), max(1, max(goals, default=0) - min(goals, default=0))
+        roles += [role] * len(goals)
+        values += [(goal - lowest_goal) / span for goal in goals]
+    return Worth(np.array(roles, np.int32), np.array(values, np.float64))
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,47 +133,42 @@ class Simulator:
     def __init__(self, steps: Steps, initial: NDArray[np.bool_], cap: int = DEFAULT_CAP) -> None:
         self.steps = steps
         self.plan = make_plan(steps, cap)
-        self._initial = initial
-        self._code: MachineCode | None = None
+        self._initial = pack(initial[np.newaxis])
 
     def use(self, code: MachineCode) -> None:
         """Let playouts run by machine code from their next step on: functions step_<phase> and, if late, goals."""
-        self._code = code
-        turns = self.plan.turns
-        for turn in range(turns):
+        for turn in range(self.plan.turns):
             self.plan.addresses[turn] = code.addresses[f"step_{turn % self.plan.phases}"]
         if self.plan.late:
             self.plan.addresses[self.plan.goal_program] = code.addresses["goals"]
+        self._code = code  # keeps the functions in memory
 
-    def block(self, seed: int, number: int, quota: int) -> Lanes:
-        """512 lanes that are to play `quota` playouts from the initial state."""
-        words = aligned_words(self.steps.rows)
-        full = np.uint64(0xFFFFFFFFFFFFFFFF)
-        words[self.plan.waiting] = words[self.plan.lanes + ONES] = full
-        start = self.steps.layout.start
-        words[start : start + len(self._initial)][self._initial] = full
-        counters = np.zeros(FIRST_GOAL + self.plan.goals, np.int64)
-        counters[QUOTA] = quota
-        counters[DUE] = self.plan.cap
-        drawn = np.random.SeedSequence([seed, number]).generate_state(4 * WORD, np.uint64)
-        random = drawn.astype(np.uint64).reshape(4, WORD)
-        return Lanes(words, random, counters)
-
-    def tally(self, lanes: Lanes) -> Tally:
-        counters = lanes.counters.tolist()
-        return Tally(
-            counters[PLAYOUTS], counters[CAPPED], counters[STUCK], counters[STEPS], tuple(counters[FIRST_GOAL:])
-        )
+    def block(self, seed: int, number: int, quota: int = UNLIMITED) -> Lanes:
+        """512 lanes that are to play `quota` playouts from the initial state together."""
+        lanes = make_lanes(self.plan, self.steps.rows, 0, (seed, number))
+        lanes.quota[:] = UNLIMITED if quota == UNLIMITED else quota // LANES
+        if quota != UNLIMITED:
+            lanes.quota[: quota % LANES] += 1
+        load_lanes(self.plan, lanes, np.repeat(self._initial, LANES, axis=0))
+        return lanes
 
     def playouts(self, count: int, seed: int = 0, threads: int = 1, quota: int = 100 * LANES) -> Tally:
         """So many playouts from the initial state: the same for the same seed, whatever the number of threads."""
         quotas = [min(quota, count - first) for first in range(0, count, quota)]
         with ThreadPoolExecutor(max_workers=threads) as pool:
             parts = pool.map(lambda item: self._finish(seed, *item), enumerate(quotas))
-            total = Tally(0, 0, 0, 0, (0,) * self.plan.goals)
+            total = Tally(0, 0, 0, 0, (0,) * self.plan.layout.goals)
             for part in parts:
                 total += part
         return total
+
+    def tally(self, lanes: Lanes) -> Tally:
+        """What all playouts of the lanes came to; the goals of the last ones once `play` has returned False."""
+        layout, counters = self.plan.layout, lanes.counters.tolist()
+        planes = lanes.words[layout.first_tally :][: layout.goals * TALLY_BITS].reshape(layout.goals, TALLY_BITS, WORD)
+        recent = (np.bitwise_count(planes).sum(axis=2, dtype=np.int64) << np.arange(TALLY_BITS)).sum(axis=1)
+        goals = (lanes.goals.sum(axis=1) + recent).tolist()
+        return Tally(counters[PLAYOUTS], counters[CAPPED], counters[STUCK], counters[STEPS], tuple(goals))
 
     def _finish(self, seed: int, number: int, quota: int) -> Tally:
         lanes = self.block(seed, number, quota)
@@ -289,10 +177,8 @@ class Simulator:
         return self.tally(lanes)
 
 
-def make_plan(steps: Steps, cap: int) -> Plan:
+def make_plan(steps: Steps, cap: int = DEFAULT_CAP) -> Plan:
     """The arrays that the kernel reads; SettingsError for a cap that is not 1 to 2 ** (BIRTH_BITS - 1)."""
-    if not 1 <= cap <= 1 << (BIRTH_BITS - 1):
-        raise SettingsError(f"a playout may last 1 to {1 << (BIRTH_BITS - 1):,} steps, not {cap:,}")
     layout, phases = steps.layout, len(steps.phases)
     turns = lcm(2, phases)
     programs = []
@@ -302,25 +188,28 @@ def make_plan(steps: Steps, cap: int) -> Plan:
             programs.append(program.moved(layout.swapped(program.rows)) if turn & 1 else program)
     if steps.late_goals is not None:
         programs.append(steps.late_goals)
-    return Plan(
+    plan = Plan(
+        layout=layout,
         code=join_programs(tuple(programs)),
         turns=turns,
         phases=phases,
-        start_phase=0,
-        facts=layout.facts,
-        goals=layout.goals,
-        waiting=layout.waiting,
-        lanes=layout.lanes,
-        first_random=layout.first_random,
         random=np.array([_random_words(steps, turn % phases) for turn in range(turns)], np.int32),
         late=steps.late_goals is not None,
         goal_program=len(programs) - 1,
         late_end=steps.late_end,
         goal_facts=steps.goal_facts,
         addresses=np.zeros(len(programs), np.int64),
-        cap=cap + 1 if steps.late_end else cap,
-        birth_bits=int(cap + 1).bit_length() + 1,
+        cap=0,
+        birth_bits=0,
     )
+    return with_cap(plan, cap)
+
+
+def with_cap(plan: Plan, cap: int) -> Plan:
+    """The plan with another cap, sharing its machine code; SettingsError as `make_plan`."""
+    if not 1 <= cap <= 1 << (BIRTH_BITS - 1):
+        raise SettingsError(f"a playout may last 1 to {1 << (BIRTH_BITS - 1):,} steps, not {cap:,}")
+    return plan._replace(cap=cap + 1 if plan.late_end else cap, birth_bits=int(cap + 1).bit_length() + 1)
 
 
 def _random_words(steps: Steps, phase: int) -> int:
@@ -330,3 +219,278 @@ def _random_words(steps: Steps, phase: int) -> int:
     read = np.concatenate([side >> 1 for program in programs for side in (program.left, program.right)])
     read = read[(read >= first) & (read < steps.layout.first_free)]
     return int(read.max()) + 1 - first if len(read) else 0
+
+
+def make_lanes(plan: Plan, rows: int, roles: int, seed: int | tuple[int, ...]) -> Lanes:
+    """Lanes without work; rows: `Steps.rows`."""
+    words = aligned_words(rows + SPARE)
+    words[plan.layout.waiting] = words[plan.layout.ones] = _FULL
+    counters = np.zeros(_COUNTERS, np.int64)
+    counters[DUE] = plan.cap
+    random = np.random.SeedSequence(seed).generate_state(4 * WORD, np.uint64).astype(np.uint64).reshape(4, WORD)
+    phase, quota, done = (np.zeros(LANES, np.int32) for _ in range(3))
+    goals = np.zeros((plan.layout.goals, LANES), np.int64)
+    return Lanes(words, random, counters, goals, phase, quota, done, np.zeros((LANES, roles), np.float64))
+
+
+def playouts_over(lanes: Lanes) -> int:
+    """How many playouts came to an end, of whatever kind."""
+    return int(lanes.counters[PLAYOUTS] + lanes.counters[CAPPED] + lanes.counters[STUCK])
+
+
+@lean
+def load_lanes(plan: Plan, lanes: Lanes, states: Bits) -> None:
+    """Give lane l the state states[l], and quota[l] playouts to begin when its phase comes.
+
+    Quotas are less than 2 ** QUOTA_BITS, or UNLIMITED in all lanes.
+    """
+    layout, words, quota = plan.layout, lanes.words, lanes.quota
+    put_bits(words, layout.start, layout.facts, states, 0, states.shape[0])
+    most = np.int64(0)
+    for lane in range(LANES):
+        most = max(most, np.int64(quota[lane]))
+    digits = 0
+    while most >> digits:
+        digits += 1
+    words[layout.first_queue : layout.first_queue + plan.phases] = np.uint64(0)
+    words[layout.first_quota : layout.first_quota + digits] = np.uint64(0)
+    queued = 0
+    for lane in range(LANES):
+        if quota[lane]:
+            column, bit = lane >> 6, np.uint64(1) << np.uint64(lane & 63)
+            words[layout.first_queue + lanes.phase[lane], column] |= bit
+            queued += 1
+            for digit in range(digits):
+                if (quota[lane] >> digit) & 1:
+                    words[layout.first_quota + digit, column] |= bit
+    lanes.counters[QUEUED] = queued
+    lanes.counters[QUOTA_DIGITS] = digits
+
+
+@lean
+def play(plan: Plan, lanes: Lanes, steps: Int) -> bool:
+    """Play so many steps in all lanes that have work; False as soon as none is left."""
+    layout, words, counters = plan.layout, lanes.words, lanes.counters
+    working = LANES - count_both(words, layout.waiting, layout.ones)
+    for _ in range(steps):
+        if working == 0 and counters[QUEUED] == 0:
+            break
+        turn = counters[STEP] % plan.turns
+        current = layout.facts * (turn & 1) + layout.current
+        if working < LANES and counters[QUEUED]:
+            working += _begin(plan, lanes, current, turn % plan.phases)
+        counters[STEP] += 1
+        if working == 0:
+            continue
+        fill_random(words, layout.first_random, plan.random[turn], lanes.random)
+        following = layout.following - layout.facts * (turn & 1)
+        _run_turn(plan, words, turn, current, following)
+        if any_lane(words, layout.clash):
+            run_program(words, plan.code, plan.turns + turn)
+        counters[STEPS] += working
+        if any_lane(words, layout.stuck):
+            halted = count_both(words, layout.stuck, layout.ones)
+            counters[STUCK] += halted
+            counters[STEPS] -= halted
+            working -= halted
+        if any_lane(words, layout.ended):
+            finished = count_both(words, layout.ended, layout.ones)
+            counters[PLAYOUTS] += finished
+            working -= finished
+            if plan.late_end:
+                counters[STEPS] -= finished
+            _collect(plan, lanes, current if plan.late_end else following)
+        gate_and(words, 2 * layout.over, 1, layout.waiting)
+        if counters[STEP] >= counters[DUE]:
+            working -= _give_up(plan, lanes)
+    if working == 0 and counters[QUEUED] == 0:
+        _settle(plan, lanes)
+        return False
+    return True
+
+
+@lean
+def play_values(plan: Plan, lanes: Lanes, worth: Worth, steps: Int) -> bool:
+    """The same; when no work is left, `done` and `values` say what each lane's playouts came to."""
+    if play(plan, lanes, steps):
+        return True
+    layout, values = plan.layout, lanes.values
+    for lane in range(LANES):
+        lanes.done[lane] = lanes.quota[lane]
+        lanes.quota[lane] = 0
+        for role in range(values.shape[1]):
+            values[lane, role] = UNKNOWN * lanes.done[lane]
+    digits = 0
+    while lanes.counters[CREDITS] >> digits:
+        digits += 1
+    for goal in range(layout.goals):
+        role, value = worth.role[goal], worth.value[goal] - UNKNOWN
+        if lanes.counters[MOVED]:
+            for lane in range(LANES):
+                values[lane, role] += value * lanes.goals[goal, lane]
+        for digit in range(digits):
+            row = layout.first_tally + goal * TALLY_BITS + digit
+            for column in range(WORD):
+                left = lanes.words[row, column]
+                while left:
+                    values[64 * column + lowest(left), role] += value * (1 << digit)
+                    left &= left - np.uint64(1)
+    _clear_goals(plan, lanes)
+    return False
+
+
+@lean
+def drain_lanes(plan: Plan, lanes: Lanes) -> None:
+    """Begin no more playouts."""
+    for phase in range(plan.phases):
+        gate_and(lanes.words, 0, 0, plan.layout.first_queue + phase)
+    lanes.counters[QUEUED] = 0
+
+
+@lean
+def drop_lanes(plan: Plan, lanes: Lanes) -> None:
+    """Forget all playouts, those under way too."""
+    drain_lanes(plan, lanes)
+    layout = plan.layout
+    gate_and(lanes.words, 2 * layout.ones, 2 * layout.ones, layout.waiting)
+    gate_and(lanes.words, 0, 0, layout.pending)
+    _clear_goals(plan, lanes)
+    lanes.quota[:] = 0
+    lanes.done[:] = 0
+    lanes.values[:] = 0.0
+
+
+@inner
+def _run_turn(plan: Plan, words: Words, program: Int, current: Int, following: Int) -> None:
+    address = plan.addresses[program]
+    if address:
+        call(address, words, current, following)
+    else:
+        run_program(words, plan.code, program)
+
+
+@inner
+def _begin(plan: Plan, lanes: Lanes, current: Int, phase: Int) -> Int:
+    """Start playouts in the waiting lanes that are queued for this phase; how many."""
+    layout, words, counters = plan.layout, lanes.words, lanes.counters
+    taken = layout.taken
+    gate_and(words, 2 * layout.waiting, 2 * (layout.first_queue + phase), taken)
+    begun = 0
+    if any_lane(words, taken):
+        begun = count_both(words, taken, layout.ones)
+        gate_and(words, 2 * layout.waiting, 2 * taken + 1, layout.waiting)
+        for fact in range(layout.facts):
+            blend(words, current + fact, layout.start + fact, taken)
+        for bit in range(plan.birth_bits):
+            blend(words, layout.first_birth + bit, layout.ones if (counters[STEP] >> bit) & 1 else 0, taken)
+        if counters[QUOTA_DIGITS]:
+            _use_quota(plan, lanes, phase)
+    return np.int64(begun)
+
+
+@inner
+def _use_quota(plan: Plan, lanes: Lanes, phase: Int) -> None:
+    """Subtract 1 from the quotas of the lanes that are taken, and take those off the queue that have come to 0."""
+    layout, words, counters = plan.layout, lanes.words, lanes.counters
+    borrow, zero, queue = layout.borrow, layout.zero, layout.first_queue + phase
+    gate_and(words, 2 * layout.taken, 1, borrow)
+    gate_and(words, 2 * layout.taken, 1, zero)
+    for digit in range(counters[QUOTA_DIGITS]):
+        row = layout.first_quota + digit
+        gate_xor(words, 2 * row, 2 * borrow, row)
+        gate_and(words, 2 * borrow, 2 * row, borrow)
+        gate_and(words, 2 * zero, 2 * row + 1, zero)
+    counters[QUEUED] -= count_both(words, zero, queue)
+    gate_and(words, 2 * queue, 2 * zero + 1, queue)
+
+
+@inner
+def _collect(plan: Plan, lanes: Lanes, final: Int) -> None:
+    """Count the goals of the lanes that ended, or put their states aside until it is worth evaluating them."""
+    layout, words = plan.layout, lanes.words
+    ended, pending = layout.ended, layout.pending
+    if not plan.late:
+        _credit(plan, lanes, ended)
+        return
+    if count_both(words, ended, pending):
+        _settle(plan, lanes)
+    for fact in plan.goal_facts:
+        blend(words, layout.finished + fact, final + fact, ended)
+    gate_and(words, 2 * pending + 1, 2 * ended + 1, pending)
+    gate_and(words, 2 * pending + 1, 1, pending)
+
+
+@inner
+def _settle(plan: Plan, lanes: Lanes) -> None:
+    """Evaluate the goals of all states that were put aside."""
+    layout, words = plan.layout, lanes.words
+    if any_lane(words, layout.pending):
+        _run_turn(plan, words, plan.goal_program, layout.current, layout.following)
+        _credit(plan, lanes, layout.pending)
+        gate_and(words, 0, 0, layout.pending)
+
+
+@inner
+def _credit(plan: Plan, lanes: Lanes, row: Int) -> None:
+    """Count the goals that hold in the lanes of a row."""
+    layout, counters = plan.layout, lanes.counters
+    for goal in range(layout.goals):
+        tally(lanes.words, layout.first_goal + goal, row, layout.first_tally + goal * TALLY_BITS)
+    counters[CREDITS] += 1
+    if counters[CREDITS] == _MOST_CREDITS:
+        _move_goals(plan, lanes)
+
+
+@lean
+def _move_goals(plan: Plan, lanes: Lanes) -> None:
+    """Add what the words have counted to Lanes.goals."""
+    layout, words = plan.layout, lanes.words
+    for goal in range(layout.goals):
+        for digit in range(TALLY_BITS):
+            row = layout.first_tally + goal * TALLY_BITS + digit
+            for column in range(WORD):
+                word = words[row, column]
+                words[row, column] = np.uint64(0)
+                for bit in range(64):
+                    lanes.goals[goal, 64 * column + bit] += np.int64((word >> np.uint64(bit)) & np.uint64(1)) << digit
+    lanes.counters[CREDITS] = 0
+    lanes.counters[MOVED] += 1
+
+
+@inner
+def _clear_goals(plan: Plan, lanes: Lanes) -> None:
+    layout, counters = plan.layout, lanes.counters
+    for row in range(layout.first_tally, layout.first_tally + layout.goals * TALLY_BITS):
+        gate_and(lanes.words, 0, 0, row)
+    if counters[MOVED]:
+        lanes.goals[:] = 0
+    counters[CREDITS] = 0
+    counters[MOVED] = 0
+
+
+@inner
+def _give_up(plan: Plan, lanes: Lanes) -> Int:
+    """End playouts that have lasted for the cap, and find the step at which to look again; how many ended."""
+    layout, words, counters = plan.layout, lanes.words, lanes.counters
+    due = counters[STEP] + plan.cap
+    ended = 0
+    for column in range(WORD):
+        active = ~words[layout.waiting, column]
+        while active:
+            lane = np.uint64(lowest(active))
+            active &= active - np.uint64(1)
+            birth = np.int64(0)
+            for bit in range(plan.birth_bits):
+                word = words[layout.first_birth + bit, column]
+                birth |= np.int64((word >> lane) & np.uint64(1)) << bit
+            age = (counters[STEP] - birth) & ((1 << plan.birth_bits) - 1)
+            if age >= plan.cap:
+                words[layout.waiting, column] |= np.uint64(1) << lane
+                ended += 1
+            else:
+                due = min(due, counters[STEP] + plan.cap - age)
+    counters[CAPPED] += ended
+    if plan.late_end:
+        counters[STEPS] -= ended
+    counters[DUE] = due
+    return np.int64(ended)

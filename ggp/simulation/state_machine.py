@@ -65,7 +65,7 @@ class CircuitMachine:
         self.initial_state: Facts = self._facts(start)
         self._last = _View(self.initial_state, start)
         self._lock = Lock()
-        self._compiling: set[bool] = set()
+        self._compiling: set[bool] = set()  # under _lock: which simulators' machine code is being made, or was
 
     def legal_moves(self, state: Facts, role: str) -> tuple[Term, ...]:
         number = self._known(role)
@@ -123,22 +123,18 @@ class CircuitMachine:
         """The reverse of `packed`."""
         return self._facts(np.flatnonzero(unpack(bits, len(self.compiled.facts))[0]).astype(np.int32))
 
-    def simulator(self) -> Simulator:
-        """Random playouts from the initial state."""
-        return self._simulator
+    def simulator(self, *, preferences: bool = False) -> Simulator:
+        """Random playouts of the game; with preferences, roles may prefer some moves (`Layout.first_preferred`)."""
+        return self._preferring_simulator if preferences else self._simulator
 
-    def guided_simulator(self) -> Simulator:
-        """Playouts in which roles may prefer moves that they like (`Layout.liked`)."""
-        return self._guided_simulator
-
-    def compile_in_background(self, *, guided: bool = False) -> None:
+    def compile_in_background(self, *, preferences: bool = False) -> None:
         """Let playouts run by machine code as soon as it is made, where the game is small enough; once is enough."""
         with self._lock:
-            begun = guided in self._compiling
-            self._compiling.add(guided)
+            begun = preferences in self._compiling
+            self._compiling.add(preferences)
         if begun:
             return
-        simulator = self.guided_simulator() if guided else self.simulator()
+        simulator = self.simulator(preferences=preferences)
         if is_worthwhile(simulator.steps):
             compile_in_background(simulator.steps, default_cache(), simulator.use)
 
@@ -148,8 +144,8 @@ class CircuitMachine:
         return Simulator(steps, self.compiled.circuit.initial)
 
     @cached_property
-    def _guided_simulator(self) -> Simulator:
-        steps = make_steps(self.compiled.circuit, self.compiled.phases, guided=True)
+    def _preferring_simulator(self) -> Simulator:
+        steps = make_steps(self.compiled.circuit, self.compiled.phases, preferences=True)
         return Simulator(steps, self.compiled.circuit.initial)
 
     @cached_property

@@ -23,91 +23,63 @@ from ggp.circuit.circuit import Circuit
 from ggp.circuit.invariants import holds_at_first
 from ggp.circuit.network import Ids, both, either
 from ggp.circuit.schedule import Program, make_program, mark_needed
+from ggp.kernel import TALLY_BITS
 
-LOOP_ROWS = 32
 LATER_END = 0.95  # of the gates; seeing the end late costs a step in each playout
 GOALS_AT_ONCE = 3  # gates per fact that goals may take in each step before they are left for later
+BIRTH_BITS = 24  # of the step at which a lane's playout began; a playout may be as long as half of this
+QUOTA_BITS = 16  # of the playouts that a lane is to begin
 
 
-@dataclass(frozen=True, slots=True)
-class Layout:
-    """Which rows hold what; row 0 is false."""
+class Layout(NamedTuple):
+    """Which rows of the words hold what, for step programs and the playout loop; row 0 is false."""
 
-    facts: int  # the state at rows 1 .. F, the following one at F + 1 .. 2 F (in every other step the other way round)
+    facts: int  # F
     goals: int  # goal values of all roles
-    random: int  # random words of a step, at most
-    liked: int = 0  # which moves are liked, and then which roles are guided by that; 0 where nobody is
-
-    @property
-    def current(self) -> int:
-        return 1
-
-    @property
-    def following(self) -> int:
-        return 1 + self.facts
-
-    @property
-    def finished(self) -> int:
-        """States of lanes that ended, until their goals are evaluated."""
-        return 1 + 2 * self.facts
-
-    @property
-    def start(self) -> int:
-        """The states in which playouts start."""
-        return 1 + 3 * self.facts
-
-    @property
-    def waiting(self) -> int:
-        """Lanes whose playout is over, before the step; then three rows that the step writes."""
-        return 1 + 4 * self.facts
-
-    @property
-    def over(self) -> int:
-        """Lanes that wait after the step."""
-        return self.waiting + 1
-
-    @property
-    def ended(self) -> int:
-        """Lanes whose playout this step brought to its end."""
-        return self.waiting + 2
-
-    @property
-    def stuck(self) -> int:
-        """Lanes that could not take the step: a role had no legal move."""
-        return self.waiting + 3
-
-    @property
-    def clash(self) -> int:
-        """Lanes whose choice is not valid: the step has to be taken again, with choices apart."""
-        return self.waiting + 4
-
-    @property
-    def first_goal(self) -> int:
-        return self.waiting + 5
-
-    @property
-    def lanes(self) -> int:
-        """Rows of the playout loop's own."""
-        return self.first_goal + self.goals
-
-    @property
-    def first_liked(self) -> int:
-        return self.lanes + LOOP_ROWS
-
-    @property
-    def first_random(self) -> int:
-        return self.first_liked + self.liked
-
-    @property
-    def first_free(self) -> int:
-        return self.first_random + self.random
+    current: int  # (F,) the state; in every other step the following one
+    following: int  # (F,) the state after it; in every other step the current one
+    finished: int  # (F,) states of lanes that ended, until their goals are evaluated
+    start: int  # (F,) the states in which playouts start
+    waiting: int  # lanes whose playout is over, before the step
+    over: int  # lanes that wait after the step; this and the following rows are written by the step
+    ended: int  # lanes whose playout this step brought to its end
+    stuck: int  # lanes that could not take the step: a role had no legal move
+    clash: int  # lanes whose choice is not valid: the step has to be taken again, with separate choices
+    first_goal: int  # (goals,) which goal values the rules give
+    ones: int  # all lanes; this and what follows as far as the tallies belong to the playout loop
+    pending: int  # lanes whose finished states have goals to be evaluated
+    taken: int  # lanes whose playout begins in this step
+    borrow: int  # scratch
+    zero: int  # scratch
+    first_birth: int  # (BIRTH_BITS,) the step at which the lane's playout began, lowest bit first
+    first_quota: int  # (QUOTA_BITS,) the playouts that the lane has to begin, lowest bit first
+    first_queue: int  # (phases,) lanes that have playouts to begin, by the phase of their starts
+    first_tally: int  # (goals * TALLY_BITS,) how often a goal value was the lane's outcome, lowest bit first
+    first_preferred: int  # (preferences,) which moves are preferred, then which roles choose by that
+    first_random: int  # random words of a step
+    first_free: int  # from here on scratch of the programs
 
     def swapped(self, rows: int) -> Ids:
         """(rows,) where each row goes when the two states change places."""
         row_of = np.arange(rows, dtype=np.int32)
-        row_of[1 : 1 + self.facts] += self.facts
-        row_of[1 + self.facts : 1 + 2 * self.facts] -= self.facts
+        row_of[self.current : self.current + self.facts] += self.facts
+        row_of[self.following : self.following + self.facts] -= self.facts
         return row_of
+
+
+def make_layout(facts: int, goals: int, random: int, phases: int = 1, preferences: int = 0) -> Layout:
+    """Rows for so many of each; random: words of a step, at most."""
+    sizes = {"current": facts, "following": facts, "finished": facts, "start": facts}
+    sizes |= dict.fromkeys(("waiting", "over", "ended", "stuck", "clash"), 1)
+    sizes["first_goal"] = goals
+    sizes |= dict.fromkeys(("ones", "pending", "taken", "borrow", "zero"), 1)
+    sizes |= {"first_birth": BIRTH_BITS, "first_quota": QUOTA_BITS, "first_queue": phases}
+    sizes |= {"first_tally": goals * TALLY_BITS, "first_preferred": preferences, "first_random": random}
+    rows = {"first_free": 1}
+    for name, size in sizes.items():
+        rows[name] = rows["first_free"]
+        rows["first_free"] += size
+    return Layout(facts=facts, goals=goals, **rows)
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,11 +101,11 @@ class Steps:
         return most
 
 
-def make_steps(circuit: Circuit, phases: NDArray[np.int8], *, guided: bool = False) -> Steps:
-    """phases: (P, F) the constant that a fact is in each phase, or -1; guided: moves that are liked come first."""
+def make_steps(circuit: Circuit, phases: NDArray[np.int8], *, preferences: bool = False) -> Steps:
+    """phases: (P, F) the constant that a fact is in each phase, or -1; preferences: roles may prefer some moves."""
     needed = sum(random_bits(count) for count in circuit.moves)
-    liked = sum(circuit.moves) + len(circuit.moves) if guided else 0
-    layout = Layout(circuit.facts, len(circuit.goals), needed, liked)
+    preferred = sum(circuit.moves) + len(circuit.moves) if preferences else 0
+    layout = make_layout(circuit.facts, len(circuit.goals), needed, len(phases), preferred)
     networks = [_Step(circuit, layout, known) for known in phases]
     after, before = (sum(step.gates(late=late) for step in networks) for late in (False, True))
     late = before < LATER_END * after or holds_at_first(circuit, circuit.terminal)
@@ -154,15 +126,15 @@ class _Step:
         self._layout = layout
         self._assembly = assembly = Assembly(12 * len(circuit.left) + 400 * sum(circuit.moves) + 100_000)
         facts = np.where(known < 0, assembly.inputs(circuit.facts), known)
-        random = assembly.inputs(layout.random)
+        random = assembly.inputs(layout.first_free - layout.first_random)
         waiting = int(assembly.inputs(1)[0])
-        liked = assembly.inputs(layout.liked)
+        preferred = assembly.inputs(layout.first_random - layout.first_preferred)
         nothing = np.zeros(sum(circuit.moves), np.int64)
         legal = assembly.copy(circuit, np.concatenate([facts, nothing]), circuit.legal)
         wanted = legal
-        if layout.liked:
+        if len(preferred):
             moves = sum(circuit.moves)
-            wanted = prefer(assembly, circuit.moves, legal, liked[:moves], liked[moves:])
+            wanted = prefer(assembly, circuit.moves, legal, preferred[:moves], preferred[moves:])
         choices = None if apart else choose_together(assembly, circuit.moves, legal, wanted, random)
         choices = choices or choose_apart(assembly, circuit.moves, wanted, random)
         self.may_clash = choices.clash != 0
@@ -190,11 +162,12 @@ class _Step:
         outputs = np.concatenate([self._following, self._lanes[late], self._goals[late][: None if goals else 0]])
         row_of_input = np.full(assembly.size, -1, np.int32)
         row_of_input[1 : 1 + layout.facts] = layout.current + np.arange(layout.facts)
-        first = 1 + layout.facts
-        row_of_input[first : first + layout.random] = layout.first_random + np.arange(layout.random)
-        row_of_input[first + layout.random] = layout.waiting
-        first += layout.random + 1
-        row_of_input[first : first + layout.liked] = layout.first_liked + np.arange(layout.liked)
+        random, preferred = (
+            np.arange(layout.first_random, layout.first_free),
+            np.arange(layout.first_preferred, layout.first_random),
+        )
+        others = np.concatenate([random, [layout.waiting], preferred])
+        row_of_input[1 + layout.facts : 1 + layout.facts + len(others)] = others
         rows = np.concatenate(
             [layout.following + np.arange(layout.facts), layout.over + np.arange(4 + layout.goals)]
         ).astype(np.int32)
@@ -249,21 +222,25 @@ class _Turn(NamedTuple):
     other: int  # the number of the move that needs its opposite
 
 
-def prefer(assembly: Assembly, moves: tuple[int, ...], legal: Literals, liked: Literals, guided: Literals) -> Literals:
-    """The legal moves that are liked, in lanes where the role is guided and has any; else all legal ones.
+def prefer(
+    assembly: Assembly, moves: tuple[int, ...], legal: Literals, preferred: Literals, heeds: Literals
+) -> Literals:
+    """The legal moves that are preferred, in lanes where the role heeds that and has any; else all legal ones.
 
-    liked: (M,); guided: (roles,).
+    preferred: (M,); heeds: (roles,).
     """
     network, wanted = assembly.network, legal.copy()
     for role, possible in enumerate(_possible(moves, legal)):
         if len(possible) < 2:
             continue
-        any_liked = 0
+        any_preferred = 0
         for move in possible:
-            any_liked = int(either(network, any_liked, int(both(network, int(legal[move]), int(liked[move])))))
-        free = int(both(network, any_liked, int(guided[role]))) ^ 1
+            any_preferred = int(
+                either(network, any_preferred, int(both(network, int(legal[move]), int(preferred[move]))))
+            )
+        free = int(both(network, any_preferred, int(heeds[role]))) ^ 1
         for move in possible:
-            wanted[move] = both(network, int(legal[move]), int(either(network, int(liked[move]), free)))
+            wanted[move] = both(network, int(legal[move]), int(either(network, int(preferred[move]), free)))
     return wanted
 
 

@@ -8,10 +8,11 @@ from itertools import pairwise, product
 import numpy as np
 import pytest
 
-from ggp.kernel import LANES
+from ggp.kernel import LANES, TALLY_BITS
 from ggp.library import find_rulesheet
 from ggp.simulation import steps as step_module
 from ggp.simulation.playout import play
+from ggp.simulation.steps import BIRTH_BITS, QUOTA_BITS
 from tests.simulation.games import CLASHES, FATES, GAMES, NO_FACTS, PHASES, TERMINAL_AT_FIRST, TURNS, together
 from tests.simulation.lanes import Flags, Truth, follow, unpacked
 
@@ -177,11 +178,15 @@ def test_rows_do_not_overlap() -> None:
         layout = steps.layout
         starts = [layout.current, layout.following, layout.finished, layout.start]
         assert starts == [1 + at * layout.facts for at in range(4)]
-        marks = [layout.waiting, layout.over, layout.ended, layout.stuck, layout.clash]
-        firsts = [layout.start + layout.facts, *(mark + 1 for mark in marks[:-1]), layout.clash + 1]
-        assert [*marks, layout.first_goal] == firsts
-        assert layout.first_goal + layout.goals <= layout.lanes < layout.first_random
-        assert layout.first_random + layout.random == layout.first_free <= steps.rows
+        firsts = list(layout._asdict().values())[2:]
+        assert sorted(firsts) == firsts
+        marks = [layout.waiting, layout.over, layout.ended, layout.stuck, layout.clash, layout.first_goal]
+        assert marks == list(range(marks[0], marks[0] + 6))
+        assert layout.first_quota - layout.first_birth >= BIRTH_BITS
+        assert layout.first_queue - layout.first_quota >= QUOTA_BITS
+        assert layout.first_tally - layout.first_queue == len(steps.phases)
+        assert layout.first_preferred - layout.first_tally == layout.goals * TALLY_BITS
+        assert layout.first_free <= steps.rows
         for program in (*steps.phases, *steps.apart):
             written = np.where(program.out < 0, ~program.out, program.out)
             kept = (written >= layout.first_free) | np.isin(written, program.outputs)

@@ -12,18 +12,19 @@ from ggp.gdl.rulesheet import parse_rulesheet
 from ggp.gdl.state_machine import Facts
 from ggp.kernel import LANES
 from ggp.simulation import steps as step_module
-from ggp.simulation.leaves import (
+from ggp.simulation.playout import (
     CAPPED,
-    PLAYOUTS,
     STEPS,
-    Leaves,
-    drop_leaves,
-    load_leaves,
-    make_leaves,
-    play_leaves,
+    Lanes,
+    Plan,
+    Simulator,
+    drop_lanes,
+    load_lanes,
+    make_lanes,
+    play_values,
+    playouts_over,
     worth_of,
 )
-from ggp.simulation.playout import Plan, Simulator
 from ggp.simulation.steps import make_steps
 from tests.circuit.agreement import Pair, make_pair, pack_states
 from tests.search.graphs import Shape, random_graph
@@ -46,14 +47,14 @@ class Bench:
 
     pair: Pair
     plan: Plan
-    leaves: Leaves
+    leaves: Lanes
 
     def load(self, states: Sequence[Facts], rounds: int) -> None:
         """Lane l begins with state l, in turn."""
         given = [states[lane % len(states)] for lane in range(LANES)]
         self.leaves.phase[:] = [self.phase_of(state) for state in given]
-        self.leaves.left[:] = rounds
-        load_leaves(self.plan, self.leaves, pack_states(self.pair.compiled, given))
+        self.leaves.quota[:] = rounds
+        load_lanes(self.plan, self.leaves, pack_states(self.pair.compiled, given))
 
     def phase_of(self, state: Facts) -> int:
         compiled = self.pair.compiled
@@ -65,7 +66,7 @@ class Bench:
     def play(self, slices: Sequence[int] = (1000,), longest: int = 100_000) -> None:
         worth = worth_of(self.pair.compiled)
         for turn in range(longest):
-            if not play_leaves(self.plan, self.leaves, worth, slices[turn % len(slices)], LANES):
+            if not play_values(self.plan, self.leaves, worth, slices[turn % len(slices)]):
                 return
         raise AssertionError("the playouts do not come to their end")
 
@@ -74,8 +75,8 @@ def bench_of(text: str, seed: int = 1, cap: int = 1000) -> Bench:
     pair = make_pair(parse_rulesheet(text))
     compiled = pair.compiled
     steps = make_steps(compiled.circuit, compiled.phases)
-    plan = Simulator(steps, compiled.circuit.initial).plan._replace(cap=cap)
-    return Bench(pair, plan, make_leaves(plan, steps.rows, len(compiled.roles), seed))
+    plan = Simulator(steps, compiled.circuit.initial, cap).plan
+    return Bench(pair, plan, make_lanes(plan, steps.rows, len(compiled.roles), seed))
 
 
 @pytest.fixture(params=ENDS)
@@ -134,8 +135,8 @@ def test_each_lane_has_the_values_of_its_own_state(shape: Shape, seed: int, end:
     bench.load(states, rounds)
     bench.play()
     assert (bench.leaves.done == rounds).all()
-    assert not bench.leaves.left.any()
-    assert bench.leaves.counters[PLAYOUTS] == rounds * LANES
+    assert not bench.leaves.quota.any()
+    assert playouts_over(bench.leaves) == rounds * LANES
     check_means(bench, world, states, rounds)
 
 
@@ -173,8 +174,8 @@ def test_lanes_may_have_different_numbers_of_playouts(rounds: int, end: str) -> 
     states = [bench.pair.circuit.initial_state]
     bench.load(states, rounds)
     wanted = [(rounds + lane) % 5 if lane % 3 else 0 for lane in range(LANES)]
-    bench.leaves.left[:] = wanted
-    load_leaves(bench.plan, bench.leaves, pack_states(bench.pair.compiled, states * LANES))
+    bench.leaves.quota[:] = wanted
+    load_lanes(bench.plan, bench.leaves, pack_states(bench.pair.compiled, states * LANES))
     bench.play()
     assert bench.leaves.done.tolist() == wanted
     assert not bench.leaves.values[np.array(wanted) == 0].any()
@@ -216,8 +217,8 @@ def test_endless_playouts_are_given_up(cap: int, end: str) -> None:
     leaves = bench.leaves
     assert (leaves.done == 3).all()
     assert (leaves.values == 3 * UNKNOWN).all()
-    assert leaves.counters[CAPPED] == leaves.counters[PLAYOUTS] == 3 * LANES
-    assert cap * 3 * LANES <= leaves.counters[STEPS] <= (cap + 65) * 3 * LANES
+    assert leaves.counters[CAPPED] == playouts_over(leaves) == 3 * LANES
+    assert leaves.counters[STEPS] == cap * 3 * LANES
 
 
 def test_fates(end: str) -> None:
@@ -239,8 +240,8 @@ def test_playouts_under_way_may_be_dropped() -> None:
     assert world is not None
     for steps in range(1, 9):
         bench.load([state], 1 + steps % 3)
-        play_leaves(bench.plan, bench.leaves, worth_of(bench.pair.compiled), steps, LANES)
-        drop_leaves(bench.plan, bench.leaves)
+        play_values(bench.plan, bench.leaves, worth_of(bench.pair.compiled), steps)
+        drop_lanes(bench.plan, bench.leaves)
         assert not bench.leaves.values.any()
         assert not bench.leaves.done.any()
         bench.play()

@@ -12,8 +12,7 @@ from ggp.kernel import LANES, aligned_words
 from ggp.search.mcts.mast import BITS, draw_sets
 from ggp.search.mcts.search import Search, SearchSettings
 from ggp.simulation import steps as step_module
-from ggp.simulation.leaves import PLAYOUTS, drop_leaves, make_leaves
-from ggp.simulation.playout import Simulator
+from ggp.simulation.playout import PLAYOUTS, Simulator, drop_lanes, make_lanes
 from ggp.simulation.state_machine import CircuitMachine
 from ggp.simulation.steps import make_steps
 from tests.circuit.agreement import make_pair
@@ -52,13 +51,13 @@ def test_roles_do_what_they_like(shape: Shape, seed: int, end: str, monkeypatch:
     monkeypatch.setattr(step_module, "LATER_END", ENDS[end])
     pair = make_pair(parse_rulesheet(random_graph(shape, seed)))
     compiled = pair.compiled
-    steps = make_steps(compiled.circuit, compiled.phases, guided=True)
+    steps = make_steps(compiled.circuit, compiled.phases, preferences=True)
     plan = Simulator(steps, compiled.circuit.initial).plan._replace(cap=1000)
-    bench = Bench(pair, plan, make_leaves(plan, steps.rows, len(compiled.roles), seed))
+    bench = Bench(pair, plan, make_lanes(plan, steps.rows, len(compiled.roles), seed))
     world = explore(pair.interpreter, pair.circuit)
     assert world is not None
     states, rng, rounds = lasting(world), Random(seed), 40
-    row = steps.layout.first_liked
+    row = steps.layout.first_preferred
     for _ in range(3):
         liked = [{move for move in moves if rng.random() < 0.5} for moves in compiled.moves]
         guided = [rng.random() < 0.7 for _ in compiled.moves]
@@ -68,7 +67,7 @@ def test_roles_do_what_they_like(shape: Shape, seed: int, end: str, monkeypatch:
         bench.load(states, rounds)
         bench.play()
         check_means(bench, guided_world(world, liked, guided), states, rounds)
-        drop_leaves(plan, bench.leaves)
+        drop_lanes(plan, bench.leaves)
 
 
 def test_sets_have_moves_as_often_as_they_should() -> None:

@@ -113,20 +113,23 @@ def one_by_one(simulator: Simulator, lanes: Lanes, longest: int = 100_000) -> It
         first = 1 + facts * int(lanes.counters[STEP] % 2)
         waiting = unpacked(words[[layout.waiting]])[0]
         words[marks] = 0
+        done = int(lanes.counters[STEP])
         goes_on = play(simulator.plan, lanes, 1)
-        if not goes_on:
+        if lanes.counters[STEP] == done:
             return
         before, after = unpacked(words[first : first + facts]), unpacked(words[2 + facts - first :][:facts])
         ended, stuck = unpacked(words[marks])
         now = unpacked(words[[layout.waiting]])[0]
         started = waiting & (~now | ended | stuck)
         yield Step(~waiting | started, started, before, after, ended, stuck, now)
+        if not goes_on:
+            return
     raise AssertionError("the block does not come to its end")
 
 
 def follow(truth: Truth, simulator: Simulator, lanes: Lanes, watched: range = range(LANES)) -> History:
     """Play a block to its end; each step of the watched lanes has to be one that the rules allow."""
-    history = History(goals=[0] * simulator.plan.goals)
+    history = History(goals=[0] * simulator.plan.layout.goals)
     started_at = words_of_start(simulator, lanes)
     late, cap = simulator.steps.late_end, simulator.plan.cap
     ages, states = [0] * LANES, [frozenset()] * LANES  # type: list[int], list[Facts]

@@ -13,8 +13,10 @@ from ggp.errors import SettingsError
 from ggp.kernel import LANES
 from ggp.library import find_rulesheet
 from ggp.simulation import steps as step_module
+from ggp.simulation.evaluate import pack
 from ggp.simulation.machine_code import compile_steps
-from ggp.simulation.playout import BIRTH_BITS, QUOTA, Simulator, Tally, play
+from ggp.simulation.playout import UNLIMITED, Simulator, Tally, drain_lanes, load_lanes, play
+from ggp.simulation.steps import BIRTH_BITS
 from tests.simulation.games import (
     ENDLESS,
     ENDLESS_WITHOUT_FACTS,
@@ -99,19 +101,32 @@ def test_slices_of_any_size_give_the_same() -> None:
     assert len(tallies) == 1
 
 
-def test_a_quota_may_be_raised_and_withdrawn() -> None:
+@pytest.mark.parametrize("quota", [5000, UNLIMITED])
+def test_playouts_may_be_withdrawn_and_more_be_given(quota: int) -> None:
     simulator = simulator_of("turns")
-    lanes = simulator.block(1, 0, 5000)
+    lanes = simulator.block(1, 0, quota)
+    states = np.repeat(pack(truth_of("turns").compiled.circuit.initial[np.newaxis]), LANES, axis=0)
     play(simulator.plan, lanes, 9)
-    lanes.counters[QUOTA] = 0
+    drain_lanes(simulator.plan, lanes)
     while play(simulator.plan, lanes, 10):
         pass
-    finished = simulator.tally(lanes).playouts
-    assert LANES <= finished < 5000
-    lanes.counters[QUOTA] = 33
+    finished = simulator.tally(lanes)
+    assert LANES <= finished.playouts < 5000
+    assert sum(finished.goals) == 2 * finished.playouts
+    lanes.quota[:] = 0
+    lanes.quota[100:133] = 1
+    load_lanes(simulator.plan, lanes, states)
     while play(simulator.plan, lanes, 10):
         pass
-    assert simulator.tally(lanes).playouts == finished + 33
+    assert simulator.tally(lanes).playouts == finished.playouts + 33
+
+
+def test_counters_of_lanes_do_not_overflow() -> None:
+    """More ends than a lane's counters in the words can hold."""
+    simulator = truth_of("rounds of 2").simulator()
+    tally = simulator.playouts(600 * LANES, quota=600 * LANES)
+    assert tally.playouts == 600 * LANES
+    assert sum(tally.goals) == 2 * 600 * LANES
 
 
 def test_games_that_never_end_are_given_up(end: str) -> None:
@@ -186,11 +201,10 @@ def test_playouts_may_start_in_another_phase(phase: int, end: str) -> None:
     starts = sorted((state for state in states if not truth.is_terminal(state)), key=str)
     facts = truth.compiled.facts
     simulator = truth.simulator()
-    simulator.plan = simulator.plan._replace(start_phase=phase)
     lanes = simulator.block(1, 0, 1200)
-    first = simulator.steps.layout.start
-    flags = np.array([[fact in starts[lane % len(starts)] for lane in range(LANES)] for fact in facts])
-    lanes.words[first : first + len(facts)] = packed(flags)
+    lanes.phase[:] = phase
+    flags = np.array([[fact in starts[lane % len(starts)] for fact in facts] for lane in range(LANES)])
+    load_lanes(simulator.plan, lanes, pack(flags))
     history = follow(truth, simulator, lanes)
     assert set(starts) <= history.seen
     assert history.tally() == simulator.tally(lanes)

@@ -36,7 +36,7 @@ from ggp.search.mcts.tree import (
     counts_joint_moves,
 )
 from ggp.simulation.evaluate import Bits, copy_state
-from ggp.simulation.leaves import Leaves
+from ggp.simulation.playout import Lanes
 
 
 @lean
@@ -53,9 +53,9 @@ def back_up_exact(tree: Tree, batch: Batch, parameters: Parameters, count: Int) 
 
 
 @lean
-def start_playouts(tree: Tree, batch: Batch, leaves: Leaves, starts: Bits, count: Int, rounds: Int) -> None:
+def start_playouts(tree: Tree, batch: Batch, leaves: Lanes, starts: Bits, count: Int, rounds: Int) -> None:
     """Put the leaves of descents that are READY into lanes: descent d has the lanes d, d + count, d + 2 count …"""
-    copies = len(leaves.left) // count
+    copies = len(leaves.quota) // count
     for descent in range(count):
         if batch.status[descent] != READY:
             continue
@@ -65,13 +65,13 @@ def start_playouts(tree: Tree, batch: Batch, leaves: Leaves, starts: Bits, count
             lane = descent + copy * count
             copy_state(starts, lane, tree.states, leaf)
             leaves.phase[lane] = tree.nodes[leaf, PHASE]
-            leaves.left[lane] = rounds
+            leaves.quota[lane] = rounds
 
 
 @lean
-def back_up_played(tree: Tree, batch: Batch, parameters: Parameters, leaves: Leaves, count: Int) -> None:
+def back_up_played(tree: Tree, batch: Batch, parameters: Parameters, leaves: Lanes, count: Int) -> None:
     """Back up the descents whose playouts are all over."""
-    copies, roles = len(leaves.left) // count, batch.values.shape[1]
+    copies, roles = len(leaves.quota) // count, batch.values.shape[1]
     for descent in range(count):
         if batch.status[descent] != PLAYING:
             continue

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ggp.kernel import Int, Words, fill_random, gate_and, lean
-from ggp.simulation.leaves import Leaves, make_leaves
+from ggp.simulation.playout import Lanes, make_lanes, with_cap
 from ggp.simulation.state_machine import CircuitMachine
 
 BITS = 5  # of the chance that a move is in a lane's set
@@ -40,26 +40,26 @@ class MastPlayouts:
 
     def __init__(self, machine: CircuitMachine, cap: int, nature: NDArray[np.bool_]) -> None:
         counts = list(map(len, machine.compiled.moves))
-        simulator = machine.guided_simulator()
-        self.plan = simulator.plan._replace(cap=cap)
+        simulator = machine.simulator(preferences=True)
+        self.plan = with_cap(simulator.plan, cap)
         self._rows = simulator.steps.rows
-        self._drawn = Drawn(simulator.steps.layout.first_liked, sum(counts), len(counts))
+        self._drawn = Drawn(simulator.steps.layout.first_preferred, sum(counts), len(counts))
         self._first = np.concatenate([[0], np.cumsum(counts)])
         self._nature = nature
         self._cycles = 0
-        machine.compile_in_background(guided=True)
+        machine.compile_in_background(preferences=True)
 
-    def leaves(self, seed: int) -> Leaves:
+    def leaves(self, seed: int) -> Lanes:
         """Lanes for these playouts."""
-        return make_leaves(self.plan, self._rows, self._drawn.roles, seed)
+        return make_lanes(self.plan, self._rows, self._drawn.roles, seed)
 
-    def draw(self, leaves: Leaves, averages: MoveAverages, temperature: float) -> None:
+    def draw(self, leaves: Lanes, averages: MoveAverages, temperature: float) -> None:
         """New sets for all lanes, now and then."""
         self._cycles += 1
         preferring = leaves.words[self._drawn.first + self._drawn.moves :][: self._drawn.roles]
         if self._cycles % _EVERY == 0 or not preferring.any():
             chances = self._chances(averages, temperature)
-            draw_sets(leaves.words, self.plan.first_random, self._drawn.first, chances, leaves.random)
+            draw_sets(leaves.words, self.plan.layout.first_random, self._drawn.first, chances, leaves.random)
 
     def _chances(self, averages: MoveAverages, temperature: float) -> NDArray[np.int32]:
         """(M + roles,) of `_CERTAIN` lanes: in how many a move is in the set, in how many a role prefers moves."""

@@ -49,18 +49,19 @@ from ggp.search.mcts.tree import (
     with_settings,
 )
 from ggp.simulation.evaluate import UNKNOWN, Bits, unpack
-from ggp.simulation.leaves import (
-    PLAYOUTS,
+from ggp.simulation.machine_code import is_worthwhile
+from ggp.simulation.playout import (
     STEPS,
-    Leaves,
-    drop_leaves,
-    load_leaves,
-    make_leaves,
-    play_leaves,
+    Lanes,
+    Plan,
+    drop_lanes,
+    load_lanes,
+    make_lanes,
+    play_values,
+    playouts_over,
+    with_cap,
     worth_of,
 )
-from ggp.simulation.machine_code import is_worthwhile
-from ggp.simulation.playout import Plan
 from ggp.simulation.state_machine import CircuitMachine
 
 __all__ = ["MoveReport", "Search", "SearchResult", "SearchSettings", "Variation"]
@@ -90,7 +91,7 @@ class Search:
         self.settings = settings
         self.lock = Lock()
         compiled, simulator = machine.compiled, machine.simulator()
-        plan = simulator.plan._replace(cap=settings.most_steps)
+        plan = with_cap(simulator.plan, settings.most_steps)
         gates = sum(len(program.left) for program in simulator.steps.phases)
         self._can_use_mast = gates <= MOST_GATES and int(plan.random.max()) >= 2
         self.parameters = make_parameters(settings, compiled, with_mast=self._can_use_mast)
@@ -281,13 +282,13 @@ class Worker:
             max(1, (int(batches.first_goal[-1]) + 63) // 64),
         )
         self.batch: Batch = make_batch(words, roles, sum(map(len, compiled.moves)), seed)
-        self.leaves = make_leaves(plan, machine.simulator().steps.rows, roles, seed)
+        self.leaves = make_lanes(plan, machine.simulator().steps.rows, roles, seed)
         self.rules = Rules(batches.rows, aligned_words(batches.size), batches.first_goal, batches.goal_values)
         self._machine = machine
         self._plan = plan
         self._seed = seed
         self._mast: MastPlayouts | None = None
-        self._mast_leaves: Leaves | None = None
+        self._mast_leaves: Lanes | None = None
         self._worth = worth_of(compiled)
         self._starts = np.zeros((LANES, words[0]), np.uint64)
         self._steps_per_slice = 4
@@ -295,11 +296,11 @@ class Worker:
     @property
     def playouts(self) -> int:
         """Ended so far."""
-        return self._counted(PLAYOUTS)
+        return sum(map(playouts_over, self._blocks))
 
     @property
     def steps(self) -> int:
-        return self._counted(STEPS)
+        return sum(int(lanes.counters[STEPS]) for lanes in self._blocks)
 
     @property
     def visits(self) -> int:
@@ -329,7 +330,7 @@ class Worker:
             evaluate_fresh(tree, batch, self.rules, parameters, count)
             back_up_exact(tree, batch, parameters, count)
             start_playouts(tree, batch, leaves, self._starts, count, rounds)
-        load_leaves(plan, leaves, self._starts)
+        load_lanes(plan, leaves, self._starts)
         while not self._play(plan, leaves):
             if stop():
                 self.abandon(tree, lock)
@@ -345,27 +346,27 @@ class Worker:
         """
         leaves, root = self.leaves, int(tree.numbers[ROOT])
         self._starts[:] = tree.states[root]
-        leaves.phase[:], leaves.left[:] = tree.nodes[root, PHASE], 1
+        leaves.phase[:], leaves.quota[:] = tree.nodes[root, PHASE], 1
         before = self.steps
-        load_leaves(self._plan, leaves, self._starts)
+        load_lanes(self._plan, leaves, self._starts)
         while not self._play(self._plan, leaves):
             if stop():
-                drop_leaves(self._plan, leaves)
+                drop_lanes(self._plan, leaves)
                 return None
         values = leaves.values
         zero_sum = values.shape[1] == 2 and bool((abs(values.sum(axis=1) - leaves.done) < 1e-9).all())
-        drop_leaves(self._plan, leaves)
+        drop_lanes(self._plan, leaves)
         return (self.steps - before) / LANES, zero_sum
 
     def abandon(self, tree: Tree, lock: Lock) -> None:
         """Take all descents back that are in flight."""
         with lock:
             cancel(tree, self.batch)
-        drop_leaves(self._plan, self.leaves)
+        drop_lanes(self._plan, self.leaves)
         if self._mast is not None and self._mast_leaves is not None:
-            drop_leaves(self._mast.plan, self._mast_leaves)
+            drop_lanes(self._mast.plan, self._mast_leaves)
 
-    def _with_mast(self, parameters: Parameters) -> tuple[Leaves, Plan]:
+    def _with_mast(self, parameters: Parameters) -> tuple[Lanes, Plan]:
         """Lanes whose playouts prefer good moves, made when they are first wanted."""
         if self._mast is None or self._mast_leaves is None:
             self._mast = MastPlayouts(self._machine, self._plan.cap, parameters.nature)
@@ -373,15 +374,15 @@ class Worker:
         self._mast.draw(self._mast_leaves, parameters.mast, parameters.mast_temperature)
         return self._mast_leaves, self._mast.plan
 
-    def _counted(self, number: int) -> int:
-        both = (self.leaves, self._mast_leaves)
-        return sum(int(leaves.counters[number]) for leaves in both if leaves is not None)
+    @property
+    def _blocks(self) -> list[Lanes]:
+        return [lanes for lanes in (self.leaves, self._mast_leaves) if lanes is not None]
 
-    def _play(self, plan: Plan, leaves: Leaves) -> bool:
+    def _play(self, plan: Plan, leaves: Lanes) -> bool:
         """Play for about a slice of time; whether all playouts are over."""
         began = perf_counter()
         before = int(leaves.counters[0])
-        over = not play_leaves(plan, leaves, self._worth, self._steps_per_slice, LANES)
+        over = not play_values(plan, leaves, self._worth, self._steps_per_slice)
         played = int(leaves.counters[0]) - before
         if played == self._steps_per_slice:
             wanted = played * _SLICE_SECONDS / max(perf_counter() - began, 1e-6)

@@ -93,7 +93,7 @@ class Tuner:
 
     def prepare(self) -> None:
         """Makes what guided playouts need, which may take a second and cannot be stopped."""
-        self.machine.guided_simulator()
+        self.machine.simulator(preferences=True)
         self.can_guide = True
 
     def play(self, state: Facts, stop: Callable[[], bool]) -> bool:
