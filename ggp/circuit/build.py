@@ -236,7 +236,7 @@ def _body(building: Building, index: RuleIndex, rule: Int, apart: Int, stamps: I
 
 
 @inner
-def _disjunction(
+def _disjunction(  # noqa: PLR0913, PLR0917 - arrays in a tuple cost more
     network: Network,
     moves: Moves,
     keys: NDArray[np.int64],
@@ -299,7 +299,7 @@ def index_rules(atom_count: int, heads: Ids, first_literal: Offsets, literals: I
 
 
 @kernel
-def order_atoms(index: RuleIndex, inputs: Int, roots: Ids) -> Order:
+def order_atoms(index: RuleIndex, inputs: Int, roots: Ids) -> Order:  # noqa: C901, PLR0912, PLR0915 - kernel: a call costs
     """Tarjan's strongly connected components (1972), without recursion, from the roots in their order."""
     count = index.first_rule.shape[0] - 1
     number = np.zeros(count, np.int32)  # when first seen, from 1

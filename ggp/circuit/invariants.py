@@ -14,7 +14,8 @@ from ggp.kernel import kernel
 
 LONGEST_PERIOD = 8
 WATCHED_STEPS = 64
-MOST_WORK = 100_000_000  # nodes evaluated in one proof; one that takes more is given up
+LEAST_ROUNDS = 64
+MOST_WORK = 100_000_000  # nodes evaluated in one proof, but for the first LEAST_ROUNDS rounds
 UNKNOWN = 2
 
 Values = NDArray[np.int8]  # 0, 1 or UNKNOWN
@@ -28,14 +29,14 @@ def find_phases(circuit: Circuit) -> NDArray[np.int8]:
     state = circuit.initial.astype(np.int8)
     path = [state]
     for _ in range(WATCHED_STEPS):
-        state = _following(circuit, state)
+        state = following_values(circuit, state)
         path.append(state)
-    constant = _proved(circuit, np.array([_agreed(path)]))
+    constant = prove(circuit, np.array([_agreed(path)]))
     for period in range(2, LONGEST_PERIOD + 1):
         candidates = np.array([_agreed(path[phase::period]) for phase in range(period)])
         if not _varies(candidates):
             continue
-        known = _proved(circuit, candidates)
+        known = prove(circuit, candidates)
         if _varies(known):
             return _marked(known)
     return _marked(constant)
@@ -66,21 +67,31 @@ def _agreed(states: list[Values]) -> Values:
     return first
 
 
-def _proved(circuit: Circuit, known: Values) -> Values:
-    """The largest part of the candidates that keeps itself up."""
+def prove(circuit: Circuit, known: Values) -> Values:
+    """The largest part of the candidates that follows from itself; nothing where that takes more than `most_rounds`."""
     known[:, np.any(known == UNKNOWN, axis=0)] = UNKNOWN
-    for _ in range(64 + MOST_WORK // (len(known) * len(circuit.left))):
+    for _ in range(most_rounds(circuit, len(known))):
         wrong = np.zeros(circuit.facts, np.bool_)
         for phase in range(len(known)):
             expected = known[(phase + 1) % len(known)]
-            wrong |= (expected != UNKNOWN) & (_following(circuit, known[phase]) != expected)
+            wrong |= (expected != UNKNOWN) & (following_values(circuit, known[phase]) != expected)
         if not wrong.any():
             return known
         known[:, wrong] = UNKNOWN
     return np.full_like(known, UNKNOWN)
 
 
-def _following(circuit: Circuit, state: Values) -> Values:
+def most_rounds(circuit: Circuit, phases: int) -> int:
+    """Rounds after which a proof is given up.
+
+    A round evaluates all nodes twice for each phase. Each but the last gives up a fact or more, so facts + 1 suffice.
+    """
+    in_budget = MOST_WORK // (2 * phases * len(circuit.left))
+    return min(circuit.facts + 1, max(LEAST_ROUNDS, in_budget))
+
+
+def following_values(circuit: Circuit, state: Values) -> Values:
+    """What is known of the facts after a step from a state of which so much is known."""
     inputs = np.full(circuit.inputs, UNKNOWN, np.int8)
     inputs[: circuit.facts] = state
     legal = _values(circuit, inputs, circuit.legal)
@@ -122,6 +133,6 @@ def _evaluate(left: Ids, right: Ids, inputs: Values) -> Values:
                     values[node] = 0
                 elif a == 1 and b == 1:
                     values[node] = 1
-            elif a != UNKNOWN and b != UNKNOWN:
+            elif a != UNKNOWN and b != UNKNOWN:  # noqa: PLR1714 - numba knows no sets
                 values[node] = a ^ b
     return values

@@ -58,7 +58,7 @@ class Nodes(NamedTuple):
     by_component: Ids  # the loops, sorted by component
 
 
-def make_program(
+def make_program(  # noqa: PLR0913, PLR0917 - each is an array of its own
     left: Ids, right: Ids, loops: Loops, outputs: Ids, row_of_input: Ids, output_rows: Ids, first_scratch: int
 ) -> Program:
     """The program that writes outputs[i] to output_rows[i].
@@ -187,7 +187,7 @@ def _evaluation_order(nodes: Nodes, outputs: Ids, components: Ids) -> tuple[Ids,
 
 
 @kernel
-def _assign_rows(
+def _assign_rows(  # noqa: C901, PLR0912, PLR0913, PLR0915, PLR0917 - kernel: a call costs
     nodes: Nodes,
     order: Ids,
     segments: Ids,

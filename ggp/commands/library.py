@@ -21,11 +21,11 @@ from ggp.commands.shared import (
 )
 from ggp.engines import make_machine
 from ggp.errors import GgpError, ReadError
-from ggp.gdl.evidence import Evidence, gather_evidence
 from ggp.gdl.reader import decode
 from ggp.gdl.rulesheet import parse_rulesheet
 from ggp.gdl.validator import Finding, validate
 from ggp.library import find_rulesheet, game_names, read_bytes, read_metadata
+from ggp.simulation.evidence import Evidence, gather_evidence
 
 EXIT_FOUND_ERRORS = 1
 

@@ -326,7 +326,7 @@ def evaluate(rows: Rows, words: Words, program: Int, states: Bits, moves: Indice
 
 
 @lean
-def evaluate_rows(
+def evaluate_rows(  # noqa: PLR0913, PLR0917 - kernel: rows and arrays apart
     rows: Rows, words: Words, program: Int, states: Bits, moves: Indices, found: Bits, count: Int
 ) -> bool:
     """The same for the first `count` rows; programs before NEXT read no moves."""

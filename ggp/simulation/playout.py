@@ -127,6 +127,16 @@ class Tally:
         )
 
 
+class Ends(NamedTuple):
+    """How playouts ended; each array has a row for each playout."""
+
+    lengths: NDArray[np.int64]  # (n,) steps
+    is_terminal: NDArray[np.bool_]  # (n,) whether it reached a terminal state
+    is_stuck: NDArray[np.bool_]  # (n,) whether it ended where a role had no legal move; if neither, it was too long
+    goals: NDArray[np.bool_]  # (n, G) which goal values the rules give at the end, where it is terminal
+    states: Bits  # (n, words) where it got stuck
+
+
 class Simulator:
     """Random playouts of one game."""
 
@@ -164,11 +174,42 @@ class Simulator:
 
     def tally(self, lanes: Lanes) -> Tally:
         """What all playouts of the lanes came to; the goals of the last ones once `play` has returned False."""
-        layout, counters = self.plan.layout, lanes.counters.tolist()
-        planes = lanes.words[layout.first_tally :][: layout.goals * TALLY_BITS].reshape(layout.goals, TALLY_BITS, WORD)
-        recent = (np.bitwise_count(planes).sum(axis=2, dtype=np.int64) << np.arange(TALLY_BITS)).sum(axis=1)
-        goals = (lanes.goals.sum(axis=1) + recent).tolist()
+        counters = lanes.counters.tolist()
+        goals = goal_counts(self.plan, lanes).sum(axis=1).tolist()
         return Tally(counters[PLAYOUTS], counters[CAPPED], counters[STUCK], counters[STEPS], tuple(goals))
+
+    def single_playouts(self, count: int, cap: int, seed: int = 0) -> Ends:
+        """So many playouts from the initial state, each looked at for itself; the same for the same seed."""
+        plan = with_cap(self.plan, cap)
+        blocks = []
+        for number, first in enumerate(range(0, count, LANES)):
+            lanes = make_lanes(plan, self.steps.rows, 0, (seed, number))
+            lanes.quota[: count - first] = 1
+            load_lanes(plan, lanes, np.repeat(self._initial, LANES, axis=0))
+            blocks.append([part[: count - first] for part in self._watch(plan, lanes)])
+        return Ends(*(np.concatenate(parts) for parts in zip(*blocks, strict=True)))
+
+    def _watch(self, plan: Plan, lanes: Lanes) -> Ends:
+        """The one playout of each lane, step by step."""
+        layout, words = plan.layout, lanes.words
+        lengths = np.zeros(LANES, np.int64)
+        terminal, stuck = np.zeros(LANES, np.bool_), np.zeros(LANES, np.bool_)
+        states = np.zeros((LANES, self._initial.shape[1]), np.uint64)
+        goes_on, active = True, lanes.quota > 0
+        while goes_on:
+            before = layout.following if lanes.counters[STEP] & 1 else layout.current
+            goes_on = play(plan, lanes, 1)
+            now_terminal, now_stuck = unpack_lanes(words[layout.ended]), unpack_lanes(words[layout.stuck])
+            lengths += active & ~now_stuck & ~(now_terminal & plan.late_end)
+            if now_stuck.any():
+                found = pack(unpack_lanes(words[before : before + layout.facts]).T)
+                states[now_stuck] = found[now_stuck]
+            terminal |= now_terminal
+            stuck |= now_stuck
+            active &= ~unpack_lanes(words[layout.waiting])
+        return Ends(
+            np.minimum(lengths, plan.cap - plan.late_end), terminal, stuck, goal_counts(plan, lanes).T > 0, states
+        )
 
     def _finish(self, seed: int, number: int, quota: int) -> Tally:
         lanes = self.block(seed, number, quota)
@@ -236,6 +277,22 @@ def make_lanes(plan: Plan, rows: int, roles: int, seed: int | tuple[int, ...]) -
 def playouts_over(lanes: Lanes) -> int:
     """How many playouts came to an end, of whatever kind."""
     return int(lanes.counters[PLAYOUTS] + lanes.counters[CAPPED] + lanes.counters[STUCK])
+
+
+def goal_counts(plan: Plan, lanes: Lanes) -> NDArray[np.int64]:
+    """(G, 512) how often each goal value was the outcome in each lane."""
+    layout = plan.layout
+    rows = lanes.words[layout.first_tally :][: layout.goals * TALLY_BITS]
+    digits = unpack_lanes(rows).reshape(layout.goals, TALLY_BITS, LANES)
+    weights = np.int64(1) << np.arange(TALLY_BITS, dtype=np.int64)
+    found: NDArray[np.int64] = lanes.goals + np.einsum("gdl,d->gl", digits, weights)
+    return found
+
+
+def unpack_lanes(words: Words) -> NDArray[np.bool_]:
+    """(..., 512) whether each lane has its bit, of words of shape (..., 8)."""
+    octets = np.ascontiguousarray(words, "<u8").view(np.uint8)
+    return np.unpackbits(octets, axis=-1, bitorder="little").view(np.bool_)
 
 
 @lean

@@ -214,8 +214,11 @@ def test_what_no_rule_gives_is_false() -> None:
 
 
 def test_two_moves_of_one_role_are_never_done_together() -> None:
+    """A rule that asks for two moves of a role gives nothing, whichever of them is done."""
     rules: Bodies = [(3, []), (4, [2, 4])]
-    build_circuit(ground_rules(1, (2,), [3, 3], rules, [4, NEVER]))  # whatever it says there
+    circuit = build_circuit(ground_rules(1, (2,), [3, 3], rules, [4, NEVER]))
+    situations = [{1}, {2}, {0, 1}, {0, 2}]
+    assert outputs_of(circuit, situations)[0] & 0b1111 == 0
 
 
 def test_negation_through_recursion_is_refused() -> None:

@@ -1,11 +1,13 @@
 """Facts that do not depend on the moves, in games made by hand."""
 
+from collections import Counter
 from random import Random
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from ggp.circuit import invariants
 from ggp.circuit.build import build_circuit
 from ggp.circuit.circuit import Circuit
 from ggp.circuit.invariants import LONGEST_PERIOD, find_phases, holds_at_first
@@ -123,6 +125,44 @@ def test_a_hypothesis_that_holds_for_long_is_not_believed() -> None:
         f"(<= (next lamp) (true lamp) (not (true (step 99)))) (goal a 0) (<= terminal (not (true lamp)))"
     )
     assert found["lamp"] == [-1]
+
+
+def slow_lamp() -> Circuit:
+    """A fact that stays, and 99 that have to be given up one after the other, a round for each."""
+    steps = " ".join(f"(<= (next (step {at + 1})) (true (step {at})))" for at in range(99))
+    _, circuit = built(
+        f"(role a) (init (step 0)) (init stays) (<= (next stays) (true stays)) (legal a x) {steps} (goal a 0) "
+        "(<= terminal (true (step 99))) (<= terminal (not (true stays)))"
+    )
+    return circuit
+
+
+@pytest.mark.parametrize(("budget", "proves"), [(0, False), (invariants.MOST_WORK, True)])
+def test_a_proof_keeps_to_its_rounds(budget: int, proves: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    circuit, rounds_of = slow_lamp(), Counter[int]()
+    plain = invariants.prove
+
+    def counted(circuit: Circuit, known: NDArray[np.int8]) -> NDArray[np.int8]:
+        evaluated.clear()
+        found = plain(circuit, known)
+        rounds_of[len(known)] = len(evaluated) // len(known)
+        assert rounds_of[len(known)] <= invariants.most_rounds(circuit, len(known)) <= circuit.facts + 1
+        return found
+
+    evaluated: list[object] = []
+    follow = invariants.following_values
+
+    def noted(circuit: Circuit, state: NDArray[np.int8]) -> NDArray[np.int8]:
+        evaluated.append(state)
+        return follow(circuit, state)
+
+    monkeypatch.setattr(invariants, "MOST_WORK", budget)
+    monkeypatch.setattr(invariants, "LEAST_ROUNDS", 5)
+    monkeypatch.setattr(invariants, "prove", counted)
+    monkeypatch.setattr(invariants, "following_values", noted)
+    phases = find_phases(circuit)
+    assert (phases >= 0).any() == proves
+    assert rounds_of[1] == 5 if not proves else rounds_of[1] > 30
 
 
 def test_recursion_within_a_state() -> None:

@@ -29,13 +29,13 @@ from ggp.boards import (
 )
 from ggp.errors import EvaluationError, GgpError, ReadError
 from ggp.game import Game, State, load_text
-from ggp.gdl.evidence import gather_evidence
 from ggp.gdl.reader import read_term
 from ggp.gdl.state_machine import Facts, JointMove
 from ggp.gdl.terms import Term, to_text
 from ggp.gdl.validator import validate
 from ggp.interpreter.legality import refusal
 from ggp.library import Metadata
+from ggp.simulation.evidence import gather_evidence
 
 LENGTH = struct.Struct(">I")  # of what follows, in bytes
 Request: TypeAlias = Mapping[str, Any]
