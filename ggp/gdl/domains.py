@@ -35,11 +35,11 @@ class Domains:
 
     def of(self, relation: Relation, index: int) -> dict[Value, None]:
         """The values that an argument of a relation can have."""
-        return self.values.get(root_position(relation, index), {})
+        return self.values.get(_root_position(relation, index), {})
 
     def inside(self, relation: Relation, index: int, function: Relation) -> tuple[dict[Value, None], ...]:
         """For each argument of a function inside an argument of a relation, its values."""
-        outer = root_position(relation, index)
+        outer = _root_position(relation, index)
         return tuple(self.values.get(_inner(outer, function, place), {}) for place in range(function[1]))
 
     @property
@@ -54,7 +54,7 @@ class Domains:
         return all(value in self.values.get(position, {}) for position, value in _parts(term, relation, index))
 
 
-def root_position(relation: Relation, index: int) -> Position:
+def _root_position(relation: Relation, index: int) -> Position:
     shared = _ROOTS.get(relation)
     return (shared[index], 0, 0) if shared else (relation[0], relation[1], index)
 
@@ -74,7 +74,7 @@ def _inner(outer: Position, function: Relation, place: int) -> Position:
 
 def _parts(term: Term, relation: Relation, index: int) -> Iterator[tuple[Position, Value]]:
     """Each part of a term with its position; variables too."""
-    stack = [(root_position(relation, index), term)]
+    stack = [(_root_position(relation, index), term)]
     while stack:
         position, part = stack.pop()
         if isinstance(part, str):

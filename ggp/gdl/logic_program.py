@@ -1,7 +1,7 @@
 """Rulesheet → program: flat clauses whose bodies are plain conjunctions of literals.
 
 `or` becomes several clauses, `not` moves inward to the atoms. Helper relations replace alternatives that would
-multiply beyond `MAX_CLAUSES`, and sentences negated as a whole: `(not (and (p ?x) (q ?x)))` with an ?x of its own.
+multiply beyond `_MAX_CLAUSES`, and sentences negated as a whole: `(not (and (p ?x) (q ?x)))` with an ?x of its own.
 """
 
 from dataclasses import dataclass
@@ -17,9 +17,9 @@ Relation: TypeAlias = tuple[str, int]  # name and arity
 DISTINCT: Relation = ("distinct", 2)  # negated: the two terms are equal
 TRUE: Relation = ("true", 1)
 DOES: Relation = ("does", 2)
-MAX_CLAUSES = 64  # that one rule may become before helper relations are used
+_MAX_CLAUSES = 64  # that one rule may become before helper relations are used
 FACTS_SUFFIX = "/FACTS"  # no symbol of a rulesheet has capitals: the reader folds case
-OR_PREFIX = "OR"
+_OR_PREFIX = "OR"
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ class Clause:
         return () if isinstance(self.head, str) else self.head[1:]
 
 
-Body: TypeAlias = tuple[Literal, ...]
+_Body: TypeAlias = tuple[Literal, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +131,7 @@ class _Flattener:
         alternatives = self._alternatives(body, frozenset((*variables(rule.head), *_bound_by(body))), positive=True)
         return [Clause(rule.head, tuple(dict.fromkeys(found)), rule.offset) for found in alternatives] + self._extra
 
-    def _alternatives(self, sentence: Sentence, outer: frozenset[str], *, positive: bool) -> list[Body]:
+    def _alternatives(self, sentence: Sentence, outer: frozenset[str], *, positive: bool) -> list[_Body]:
         """The sentence, or its negation, as a disjunction of conjunctions."""
         match sentence:
             case Atom(term):
@@ -148,7 +148,7 @@ class _Flattener:
                     return [body for _, bodies in inner for body in bodies]
                 return self._product(inner, outer, positive=positive)
 
-    def _negated(self, part: Sentence, outer: frozenset[str], *, positive: bool) -> list[Body]:
+    def _negated(self, part: Sentence, outer: frozenset[str], *, positive: bool) -> list[_Body]:
         if positive:
             return self._alternatives(part, outer, positive=False)
         loose = [name for name in _variables(part) if name not in outer]
@@ -157,11 +157,11 @@ class _Flattener:
         return self._alternatives(part, outer, positive=True)
 
     def _product(
-        self, inner: list[tuple[Sentence, list[Body]]], outer: frozenset[str], *, positive: bool
-    ) -> list[Body]:
+        self, inner: list[tuple[Sentence, list[_Body]]], outer: frozenset[str], *, positive: bool
+    ) -> list[_Body]:
         """All combinations; where they are too many, those with several alternatives become helper relations."""
         found = [bodies for _, bodies in inner]
-        if prod(map(len, found)) > MAX_CLAUSES:
+        if prod(map(len, found)) > _MAX_CLAUSES:
             found = [
                 bodies if len(bodies) == 1 else [(self._relation(part, bodies, outer, positive=positive),)]
                 for part, bodies in inner
@@ -175,9 +175,9 @@ class _Flattener:
         shared = frozenset(name for name in _variables(sentence) if name in outer)
         return Literal(self._relation(sentence, bodies, shared, positive=True).atom, positive=False)
 
-    def _relation(self, sentence: Sentence, bodies: list[Body], outer: frozenset[str], *, positive: bool) -> Literal:
+    def _relation(self, sentence: Sentence, bodies: list[_Body], outer: frozenset[str], *, positive: bool) -> Literal:
         """A new relation that holds where one of the bodies does."""
-        name = f"{OR_PREFIX}{next(self._numbers)}"
+        name = f"{_OR_PREFIX}{next(self._numbers)}"
         shared = [variable for variable in _variables(sentence) if variable in outer]
         head: Term = (name, *shared) if shared else name
         self._extra += [Clause(head, body, self._offset) for body in bodies]

@@ -24,7 +24,7 @@ from ggp.grounding.rewrite import Rewritten, split_clauses
 from ggp.grounding.rules import NEVER, GroundingReport, GroundRules, Ids, is_stratified, needed_atoms
 
 _SHARE = 0.6  # of the time, after which no more clauses are rewritten
-Row: TypeAlias = tuple[Term, int]  # a term and gringo's atom for it
+_Row: TypeAlias = tuple[Term, int]  # a term and gringo's atom for it
 _GOAL_VALUE = re.compile(r"[0-9]{1,2}|100")
 _ALWAYS = 0  # the atom of what holds in every state; gringo's own atoms count from 1
 
@@ -54,7 +54,7 @@ def ground(
             output = ground_text(running, translation.text(rewritten.clauses, rewritten.tables), left)
         except OverBudgetError as error:
             raise GroundingError(_explanation(error, prepared, program)) from None
-    rules = number_rules(parse_aspif(output), translation, program.rulesheet)
+    rules = _number_rules(parse_aspif(output), translation, program.rulesheet)
     cycles = [clause for clause in prepared.clauses if clause.relation in prepared.dependencies.negative_cycles]
     if cycles and not is_stratified(rules):
         place = program.rulesheet.place(cycles[0].offset)
@@ -74,7 +74,7 @@ def _explanation(error: OverBudgetError, prepared: Prepared, program: LogicProgr
 # Numbering.
 
 
-def number_rules(aspif: Aspif, translation: Translation, rulesheet: Rulesheet) -> GroundRules:
+def _number_rules(aspif: Aspif, translation: Translation, rulesheet: Rulesheet) -> GroundRules:
     """The ground rules; their report is still empty."""
     named = _named(aspif, translation)
     roles = _roles(rulesheet, [arguments[0] for arguments, _ in named["role"]])
@@ -124,13 +124,13 @@ def _named(aspif: Aspif, translation: Translation) -> defaultdict[str, list[tupl
     return named
 
 
-def _text(row: Row) -> str:
+def _text(row: _Row) -> str:
     return to_text(row[0])
 
 
-def _by_role(roles: Sequence[str], found: Iterable[tuple[tuple[Term, ...], int]]) -> list[list[Row]]:
+def _by_role(roles: Sequence[str], found: Iterable[tuple[tuple[Term, ...], int]]) -> list[list[_Row]]:
     """For each role, the second arguments with their atoms, sorted by text."""
-    rows: dict[Term, list[Row]] = {role: [] for role in roles}
+    rows: dict[Term, list[_Row]] = {role: [] for role in roles}
     for (role, term), atom in found:
         if role in rows:
             rows[role].append((term, atom))
@@ -147,7 +147,7 @@ def _roles(rulesheet: Rulesheet, found: Iterable[Term]) -> tuple[str, ...]:
     return tuple(map(to_text, roles))
 
 
-def _values(rows: list[Row], numbering: "_Numbering") -> list[tuple[int, int]]:
+def _values(rows: list[_Row], numbering: "_Numbering") -> list[tuple[int, int]]:
     """The goal values among the terms, ascending; one atom for each, also where a value is written in two ways."""
     found: defaultdict[int, list[int]] = defaultdict(list)
     for term, atom in rows:

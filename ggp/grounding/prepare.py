@@ -16,7 +16,7 @@ from ggp.gdl.logic_program import DISTINCT, DOES, TRUE, Clause, Literal, LogicPr
 from ggp.gdl.rulesheet import name_and_arity
 from ggp.gdl.terms import Term, is_variable, substitute, variables
 
-OUTPUTS: dict[Relation, Tier] = {
+_OUTPUTS: dict[Relation, Tier] = {
     ("role", 1): Tier.STATIC,
     ("init", 1): Tier.STATIC,
     ("legal", 2): Tier.STATE,
@@ -25,8 +25,8 @@ OUTPUTS: dict[Relation, Tier] = {
     ("next", 1): Tier.STEP,
     ("sees", 2): Tier.STEP,
 }  # what a game is asked for, and the highest tier on which it may depend
-PROJECTION_PREFIX = "PROJECTION"  # no symbol of a rulesheet has capitals: the reader folds case
-RIGID_PREFIX = "RIGID"
+_PROJECTION_PREFIX = "PROJECTION"  # no symbol of a rulesheet has capitals: the reader folds case
+_RIGID_PREFIX = "RIGID"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ def prepare(program: LogicProgram) -> Prepared:
     projections: dict[Term, Clause] = {}
     clauses = [_projected(clause, projections) for clause in clauses]
     for clause in clauses:
-        unbound = unbound_variables(clause)
+        unbound = _unbound_variables(clause)
         if unbound:
             _fail(program, clause, f"no condition binds {unbound[0]} in a rule for '{clause.relation[0]}'")
     clauses += projections.values()
@@ -67,7 +67,7 @@ def prepare(program: LogicProgram) -> Prepared:
     return Prepared(tuple(clauses), tables, dependencies, find_domains(rewritten), len(functions))
 
 
-def unbound_variables(clause: Clause) -> list[str]:
+def _unbound_variables(clause: Clause) -> list[str]:
     """The variables of a clause that no condition binds."""
     known = {name for lit in clause.body if lit.positive and lit.relation != DISTINCT for name in variables(lit.atom)}
     wanted = dict.fromkeys(
@@ -78,8 +78,8 @@ def unbound_variables(clause: Clause) -> list[str]:
 
 def _relevant(program: LogicProgram) -> set[Relation]:
     """The outputs and all that they read."""
-    found = set(OUTPUTS)
-    waiting = list(OUTPUTS)
+    found = set(_OUTPUTS)
+    waiting = list(_OUTPUTS)
     while waiting:
         for clause in program.clauses.get(waiting.pop(), ()):
             for literal in clause.body:
@@ -94,7 +94,7 @@ def _refuse(program: LogicProgram, dependencies: Dependencies) -> None:
         if relation in program.clauses or relation in program.tables:
             raise GroundingError(f"{program.rulesheet.source}: a rule has '{relation[0]}' as its head")
     for relation, clauses in program.clauses.items():
-        if relation in OUTPUTS and dependencies.tiers[relation] > OUTPUTS[relation]:
+        if relation in _OUTPUTS and dependencies.tiers[relation] > _OUTPUTS[relation]:
             on = "does" if dependencies.tiers[relation] == Tier.STEP else "true"
             _fail(program, clauses[0], f"'{relation[0]}' depends on '{on}'")
         if relation in dependencies.negative_cycles and dependencies.tiers[relation] == Tier.STATIC:
@@ -137,7 +137,7 @@ def _rigid(clauses: list[Clause], tables: dict[Relation, tuple[tuple[Term, ...],
                 kept.add(name_and_arity(fact))
             elif not keeps:
                 changed.add(name_and_arity(fact))
-    return {function: (f"{RIGID_PREFIX}{function[0]}", function[1]) for function in sorted(kept - changed)}
+    return {function: (f"{_RIGID_PREFIX}{function[0]}", function[1]) for function in sorted(kept - changed)}
 
 
 def _with_rigid(clauses: list[Clause], functions: dict[Relation, Relation]) -> list[Clause]:
@@ -187,7 +187,7 @@ def _projection(
     pattern = substitute(atom, numbered)
     key: Term = ("pattern", str(len(shared)), pattern)
     if key not in projections:
-        relation = f"{PROJECTION_PREFIX}{len(projections)}"
+        relation = f"{_PROJECTION_PREFIX}{len(projections)}"
         head: Term = (relation, *(numbered[name] for name in shared)) if shared else relation
         projections[key] = Clause(head, (Literal(pattern, positive=True),), offset)
     relation = projections[key].relation[0]

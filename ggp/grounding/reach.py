@@ -16,10 +16,10 @@ from ggp.grounding.clingo import Budget, Clingo, OverBudgetError, ground_text, p
 from ggp.grounding.prepare import KEYWORDS, Prepared, Translation
 from ggp.grounding.tables import Extents
 
-PART_PREFIX = "PART"
+_PART_PREFIX = "PART"
 _QUICK = Budget(seconds=5.0, rules=250_000)  # beyond this, large relations are evaluated on demand
 _MUCH = 20_000.0  # joins of fewer rows are left as they are
-DEMAND_PREFIX = "DEMAND"
+_DEMAND_PREFIX = "DEMAND"
 
 
 def find_extents(
@@ -34,7 +34,7 @@ def find_extents(
         if prepared.domains.can_nest:
             raise
         large = _Eliminator(prepared).large_relations()
-        guarded, asking, needed = with_demand(prepared.clauses, large, prepared.dependencies.component)
+        guarded, asking, needed = _with_demand(prepared.clauses, large, prepared.dependencies.component)
         left = replace(budget, seconds=max(0.0, start + budget.seconds - perf_counter()))
         extents = _reach(prepared, (*guarded, *asking), needed, _Gringo(translation, clingo, left))
         tables = {**prepared.tables, **{relation: extents.terms(relation) for relation in needed}}
@@ -104,7 +104,7 @@ class _Eliminator:
             if not bound.issuperset(v for lit in bucket for v in variables(lit.atom)):
                 break
             self._parts += 1
-            head: Term = (f"{PART_PREFIX}{self._parts}", *kept) if kept else f"{PART_PREFIX}{self._parts}"
+            head: Term = (f"{_PART_PREFIX}{self._parts}", *kept) if kept else f"{_PART_PREFIX}{self._parts}"
             found.append(Clause(head, tuple(bucket), clause.offset))
             body = [*rest, Literal(head, positive=True)]
         return [*found, Clause(clause.head, tuple(body), clause.offset)]
@@ -165,7 +165,7 @@ def _bucket(body: list[Literal], name: str) -> list[Literal]:
 # Evaluation on demand.
 
 
-def with_demand(
+def _with_demand(
     clauses: Sequence[Clause], large: frozenset[Relation], rank: Mapping[Relation, int]
 ) -> tuple[list[Clause], list[Clause], tuple[Relation, ...]]:
     """The clauses, those of large relations guarded; the clauses that derive what is needed; and their relations.
@@ -173,7 +173,7 @@ def with_demand(
     Of the large relations that a clause reads, those of lower rank are asked first.
     """
     bound = _bound_arguments(clauses, large, rank)
-    names = {relation: f"{DEMAND_PREFIX}{number}" for number, relation in enumerate(bound)}
+    names = {relation: f"{_DEMAND_PREFIX}{number}" for number, relation in enumerate(bound)}
 
     def needed(atom: Literal | Clause) -> Literal:
         arguments = tuple(atom.arguments[index] for index in bound[atom.relation])

@@ -14,9 +14,9 @@ from ggp.gdl.domains import Domains
 from ggp.gdl.logic_program import DISTINCT, DOES, TRUE, Clause, Literal, LogicProgram, Relation
 from ggp.gdl.terms import Term, variables
 
-Groups: TypeAlias = frozenset[frozenset[int]]  # indexes of arguments; of each group at least one must be bound
+_Groups: TypeAlias = frozenset[frozenset[int]]  # indexes of arguments; of each group at least one must be bound
 
-MAX_LOOPS = 12  # in one function; Python allows 20 nested blocks
+_MAX_LOOPS = 12  # in one function; Python allows 20 nested blocks
 _UNKNOWN_SIZE = 30.0  # guessed rows of a relation that nothing is known of
 _VIEW_EXPONENT = 0.6  # a view holds for fewer rows than its domains allow
 
@@ -32,7 +32,7 @@ class QueryPlanner:
     dependencies: Dependencies
     domains: Domains
     fact_counts: Mapping[Relation, int]  # facts of the initial state by their name and arity
-    required: dict[Relation, Groups]
+    required: dict[Relation, _Groups]
 
     def order(self, clause: Clause, bound: Iterable[str]) -> tuple[Literal, ...] | None:
         """The body, cheapest literal first at each point; None when some literal can never be evaluated."""
@@ -141,7 +141,7 @@ def make_query_planner(
     return planner
 
 
-def _needed(planner: QueryPlanner, clause: Clause, needed: Groups) -> set[frozenset[int]]:
+def _needed(planner: QueryPlanner, clause: Clause, needed: _Groups) -> set[frozenset[int]]:
     """The places in the head of each variable that only the callers can bind."""
     places: dict[str, frozenset[int]] = {}
     for index, argument in enumerate(clause.arguments):
@@ -234,7 +234,7 @@ class Access:
     test: Callable[[str], str]  # the expression for a key of all arguments → that for whether it holds
 
 
-class Context(Protocol):
+class _Context(Protocol):
     """What a body needs from the compiler around it."""
 
     def access(self, relation: Relation, bound: tuple[int, ...]) -> Access: ...
@@ -273,7 +273,7 @@ class Rest:
 class BodyWriter:
     """Writes bodies into functions; makes helper functions where a body only has to hold once, or is too deep."""
 
-    def __init__(self, context: Context) -> None:
+    def __init__(self, context: _Context) -> None:
         self._context = context
         self._temporaries = 0
 
@@ -288,7 +288,7 @@ class BodyWriter:
                 if not rest.once and not waits and all(name in names for name in rest.needs):
                     source.test(self._holds(here.literals, names))
                     break
-                if source.loops >= MAX_LOOPS:
+                if source.loops >= _MAX_LOOPS:
                     (self._go_on if waits else self._continue_in_generator)(source, names, here)
                     return
             self._literal(source, literal, names)

@@ -28,8 +28,8 @@ from ggp.interpreter.bodies import (
 from ggp.interpreter.tabling import Tabling, WellFounded
 
 _SHOWN = ("next", "init", "legal", "sees")  # whose terms leave the rules, and come back in the next state
-MANY_LOOPS = 3  # from which on answers are counted while they are made
-MAX_CALLS = 40  # levels of relations that call each other before one is evaluated as a whole beforehand
+_MANY_LOOPS = 3  # from which on answers are counted while they are made
+_MAX_CALLS = 40  # levels of relations that call each other before one is evaluated as a whole beforehand
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,7 +210,7 @@ class Compiler:
             if free:
                 value = pack(expression(value, names) for value in values)
                 source.line(f"out[{f'bounded({value})' if is_bounded else value}] = None")
-                if source.loops >= MANY_LOOPS:
+                if source.loops >= _MANY_LOOPS:
                     source.line("if len(out) > MAX_ROWS:")
                     source.line(f"    too_many({relation_name!r})")
             else:
@@ -320,13 +320,13 @@ def _builds(term: Term) -> bool:
 
 
 def _wholes(program: LogicProgram, dependencies: Dependencies, planner: QueryPlanner) -> frozenset[Relation]:
-    """The relations to evaluate as a whole, so that no chain of calls gets longer than MAX_CALLS."""
+    """The relations to evaluate as a whole, so that no chain of calls gets longer than _MAX_CALLS."""
     found: set[Relation] = set()
     heights: dict[Relation, int] = {}
     for members in dependencies.components:
         read = {lit.relation for member in members for clause in program.clauses.get(member, ()) for lit in clause.body}
         height = 1 + max((heights.get(relation, 0) for relation in read), default=0)
-        if height >= MAX_CALLS and not any(planner.required.get(member) for member in members):
+        if height >= _MAX_CALLS and not any(planner.required.get(member) for member in members):
             found.update(members)
             height = 0
         heights.update(dict.fromkeys(members, height))

@@ -26,11 +26,11 @@ from ggp.gdl.logic_program import Clause, Literal, LogicProgram, Relation
 from ggp.gdl.terms import Term, is_variable, variables
 from ggp.interpreter.bodies import Access, BodyWriter, FunctionSource, Names, Rest, expression, pack, unpack_key
 
-KEY = "? key"  # stands among the variables of a clause for the key that its answers belong to; no variable has a blank
-ASSUMED_SUFFIX = "/ASSUMED"  # marks a relation that is read from the assumption instead of from what is derived
+_KEY = "? key"  # stands among the variables of a clause for the key that its answers belong to; no variable has a blank
+_ASSUMED_SUFFIX = "/ASSUMED"  # marks a relation that is read from the assumption instead of from what is derived
 
 
-class Scope(Protocol):
+class _Scope(Protocol):
     """What this needs from the compiler around it."""
 
     program: LogicProgram
@@ -46,7 +46,7 @@ class Scope(Protocol):
 class Tabling:
     """Writes the functions of recursive relations."""
 
-    def __init__(self, scope: Scope, bodies: BodyWriter) -> None:
+    def __init__(self, scope: _Scope, bodies: BodyWriter) -> None:
         self._scope = scope
         self._bodies = bodies
         self._started: set[int] = set()  # components whose list of work is in its scope
@@ -72,7 +72,7 @@ class Tabling:
         for clause in self._scope.program.clauses[relation]:
             mark = source.mark()
             names = self._scope.open_head(source, clause, bound)
-            names[KEY] = "k"
+            names[_KEY] = "k"
             self._bodies.write(source, names, self._rest(clause, bound, number))
             source.close(mark)
         self._scope.emit(source.lines)
@@ -115,11 +115,11 @@ class Tabling:
 
     def _rest(self, clause: Clause, bound: tuple[int, ...], number: int) -> Rest:
         values = [argument for index, argument in enumerate(clause.arguments) if index not in bound]
-        needs = tuple(dict.fromkeys((KEY, *(name for value in values for name in variables(value)))))
+        needs = tuple(dict.fromkeys((_KEY, *(name for value in values for name in variables(value)))))
 
         def emit(source: FunctionSource, names: Names) -> None:
             answer = pack(self._checked(value, names) for value in values) if values else "True"
-            source.line(f"g{number}({names[KEY]}, {answer})")
+            source.line(f"g{number}({names[_KEY]}, {answer})")
 
         return Rest(self._scope.ordered(clause, bound), needs, emit, once=False)
 
@@ -194,7 +194,7 @@ def g{number}(k, a):
 class WellFounded:
     """Writes the functions of one component whose relations read their own negation."""
 
-    def __init__(self, scope: Scope, bodies: BodyWriter) -> None:
+    def __init__(self, scope: _Scope, bodies: BodyWriter) -> None:
         self._scope = scope
         self._bodies = bodies
         self._written: set[int] = set()
@@ -209,7 +209,7 @@ class WellFounded:
         members = self._scope.dependencies.components[component]
         for place, (name, arity) in enumerate(members):
             self._members[name, arity] = f"derived{component}[{place}]"
-            self._members[name + ASSUMED_SUFFIX, arity] = f"assumed{component}[{place}]"
+            self._members[name + _ASSUMED_SUFFIX, arity] = f"assumed{component}[{place}]"
         calls = [
             self._clause(clause, place, f"y{component}_{place}_{index}", component)
             for place, member in enumerate(members)
@@ -244,7 +244,7 @@ class WellFounded:
     def _assuming(self, literal: Literal) -> Literal:
         if literal.positive or literal.relation not in self._members:
             return literal
-        name = literal.relation[0] + ASSUMED_SUFFIX
+        name = literal.relation[0] + _ASSUMED_SUFFIX
         return Literal((name, *literal.arguments) if literal.arguments else name, positive=False)
 
     def _fixpoint(self, component: int, members: Sequence[Relation], calls: Sequence[str]) -> list[str]:
