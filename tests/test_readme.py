@@ -1,4 +1,4 @@
-"""The tour in the README: each command gives the output that is printed below it, but for times and names."""
+"""The examples in the README and the pages for users print what is shown below them, except times and names."""
 
 import doctest
 import os
@@ -12,6 +12,7 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
+PAGES = sorted((ROOT / "docs").glob("*.md"))
 GAP = "…"
 MASKS = (
     (re.compile(r"\d+\.\d\d s"), "TIME"),
@@ -22,9 +23,9 @@ MASKS = (
 )
 
 
-def tour() -> Iterator[tuple[str, list[str]]]:
+def examples(text: str) -> Iterator[tuple[str, list[str]]]:
     """Each command with the lines below it."""
-    for block in re.findall(r"```console\n(.*?)```", README, re.DOTALL):
+    for block in re.findall(r"```console\n(.*?)```", text, re.DOTALL):
         for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
             command, *lines = part.splitlines()
             yield command, lines
@@ -36,15 +37,16 @@ def masked(line: str) -> str:
     return line
 
 
-def test_the_tour_gives_what_it_shows(tmp_path: Path) -> None:
+@pytest.mark.parametrize("page", ["README.md", "docs/games.md"])
+def test_commands_print_what_is_shown(page: str, tmp_path: Path) -> None:
     ggp = tmp_path / "bin" / "ggp"
     ggp.parent.mkdir()
     ggp.write_text(f"#!/bin/sh\nexec {sys.executable} -c 'from ggp.commands import main; main()' \"$@\"\n")
     ggp.chmod(0o755)
     (tmp_path / "rules").symlink_to(ROOT / "rules")
     environment = {**os.environ, "PATH": f"{ggp.parent}:{os.environ['PATH']}", "COLUMNS": "80"}
-    commands = list(tour())
-    assert len(commands) >= 6
+    commands = list(examples((ROOT / page).read_text(encoding="utf-8")))
+    assert len(commands) >= 3
     for command, expected in commands:
         done = subprocess.run(
             command, shell=True, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False, timeout=60
@@ -61,19 +63,25 @@ def test_the_tour_gives_what_it_shows(tmp_path: Path) -> None:
         assert skipping or next(rest, None) is None, command
 
 
-def test_the_python_example_works() -> None:
-    parser = doctest.DocTestParser()
-    (block,) = re.findall(r"```pycon\n(.*?)```", README, re.DOTALL)
-    test = parser.get_doctest(block, {}, "README", "README.md", 0)
+def test_the_python_examples_work() -> None:
+    text = (ROOT / "docs" / "python.md").read_text(encoding="utf-8")
+    code = "\n".join(re.findall(r"```pycon\n(.*?)```", text, re.DOTALL))
+    test = doctest.DocTestParser().get_doctest(code, {}, "python.md", "python.md", 0)
     failures, attempts = doctest.DocTestRunner().run(test)
     assert failures == 0
-    assert attempts >= 8
+    assert attempts >= 12
 
 
-def test_the_readme_opens_with_the_two_commands() -> None:
+def test_the_readme_is_short_and_opens_with_the_two_commands() -> None:
     assert README.index("make demo") < README.index("make test") < 400
+    assert len(README.splitlines()) < 150
 
 
-@pytest.mark.parametrize("link", re.findall(r"\]\(([^)]+)\)", README))
-def test_links_lead_somewhere(link: str) -> None:
-    assert (ROOT / link).is_file()
+@pytest.mark.parametrize("page", [ROOT / "README.md", *PAGES], ids=lambda page: page.name)
+def test_links_lead_somewhere(page: Path) -> None:
+    for link in re.findall(r"\]\(([^)#]+)[^)]*\)", page.read_text(encoding="utf-8")):
+        assert "://" in link or (page.parent / link).is_file(), link
+
+
+def test_the_readme_names_every_page() -> None:
+    assert all(f"(docs/{page.name})" in README for page in PAGES)
