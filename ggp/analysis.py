@@ -1,4 +1,4 @@
-"""A state as a person uses it → what a search finds out of it: the best lines, as text, and how sure they are."""
+"""A state → what a search finds: the best lines as text, their expected goal values and proven bounds."""
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
@@ -24,7 +24,7 @@ Progress: TypeAlias = Callable[["Analysis"], None]
 class Line:
     """Joint moves from the state on, as `State.play` takes them; goal values 0 to 100 by role.
 
-    Those of the role whose moves are compared are of its first move, those of the others after the first step.
+    For the role whose moves are compared they are those of its first move; for the others, those after the first step.
     """
 
     steps: tuple[Mapping[str, str], ...]
@@ -36,7 +36,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Analysis:
-    """What is known of a state so far."""
+    """What a search knows of a state so far."""
 
     state: State = field(repr=False)
     role: str  # whose moves are compared
@@ -93,7 +93,7 @@ def analyse(
     lines: int = 3,
     on_progress: Progress | None = None,
 ) -> Analysis:
-    """Searches for so long, or until the state is solved; `on_progress` is called about twice a second.
+    """Searches for that many seconds, or until the state is solved; `on_progress` is called about twice a second.
 
     role: whose moves are compared; unless given, the first that has a choice. GroundingError where the rules have no
     circuit, EvaluationError for a state that it does not know.
@@ -115,9 +115,9 @@ def analyses(
     lines: int = 3,
     every: float = 0.5,
 ) -> Iterator[Analysis]:
-    """As `search`: what is known every so many seconds, and at the end. It can be left at any moment."""
+    """As `analyse`, but as an iterator: what is known every so many seconds, and at the end; it can be left early."""
     if not seconds >= 0 or not every > 0 or lines < 1:
-        raise SettingsError("seconds cannot be negative, reports must be apart, and there is at least one line")
+        raise SettingsError("seconds cannot be negative, `every` must be above 0, and there is at least one line")
     with closing(make_analyser(state, settings, role, lines)) as analyser:
         began = perf_counter()
         while True:
@@ -130,7 +130,7 @@ def analyses(
 
 
 class Analyser(Protocol):
-    """A search of one state that can be interrupted and go on; used by one thread."""
+    """A search of one state that can be interrupted and resumed; used by one thread."""
 
     def go_on(self, stop: Callable[[], bool]) -> None:
         """Until told to stop, or until nothing is left to find out."""
@@ -138,13 +138,13 @@ class Analyser(Protocol):
     def report(self) -> Analysis: ...
 
     def close(self) -> None:
-        """Ends its processes."""
+        """Ends its threads and processes."""
 
 
 def make_analyser(
     state: State, settings: "SearchSettings | None" = None, role: str | None = None, lines: int = 3, seed: int = 0
 ) -> Analyser:
-    """By lines of moves where there is only one role, else by a tree; errors as `search`."""
+    """By planning where there is only one role, else by a search tree; errors as `analyse`."""
     from ggp.search.loading import load_kernels  # noqa: PLC0415
     from ggp.search.mcts.search import Search, SearchSettings  # noqa: PLC0415
     from ggp.search.planning.planner import Planner  # noqa: PLC0415

@@ -181,7 +181,7 @@ def test_json_is_one_report_on_each_line() -> None:
     assert {"visits", "playouts_per_second", "depth", "memory_bytes"} <= last.keys()
 
 
-def test_plain_lines_elsewhere_than_on_a_terminal() -> None:
+def test_plain_lines_where_there_is_no_terminal() -> None:
     done = invoke("tictactoe", "--moves", AFTER_TWO, "--seconds", str(LONG), "--memory", "16", "--lines", "1")
     heading, line = done.stdout.splitlines()[-2:]
     assert " visits, " in heading

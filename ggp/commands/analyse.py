@@ -1,4 +1,4 @@
-"""The sub-command analyse: what a search finds out of a state, while it thinks."""
+"""The command `ggp analyse`: what a search finds out about a state, shown while it thinks."""
 
 import json
 import signal
@@ -23,7 +23,7 @@ from ggp.game import State
 from ggp.gdl.reader import Node, read
 from ggp.gdl.terms import to_text
 
-_EVERY = (0.25, 1.0)  # seconds between two reports, on a terminal and elsewhere
+_EVERY = (0.25, 1.0)  # seconds between two reports: on a terminal; into a file or pipe
 _SHOWN = 200  # characters of a line that still changes
 
 
@@ -34,15 +34,19 @@ def add_commands(app: typer.Typer) -> None:
 
 def run_analysis(  # noqa: PLR0913, PLR0917 - each is an option
     game: GameArgument,
-    seconds: Annotated[float, typer.Option(min=0, help="To think; it ends earlier when the state is solved.")] = 10.0,
+    seconds: Annotated[
+        float, typer.Option(min=0, help="Seconds to think; it ends earlier when the state is solved.")
+    ] = 10.0,
     moves: Annotated[
-        str, typer.Option(metavar="MOVES", help="That lead from the initial state to the one to analyse.")
+        str, typer.Option(metavar="MOVES", help="Moves that lead from the initial state to the one to analyse.")
     ] = "",
-    role: Annotated[str | None, typer.Option(help="Whose moves to compare; else the first that has a choice.")] = None,
+    role: Annotated[
+        str | None, typer.Option(help="Role whose moves are compared; by default the first that has a choice.")
+    ] = None,
     lines: Annotated[int, typer.Option(min=1, help="How many lines to show.")] = 3,
-    threads: Annotated[int, typer.Option(min=1, help="That search one tree.")] = 1,
-    memory: Annotated[int, typer.Option(min=1, help="MiB that the search may take.")] = 512,
-    seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Of the playouts.")] = 0,
+    threads: Annotated[int, typer.Option(min=1, help="Threads that search one tree.")] = 1,
+    memory: Annotated[int, typer.Option(min=1, help="Memory that the search may take, in MiB.")] = 512,
+    seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Seed of the playouts.")] = 0,
     as_json: JsonOption = False,
 ) -> None:
     """Search a state, and show the best lines while thinking: visits, expected goal values, proven bounds.

@@ -13,7 +13,7 @@ from ggp.engines import make_machine
 from ggp.errors import GgpError
 from tests.bench.bridge import read_rulesheet
 from tests.bench.contenders import make_contender, warm_up
-from tests.bench.matches import Arena, Effort, Outcome, Settings, pair_scores, play_matches
+from tests.bench.matches import Arena, ArenaSettings, Effort, Outcome, pair_scores, play_matches
 from tests.bench.records import Record
 from tests.bench.scores import Sprt, score
 
@@ -22,7 +22,7 @@ INTERRUPTED = 130  # exit code, as of shells
 
 def main() -> int:
     arguments = _parse()
-    settings = Settings(
+    settings = ArenaSettings(
         arguments.game, tuple(arguments.players), arguments.seconds if arguments.visits is None else None,
         arguments.visits, arguments.seed, arguments.opening,
     )  # fmt: skip

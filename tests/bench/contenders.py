@@ -31,7 +31,7 @@ from ggp.simulation.state_machine import CircuitMachine
 from tests.bench.bridge import find_bridge, load_openspiel
 from tests.bench.merging import merge
 
-Settings = TypeVar("Settings")
+SettingsT = TypeVar("SettingsT")
 
 _UNLIMITED = 1 << 30  # simulations
 
@@ -300,7 +300,7 @@ class _NoSettings:
     pass
 
 
-def _read(kind: type[Settings], options: str) -> Settings:
+def _read(kind: type[SettingsT], options: str) -> SettingsT:
     """Settings from `name=value,name=value`; what is not named stays as it is by default."""
     hints = get_type_hints(kind)
     values: dict[str, Any] = {}

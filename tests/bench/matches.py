@@ -15,7 +15,7 @@ _OPENINGS = 100  # to try
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class ArenaSettings:
     """What is played; with visits in place of seconds the seed gives the same matches again."""
 
     game: str
@@ -63,7 +63,7 @@ class Arena:
 
     machine: StateMachine
     contenders: tuple[Contender, Contender]
-    settings: Settings
+    settings: ArenaSettings
 
     def __post_init__(self) -> None:
         if len(self.machine.roles) != 2:

@@ -7,9 +7,9 @@ from pathlib import Path
 from pydantic import TypeAdapter, ValidationError
 
 from ggp.errors import SettingsError
-from tests.bench.matches import Outcome, Settings
+from tests.bench.matches import ArenaSettings, Outcome
 
-_SETTINGS = TypeAdapter(Settings)
+_SETTINGS = TypeAdapter(ArenaSettings)
 _OUTCOME = TypeAdapter(Outcome)
 
 
@@ -18,7 +18,7 @@ class Record:
     """A file to which each outcome is added as soon as there is one."""
 
     path: Path
-    settings: Settings
+    settings: ArenaSettings
 
     def open(self) -> Sequence[Outcome]:
         """The outcomes of earlier runs; SettingsError when they are of other settings.

@@ -12,13 +12,13 @@ from ggp.gdl.terms import Term, to_text
 from ggp.interpreter import Interpreter
 from tests.bench.bridge import read_rulesheet
 from tests.bench.contenders import Choice, Limit, RandomContender, make_contender
-from tests.bench.matches import Arena, Effort, Outcome, Settings, pair_scores, play_matches
+from tests.bench.matches import Arena, ArenaSettings, Effort, Outcome, pair_scores, play_matches
 from tests.bench.records import Record
 from tests.bench.scores import Sprt
 
 RULES = read_rulesheet("tictactoe")
 MACHINE = Interpreter(RULES)
-SETTINGS = Settings("tictactoe", ("one", "other"), visits=10, seed=3)
+SETTINGS = ArenaSettings("tictactoe", ("one", "other"), visits=10, seed=3)
 
 
 class Scripted:
@@ -76,7 +76,9 @@ def test_the_contenders_swap_roles_within_a_pair() -> None:
 def test_a_seed_gives_the_same_matches_again() -> None:
     def once(seed: int) -> list[Outcome]:
         contenders = (make_contender("uct:exploration=0.5", RULES), make_contender("random", RULES))
-        outcomes = play(Arena(MACHINE, contenders, Settings("tictactoe", ("uct", "random"), visits=5, seed=seed)), 4)
+        outcomes = play(
+            Arena(MACHINE, contenders, ArenaSettings("tictactoe", ("uct", "random"), visits=5, seed=seed)), 4
+        )
         return [Outcome(each.pair, each.role, each.score, each.steps, (Effort(), Effort())) for each in outcomes]
 
     assert once(1) == once(1)
@@ -84,13 +86,13 @@ def test_a_seed_gives_the_same_matches_again() -> None:
 
 
 def test_both_matches_of_a_pair_have_the_same_opening() -> None:
-    settings = Settings("tictactoe", ("one", "other"), visits=10, seed=1, opening=3)
+    settings = ArenaSettings("tictactoe", ("one", "other"), visits=10, seed=1, opening=3)
     outcomes = play(Arena(MACHINE, (Scripted(0), Scripted(-1)), settings), 8)
     openings = [outcome.steps[:3] for outcome in outcomes]
     assert openings[::2] == openings[1::2]
     assert len(set(openings)) == 4
     with pytest.raises(SettingsError, match="longer than 9"):
-        play(Arena(MACHINE, (Scripted(0), Scripted(-1)), Settings("", ("", ""), visits=10, opening=9)), 1)
+        play(Arena(MACHINE, (Scripted(0), Scripted(-1)), ArenaSettings("", ("", ""), visits=10, opening=9)), 1)
 
 
 def test_who_has_no_answer_plays_at_random_and_who_cheats_is_found_out() -> None:
@@ -133,7 +135,7 @@ def test_a_record_of_something_else_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "matches.jsonl"
     Record(path, SETTINGS).open()
     with pytest.raises(SettingsError, match="other settings"):
-        Record(path, Settings("reversi", ("one", "other"))).open()
+        Record(path, ArenaSettings("reversi", ("one", "other"))).open()
     path.write_text("something\n")
     with pytest.raises(SettingsError, match="no record"):
         Record(path, SETTINGS).open()

@@ -10,7 +10,7 @@ from ggp.search.mcts.result import MoveReport
 from ggp.search.mcts.tree import FIRST, ROOT
 from tests.bench.bridge import read_rulesheet
 from tests.bench.contenders import Limit, MergedContender, make_contender
-from tests.bench.matches import Arena, Settings, play_matches
+from tests.bench.matches import Arena, ArenaSettings, play_matches
 from tests.bench.merging import merge
 
 RULES = read_rulesheet("tictactoe")
@@ -80,7 +80,7 @@ def test_visits_are_shared_out_among_trees_that_differ() -> None:
 def test_a_single_tree_is_the_search_itself_and_two_give_the_same_again() -> None:
     def once(player: str) -> list[tuple[str, ...]]:
         contenders = (make_contender(player, RULES), make_contender("random", RULES))
-        arena = Arena(MACHINE, contenders, Settings("tictactoe", (player, "random"), visits=30, seed=2))
+        arena = Arena(MACHINE, contenders, ArenaSettings("tictactoe", (player, "random"), visits=30, seed=2))
         return [outcome.steps for outcome in play_matches(arena, (), 4, None)]
 
     assert once("merged:retrograde=0") == once("mcts:retrograde=0")

@@ -10,6 +10,8 @@ from ggp.search.mcts.tree import AMAF, NONE, ROOT
 from tests.circuit.agreement import make_pair
 from tests.search.books import check_statistics, check_structure, nodes_of
 
+pytestmark = pytest.mark.kernels
+
 ORDERS = """
 (role one) (role two)
 (colour red) (colour green) (colour blue) (colour white)

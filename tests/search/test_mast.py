@@ -20,6 +20,8 @@ from tests.search.graphs import Shape, random_graph
 from tests.search.test_leaves import ENDS, SHAPES, Bench, check_means, lasting
 from tests.search.truth import Position, World, explore
 
+pytestmark = pytest.mark.kernels
+
 FULL = np.uint64(0xFFFFFFFFFFFFFFFF)
 
 

@@ -36,6 +36,8 @@ from tests.search.books import check_flow, check_statistics, check_structure
 from tests.search.replay import check_replay
 from tests.simulation.games import FATES, GAMES
 
+pytestmark = pytest.mark.kernels
+
 SMALL = 2**20
 GAMES_THAT_LAST = [name for name in GAMES if name not in ("no facts", "terminal at first", "stuck at first")]
 LARGER = ("tictactoe", "connectfour", "biddingtictactoe", "dotsandboxes")

@@ -37,6 +37,8 @@ from ggp.search.mcts.tree import (
 )
 from tests.search.books import below, check_structure, nodes_of
 
+pytestmark = pytest.mark.kernels
+
 ROLES = 2
 MOST_MOVES = 21
 
