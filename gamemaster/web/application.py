@@ -16,16 +16,16 @@ from gamemaster.web.api.document import OPERATIONS, document_text
 from gamemaster.web.api.games import start_image
 from gamemaster.web.api.operations import ROOT, SERVICES, Services
 from gamemaster.web.catalogue import Catalogue
-from gamemaster.web.evaluators.analysis import Analysts
+from gamemaster.web.evaluators.analysis import Analyses
 from gamemaster.web.evaluators.pool import Pool
 from gamemaster.web.html.pages import add_pages, problem_page
-from gamemaster.web.live.external import Guests
+from gamemaster.web.live.external import Endpoints
 from gamemaster.web.live.feed import Feed, Streams
 from gamemaster.web.live.human import Switchboard
-from gamemaster.web.live.runner import Hall
+from gamemaster.web.live.runner import LiveMatches
 from gamemaster.web.problems import MEDIA_TYPE, Problem
-from gamemaster.web.queries import Shelf, Watchers
-from gamemaster.web.repository import Depot
+from gamemaster.web.queries import MatchQueries, Watchers
+from gamemaster.web.repository import MatchRepository
 from gamemaster.web.safety import Guard, add_headers
 from gamemaster.web.settings import ServeSettings
 from gamemaster.web.tournaments import Tournaments
@@ -61,7 +61,7 @@ async def _services(settings: ServeSettings, given: Store | None, app: web.Appli
     await services.pool.prepare()
     switchboard = web.AppRunner(services.switchboard.application(), access_log=None, handler_cancellation=True)
     await switchboard.setup()
-    await _listen(switchboard, settings.seats_port)
+    await _listen(switchboard, settings.endpoint_port)
     services.switchboard.port = switchboard.addresses[0][1]
     app[SERVICES] = services
     warming = asyncio.get_running_loop().create_task(_warm(services) if settings.warm else asyncio.sleep(0))
@@ -71,7 +71,7 @@ async def _services(settings: ServeSettings, given: Store | None, app: web.Appli
         warming.cancel()
         await services.watchers.close()
         await switchboard.cleanup()
-        await services.analysts.close()
+        await services.analyses.close()
         await services.pool.close()
         if store is not None and given is None:
             await asyncio.to_thread(store.close)
@@ -81,12 +81,12 @@ def _make_services(settings: ServeSettings, store: Store | None) -> Services:
     limits = settings.limits
     pool = Pool(limits.workers, limits.memory_bytes, limits.waiting)
     catalogue = Catalogue(settings.records / RULESHEETS, limits)
-    depot = Depot(settings.records, store)
+    repository = MatchRepository(settings.records, store)
     switchboard = Switchboard()
-    hall = Hall(settings, pool, switchboard, depot.make_keep)
-    lobby = Feed()
-    hall.on_change = partial(lobby.publish, "changed", {})
-    shelf = Shelf(hall, depot, pool, catalogue, limits)
+    live_matches = LiveMatches(settings, pool, switchboard, repository.make_keep)
+    changes = Feed()
+    live_matches.on_change = partial(changes.publish, "changed", {})
+    queries = MatchQueries(live_matches, repository, pool, catalogue, limits)
 
     def roles(game: str) -> tuple[str, ...]:
         entry = catalogue.get(game)
@@ -96,17 +96,17 @@ def _make_services(settings: ServeSettings, store: Store | None) -> Services:
         settings=settings,
         guard=Guard(settings),
         pool=pool,
-        analysts=Analysts(limits),
+        analyses=Analyses(limits),
         catalogue=catalogue,
         switchboard=switchboard,
-        hall=hall,
-        guests=Guests(switchboard, pool, catalogue, limits, hall.receive),
-        depot=depot,
-        shelf=shelf,
+        live_matches=live_matches,
+        endpoints=Endpoints(switchboard, pool, catalogue, limits, live_matches.receive),
+        repository=repository,
+        queries=queries,
         streams=Streams(limits.listeners),
         tournaments=Tournaments(store, roles),
-        watchers=Watchers(shelf, depot, lobby),
-        lobby=lobby,
+        watchers=Watchers(queries, repository, changes),
+        changes=changes,
         starts={},
         images={},
     )
@@ -118,24 +118,24 @@ async def _listen(runner: web.AppRunner, port: int) -> None:
         await web.TCPSite(runner, "127.0.0.1", port).start()
     except OSError as error:
         await runner.cleanup()
-        raise SettingsError(f"--seats-port {port}: {error.strerror or error}") from None
+        raise SettingsError(f"--endpoint-port {port}: {error.strerror or error}") from None
 
 
 async def _warm(services: Services) -> None:
-    """What the first visitors would wait for."""
+    """Prepares what the first users would wait for."""
     await asyncio.to_thread(document_text)
     for entry in services.catalogue.find():
         with suppress(Problem, GgpError):
             await start_image(services, entry)
     with suppress(GgpError):
         await asyncio.to_thread(services.tournaments.warm)
-        await asyncio.to_thread(services.depot.work_out_paces)
+        await asyncio.to_thread(services.repository.measure_move_times)
 
 
 async def _say_goodbye(app: web.Application) -> None:
     """Before open requests are waited for: those who watch a match see that it was given up."""
-    await app[SERVICES].guests.close()
-    await app[SERVICES].hall.close()
+    await app[SERVICES].endpoints.close()
+    await app[SERVICES].live_matches.close()
     app[SERVICES].streams.close()
 
 

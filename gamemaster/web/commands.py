@@ -24,16 +24,18 @@ def serve(  # noqa: PLR0913 - an option of a command is a parameter
     records: Annotated[
         Path, typer.Option(metavar="FOLDER", help="Match records; where there is no store, matches are kept here.")
     ] = Path("records"),
-    seats_port: Annotated[
+    endpoint_port: Annotated[
         int,
-        typer.Option(min=0, max=65535, help="Where tournaments of this computer find people; 0 for any free one."),
+        typer.Option(
+            min=0,
+            max=65535,
+            help="Port of the HTTP endpoints of humans, for game masters on this computer; 0 for any free one.",
+        ),
     ] = 0,
-    token: Annotated[
-        str, typer.Option(envvar="GGP_TOKEN", help="What visitors need to change anything.", show_default=False)
-    ] = "",
+    token: Annotated[str, typer.Option(envvar="GGP_TOKEN", help="Needed to change anything.", show_default=False)] = "",
     allow_players: Annotated[
         list[str] | None,
-        typer.Option(metavar="HOST", help="Where visitors may name players by URL; can be given several times."),
+        typer.Option(metavar="HOST", help="Host at which users may name external players; can be given several times."),
     ] = None,
     name: Annotated[
         list[str] | None,
@@ -58,7 +60,7 @@ def serve(  # noqa: PLR0913 - an option of a command is a parameter
                 port=port,
                 store=store,
                 records=records,
-                seats_port=seats_port,
+                endpoint_port=endpoint_port,
                 token=token,
                 allowed_players=frozenset(map(str.lower, allow_players or ())),
                 hosts=frozenset(map(str.lower, name or ())),

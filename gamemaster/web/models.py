@@ -10,7 +10,7 @@ from gamemaster.settings import LONGEST_CLOCK
 Status = Literal[
     "preparing", "running", "terminal", "step limit", "broken", "aborted", "failed", "interrupted", "given up"
 ]
-Kind = Literal["bot", "person", "player", "chance"]
+Kind = Literal["bot", "human", "external", "chance"]
 Name: TypeAlias = Annotated[str, Field(max_length=60)]
 Clock: TypeAlias = Annotated[int, Field(ge=1, le=LONGEST_CLOCK)]  # whole seconds
 Offset: TypeAlias = Annotated[int, Field(ge=0, le=100_000_000)]
@@ -234,7 +234,7 @@ class Evaluation(Part):
     playouts_per_second: float | None
     seconds: float | None = Field(description="That it says it used.")
     line: tuple[dict[str, str], ...] = Field(description="Joint moves that it expects from this state on.")
-    text: str = Field(description="The line for people, without the moves of the others where one role moves.")
+    text: str = Field(description="The line as text, without the moves of the others where one role moves.")
 
 
 class Step(Part):
@@ -246,7 +246,7 @@ class Step(Part):
     faults: dict[str, FaultDetail]
     evaluations: dict[str, Evaluation] = Field(
         description="Of the players that say what they think, of the state before the joint move. None while a match "
-        "goes on in which the visitor takes part."
+        "goes on in which the user plays."
     )
     time: AwareDatetime
 
@@ -279,41 +279,41 @@ class Match(MatchHead):
     links: dict[str, str]
 
 
-class Person(Part):
-    """A person at this service."""
+class Human(Part):
+    """A human who plays in the browser."""
 
-    kind: Literal["person"]
+    kind: Literal["human"]
     name: Name = "you"
 
 
 class Bot(Part):
-    """A player that the service starts."""
+    """A bot, which the service starts."""
 
     kind: Literal["bot"]
     bot: Literal["mcts", "montecarlo", "random", "legal"]
     name: Name = ""
 
 
-class Remote(Part):
-    """A player that runs elsewhere, at a host that the operator allows."""
+class External(Part):
+    """An external player, at a host that the operator allows."""
 
-    kind: Literal["url"]
+    kind: Literal["external"]
     url: Annotated[str, Field(max_length=300)]
     name: Name = ""
 
 
-Taker: TypeAlias = Annotated[Person | Bot | Remote, Field(discriminator="kind")]
+NewPlayer: TypeAlias = Annotated[Human | Bot | External, Field(discriminator="kind")]
 
 
 class NewMatch(Part):
     """A match that is to be played; seconds."""
 
     game: Annotated[str, Field(max_length=200)]
-    players: dict[str, Taker] = Field(description="Role → who takes it; nobody for `random`.", max_length=64)
+    players: dict[str, NewPlayer] = Field(description="Role → who takes it; nobody for `random`.", max_length=64)
     startclock: Clock = 30
     playclock: Clock = 60
     think: Annotated[int, Field(ge=1, le=LONGEST_CLOCK)] | None = Field(
-        None, description="What bots are told as their clock in a match with people; the playclock unless given."
+        None, description="What bots are told as their clock in a match with humans; the playclock unless given."
     )
     seed: Annotated[int, Field(ge=0, lt=2**53)] | None = None
 
@@ -322,22 +322,22 @@ class Branch(Part):
     """A match that goes on from a state of another one."""
 
     step: Annotated[int, Field(ge=0, le=1_000_000)]
-    players: dict[str, Taker] = Field(max_length=64)
+    players: dict[str, NewPlayer] = Field(max_length=64)
     startclock: Clock = 30
     playclock: Clock = 60
     think: Annotated[int, Field(ge=1, le=LONGEST_CLOCK)] | None = None
 
 
 class Begun(Part):
-    """A match that begins; its links to seats are told only here."""
+    """A match that begins; the secret links of humans are told only here."""
 
     match: str
     url: str
-    seats: dict[str, str] = Field(description="Role → the secret link for the person who takes it.")
+    links: dict[str, str] = Field(description="Role → the secret link for the human who plays it.")
 
 
-class Seat(Part):
-    """What the person at a seat sees."""
+class HumanView(Part):
+    """What a human in a match sees."""
 
     role: str
     match: Match
@@ -348,27 +348,27 @@ class Seat(Part):
     own_moves: tuple[str, ...] = Field(description="What the role did in each step, where it is told percepts only.")
     may_undo: bool
     may_hint: bool
-    next: str | None = Field(description="The seat in the match that followed this one.")
-    is_guest: bool = Field(description="Whether another game master runs the match, and may begin one more.")
+    next: str | None = Field(description="The page of the match that followed this one.")
+    is_external: bool = Field(description="Whether another game master runs the match, and may begin one more.")
 
 
-class NewGuest(Part):
-    """A person who wants to play for other game masters."""
+class NewEndpoint(Part):
+    """A human who wants to play for other game masters."""
 
     name: Name = "you"
 
 
-class Guest(Part):
-    """A person who plays for other game masters of this computer."""
+class Endpoint(Part):
+    """The HTTP endpoint of a human, for game masters on this computer."""
 
     name: str
     address: str = Field(description="The URL that a game master is to be told.")
     url: str = Field(description="The page to keep open.")
-    seat: str | None = Field(description="The seat in the match that is being played.")
+    link: str | None = Field(description="The page of the match that is being played.")
 
 
 class Chosen(Part):
-    """A person's move."""
+    """A human's move."""
 
     move: Annotated[str, Field(max_length=20_000)]
     step: Annotated[int, Field(ge=0, le=1_000_000)] = Field(description="For which it was asked.")

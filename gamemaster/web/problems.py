@@ -8,7 +8,7 @@ MEDIA_TYPE = "application/problem+json"
 
 
 class Problem(Exception):  # noqa: N818 - the name that the RFC gives it
-    """A request that is not fulfilled; `detail` is one line for a person."""
+    """A request that is not fulfilled; `detail` is one line of text."""
 
     def __init__(
         self, status: int, detail: str, *, fields: Mapping[str, object] | None = None, retry_after: float | None = None

@@ -12,23 +12,23 @@ from gamemaster.web.catalogue import Catalogue
 from gamemaster.web.evaluators.pool import Pool, Source, state_of
 from gamemaster.web.live.feed import Feed
 from gamemaster.web.live.match import LiveMatch, Texts
-from gamemaster.web.live.runner import Hall
+from gamemaster.web.live.runner import LiveMatches
 from gamemaster.web.models import Match, Matches, MatchesWanted, MatchHead, State, Verdict
 from gamemaster.web.problems import Problem, conflict, not_found
-from gamemaster.web.repository import Depot, is_wanted
+from gamemaster.web.repository import MatchRepository, is_wanted
 from gamemaster.web.settings import Limits
 from gamemaster.web.views import OVER, head_of, match_of, player_of, step_of, ticking, without_evaluations
 from ggp.errors import GgpError
 
 log = logging.getLogger(__name__)
 _KEPT_REPLAYS = 8
-_KEPT_LOOKS = 300
+_KEPT_STATES = 300
 _EVERY = 0.7  # seconds between two looks
 _IDLE_LOOKS = 20  # after which nobody seems to come back
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundMatch:
     """A match that was asked for."""
 
     id: str
@@ -36,49 +36,51 @@ class Found:
     head: MatchHead
     live: LiveMatch | None
     takes_part: bool = False  # whether it was somebody asking who takes part, while it goes on
-    is_secret: bool = False  # whether it is played elsewhere, and people who take part may not know everything
+    is_secret: bool = False  # whether it is played elsewhere, and humans in it may not know everything
 
     @property
     def is_hidden(self) -> bool:
         return self.is_secret if self.live is None else self.live.is_hidden
 
 
-class Shelf:
+class MatchQueries:
     """All matches."""
 
-    def __init__(self, hall: Hall, depot: Depot, pool: Pool, catalogue: Catalogue, limits: Limits) -> None:
-        self._hall = hall
-        self._depot = depot
+    def __init__(
+        self, live_matches: LiveMatches, repository: MatchRepository, pool: Pool, catalogue: Catalogue, limits: Limits
+    ) -> None:
+        self._live_matches = live_matches
+        self._repository = repository
         self._pool = pool
         self._catalogue = catalogue
         self._limits = limits
         self._replays: OrderedDict[tuple[str, str, int], tuple[Texts, ...]] = OrderedDict()
-        self._looks: OrderedDict[tuple[str, str, int], State] = OrderedDict()
+        self._drawn: OrderedDict[tuple[str, str, int], State] = OrderedDict()
 
-    async def find(self, match: str) -> Found:
+    async def find(self, match: str) -> FoundMatch:
         """A Problem where there is no such match."""
-        live = self._hall.get(match)
+        live = self._live_matches.get(match)
         if live is not None:
-            return Found(match, live.record, live.head, live)
-        record = await asyncio.to_thread(self._depot.record, match)
+            return FoundMatch(match, live.record, live.head, live)
+        record = await asyncio.to_thread(self._repository.record, match)
         if record is None:
             raise not_found(f"there is no match {match}")
-        head = await asyncio.to_thread(self._depot.head, match, record)
+        head = await asyncio.to_thread(self._repository.head, match, record)
         own = head_of(record, match, tournament=head.tournament if head else "")
         if head is not None:
             own = own.model_copy(update={"status": head.status, "reason": own.reason or head.reason})
         is_secret = own.status == "running" and await self._has_secrets(record)
-        if own.status == "running" and _has_people(record):  # nobody knows here who takes part
+        if own.status == "running" and _has_humans(record):  # nobody knows here who takes part
             record = without_evaluations(record)
-        return Found(match, record, own, None, is_secret=is_secret)
+        return FoundMatch(match, record, own, None, is_secret=is_secret)
 
     async def _has_secrets(self, record: MatchRecord) -> bool:
-        """Whether people play who are told less than everything."""
-        if not _has_people(record):
+        """Whether humans play who are not told everything."""
+        if not _has_humans(record):
             return False
         return await asyncio.to_thread(self._catalogue.has_percepts, record)
 
-    def match(self, found: Found) -> Match:
+    def match(self, found: FoundMatch) -> Match:
         """The match with its steps."""
         if found.live is not None:
             return found.live.match(takes_part=found.takes_part)
@@ -87,13 +89,13 @@ class Shelf:
         clock = ticking(found.record) if is_live else OVER
         return match_of(found.record, found.head, clock=clock, is_live=is_live, is_hidden=found.is_hidden)
 
-    def source(self, found: Found) -> Source:
+    def source(self, found: FoundMatch) -> Source:
         if found.live is not None:
             return found.live.order.source
         assert found.record is not None
         return self._catalogue.source_of(found.record)
 
-    async def facts(self, found: Found, step: int) -> Texts:
+    async def facts(self, found: FoundMatch, step: int) -> Texts:
         """Of a state; a Problem where there is none, or it is not for everybody yet."""
         if found.is_hidden:
             raise Problem(403, "the states of this match are hidden until it is over")
@@ -104,35 +106,35 @@ class Shelf:
             raise not_found(f"match {found.id} has no state {step}")
         return states[step]
 
-    async def state(self, found: Found, step: int) -> State:
+    async def state(self, found: FoundMatch, step: int) -> State:
         """As `facts`, with the picture."""
         facts = await self.facts(found, step)
         if found.live is not None and (found.live.has_states or not found.live.is_over):
             return await found.live.state(step)
         assert found.record is not None
         key = (found.id, found.record.token, step)
-        if key not in self._looks:
-            request: dict[str, object] = {"do": "look", "state": facts}
+        if key not in self._drawn:
+            request: dict[str, object] = {"do": "draw", "state": facts}
             if step:
                 request |= {"before": await self.facts(found, step - 1), "moves": found.record.steps[step - 1].moves}
-            look = await self._pool.ask(self.source(found), request, self._limits.look_seconds)
-            self._looks[key] = state_of(look, step)
-            while len(self._looks) > _KEPT_LOOKS:
-                self._looks.popitem(last=False)
-        self._looks.move_to_end(key)
-        return self._looks[key]
+            look = await self._pool.ask(self.source(found), request, self._limits.state_seconds)
+            self._drawn[key] = state_of(look, step)
+            while len(self._drawn) > _KEPT_STATES:
+                self._drawn.popitem(last=False)
+        self._drawn.move_to_end(key)
+        return self._drawn[key]
 
     async def listing(self, wanted: MatchesWanted) -> Matches:
         """The matches that are being prepared come first, since they are nowhere else."""
-        lives = {live.id: live for live in self._hall.all()}
+        lives = {live.id: live for live in self._live_matches.all()}
         roles = {entry.id: entry.roles for entry in self._catalogue.find()}
-        total, heads = await asyncio.to_thread(self._depot.listing, wanted, roles)
+        total, heads = await asyncio.to_thread(self._repository.listing, wanted, roles)
         unkept = [live.head for live in lives.values() if live.record is None and is_wanted(live.head, wanted)]
         known = [lives[head.id].head if head.id in lives else head for head in heads]
         shown = (*(unkept if wanted.offset == 0 else ()), *known)
         return Matches(total=total + len(unkept), offset=wanted.offset, matches=shown)
 
-    async def tiltyard(self, found: Found) -> object:
+    async def tiltyard(self, found: FoundMatch) -> object:
         """The record as other tools read it."""
         record = _record(found)
         states = await self._states(found) if found.live is None else None
@@ -141,7 +143,7 @@ class Shelf:
         request = {"do": "export", "record": record.model_dump_json(), "states": states}
         return await self._pool.ask(None, request, self._limits.replay_seconds)
 
-    async def verify(self, found: Found) -> Verdict:
+    async def verify(self, found: FoundMatch) -> Verdict:
         """Replays the record against its rules."""
         if found.is_hidden:
             raise Problem(403, "the moves of this match are hidden until it is over")
@@ -149,7 +151,7 @@ class Shelf:
         problem = await self._pool.ask(None, request, self._limits.replay_seconds)
         return Verdict(holds=problem is None, problem=problem)
 
-    async def _states(self, found: Found) -> tuple[Texts, ...]:
+    async def _states(self, found: FoundMatch) -> tuple[Texts, ...]:
         record = _record(found)
         key = (found.id, record.token, len(record.steps))
         if key not in self._replays:
@@ -165,11 +167,11 @@ class Shelf:
         return self._replays[key]
 
 
-def _has_people(record: MatchRecord) -> bool:
-    return any(player_of(player).kind == "person" for player in record.players.values())
+def _has_humans(record: MatchRecord) -> bool:
+    return any(player_of(player).kind == "human" for player in record.players.values())
 
 
-def _record(found: Found) -> MatchRecord:
+def _record(found: FoundMatch) -> MatchRecord:
     if found.record is None:
         raise conflict("the match has not begun yet")
     return found.record
@@ -178,14 +180,14 @@ def _record(found: Found) -> MatchRecord:
 class Watchers:
     """One task for each match that is watched, and one for the lists; used in the event loop."""
 
-    def __init__(self, shelf: Shelf, depot: Depot, lobby: Feed) -> None:
-        self._shelf = shelf
-        self._depot = depot
-        self._lobby = lobby
+    def __init__(self, queries: MatchQueries, repository: MatchRepository, changes: Feed) -> None:
+        self._queries = queries
+        self._repository = repository
+        self._changes = changes
         self._feeds: dict[str, Feed] = {}
         self._tasks: dict[str, asyncio.Task[None]] = {}
 
-    def match(self, found: Found) -> Feed:
+    def match(self, found: FoundMatch) -> Feed:
         """The events of a match that another process plays."""
         if found.id not in self._feeds:
             feed = self._feeds[found.id] = Feed()
@@ -195,7 +197,7 @@ class Watchers:
     def lists(self) -> Feed:
         """Told when a list may have changed."""
         self._begin("", self._watch_lists)
-        return self._lobby
+        return self._changes
 
     async def close(self) -> None:
         for task in list(self._tasks.values()):
@@ -221,22 +223,22 @@ class Watchers:
 
     async def _watch_lists(self) -> None:
         idle = 0
-        known = await asyncio.to_thread(self._depot.stamp)
+        known = await asyncio.to_thread(self._repository.revision)
         while idle < _IDLE_LOOKS:
             await asyncio.sleep(_EVERY)
-            idle = 0 if self._lobby.listeners else idle + 1
-            stamp = await asyncio.to_thread(self._depot.stamp)
+            idle = 0 if self._changes.listeners else idle + 1
+            stamp = await asyncio.to_thread(self._repository.revision)
             if stamp != known:
                 known = stamp
-                self._lobby.publish("changed", {})
+                self._changes.publish("changed", {})
 
-    async def _follow(self, found: Found, feed: Feed) -> None:
+    async def _follow(self, found: FoundMatch, feed: Feed) -> None:
         """Tells each new step, until the match is over or nobody listens."""
         idle, told = 0, found.head.steps
         while idle < _IDLE_LOOKS:
             await asyncio.sleep(_EVERY)
             idle = 0 if feed.listeners else idle + 1
-            found = await self._shelf.find(found.id)
+            found = await self._queries.find(found.id)
             record = found.record
             assert record is not None
             while told < len(record.steps):
@@ -246,10 +248,10 @@ class Watchers:
                 feed.publish("end", {"match": found.head.model_dump(mode="json"), "clock": OVER.model_dump()})
                 return
 
-    async def _tell(self, found: Found, record: MatchRecord, step: int, feed: Feed) -> None:
+    async def _tell(self, found: FoundMatch, record: MatchRecord, step: int, feed: Feed) -> None:
         state: State | None = None
         with suppress(GgpError, Problem):  # those who watch can ask for it
-            state = await self._shelf.state(found, step)
+            state = await self._queries.state(found, step)
         clock = ticking(record) if step == len(record.steps) else None
         feed.publish(
             "step",

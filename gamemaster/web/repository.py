@@ -39,7 +39,7 @@ _STATUSES: Mapping[str, MatchStatus] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Pace:
+class MoveTime:
     """How long a player took for its moves."""
 
     player: str
@@ -48,20 +48,20 @@ class Pace:
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class RecordSummary:
     """A record of the folder without its steps."""
 
     stamp: tuple[int, int]  # when the file was written, and its size
     head: MatchHead
-    paces: tuple[Pace, ...]
+    move_times: tuple[MoveTime, ...]
 
 
-class Folder:
+class RecordFolder:
     """The records in one folder; called from threads."""
 
     def __init__(self, folder: Path) -> None:
         self.path = folder
-        self._kept: dict[str, Kept] = {}
+        self._kept: dict[str, RecordSummary] = {}
         self._bad: dict[str, tuple[int, int]] = {}  # what is no record, as it was when that was found
         self._looked = -_FRESH
         self._changed = -1  # when a file had come or been replaced, as the folder said when it was looked at
@@ -77,7 +77,7 @@ class Folder:
         except (OSError, RecordError):
             return None
 
-    def all(self) -> list[Kept]:
+    def all(self) -> list[RecordSummary]:
         """All records, the match that began last first."""
         self._refresh()
         kept = list(self._kept.values())
@@ -137,17 +137,17 @@ class Folder:
             self._kept.pop(match, None)
             return
         self._bad.pop(match, None)
-        self._kept[match] = Kept(stamp, head_of(record, match), paces_of(record))
+        self._kept[match] = RecordSummary(stamp, head_of(record, match), move_times_of(record))
 
 
-def paces_of(record: MatchRecord) -> tuple[Pace, ...]:
+def move_times_of(record: MatchRecord) -> tuple[MoveTime, ...]:
     """Of each player, over the moves in which it had to think at all or not."""
     found = []
     for role in record.roles:
         if role != NATURE and role in record.players:
             seconds = [step.seconds[role] for step in record.steps if role in step.seconds]
             player = record.players[role]
-            found.append(Pace(player.name or player.bot or player.url, len(seconds), sum(seconds)))
+            found.append(MoveTime(player.name or player.bot or player.url, len(seconds), sum(seconds)))
     return tuple(found)
 
 
@@ -161,15 +161,15 @@ def is_wanted(head: MatchHead, wanted: MatchesWanted) -> bool:
     )
 
 
-class Depot:
+class MatchRepository:
     """All matches that are kept; called from threads."""
 
     def __init__(self, folder: Path, store: Store | None) -> None:
-        self._folder = Folder(folder)
+        self._folder = RecordFolder(folder)
         self._store = store
-        self._paces: dict[str, list[Pace]] = {}  # game → how long players of the store took
-        self._paced = -1  # the revision of the store that this was worked out of
-        self._pacing = threading.Lock()
+        self._move_times: dict[str, list[MoveTime]] = {}  # game → how long players of the store took
+        self._measured_revision = -1  # the revision of the store that this was worked out of
+        self._measuring = threading.Lock()
 
     def make_keep(self, match: str) -> Keep:
         """What keeps the growing record of a match that is played here; RecordError where that is impossible."""
@@ -202,7 +202,7 @@ class Depot:
         except StoreError:
             return None
 
-    def stamp(self) -> tuple[int, int]:
+    def revision(self) -> tuple[int, int]:
         """Changes whenever something has; StoreError where the store does not answer."""
         try:
             written = self._folder.path.stat().st_mtime_ns
@@ -255,9 +255,15 @@ class Depot:
             if rows:
                 matches += max(row.matches for row in rows)
                 steps += max(row.matches for row in rows) * rows[0].mean_steps
-        if self._store is not None and self._paced != self._store.revision() and not self._pacing.locked():
-            threading.Thread(target=self.work_out_paces, daemon=True).start()  # nobody waits for it
-        fastest = _fastest([*self._paces.get(game, ()), *(pace for one in kept for pace in one.paces)])
+        if (
+            self._store is not None
+            and self._measured_revision != self._store.revision()
+            and not self._measuring.locked()
+        ):
+            threading.Thread(target=self.measure_move_times, daemon=True).start()  # nobody waits for it
+        fastest = _fastest(
+            [*self._move_times.get(game, ()), *(move_time for one in kept for move_time in one.move_times)]
+        )
         return Statistics(
             matches=matches,
             mean_steps=steps / matches if matches else None,
@@ -266,20 +272,20 @@ class Depot:
             fastest_seconds=fastest[1] if fastest else None,
         )
 
-    def work_out_paces(self) -> None:
+    def measure_move_times(self) -> None:
         """How long players took for their moves; reads all results of the store."""
         store = self._store
         if store is None:
             return
-        with self._pacing:
-            paced = store.revision()
-            paces: dict[str, list[Pace]] = {}
+        with self._measuring:
+            revision = store.revision()
+            move_times: dict[str, list[MoveTime]] = {}
             for name in ("", *(stored.spec.name for stored in store.tournaments())):
                 for result in store.results(name):
-                    own = paces.setdefault(result.pairing.game, [])
-                    own += map(Pace, result.pairing.players, repeat(result.steps), result.seconds)
-            self._paces = {game: _summed(own) for game, own in paces.items()}
-            self._paced = paced
+                    own = move_times.setdefault(result.pairing.game, [])
+                    own += map(MoveTime, result.pairing.players, repeat(result.steps), result.seconds)
+            self._move_times = {game: _summed(own) for game, own in move_times.items()}
+            self._measured_revision = revision
 
 
 def _keep(store: Store, record: MatchRecord) -> None:
@@ -294,8 +300,8 @@ def _names(match: str) -> tuple[str, str]:
 
 def head_of_row(row: MatchRow, roles: tuple[str, ...]) -> MatchHead:
     """A match of the store; `roles` are those of its game, for as long as the match has not told."""
-    takers = tuple(role for role in roles if role != NATURE)
-    known = row.roles or (takers if len(takers) == len(row.players) else ())
+    players = tuple(role for role in roles if role != NATURE)
+    known = row.roles or (players if len(players) == len(row.players) else ())
     names = known or tuple(f"#{number + 1}" for number in range(len(row.players)))
     match = f"{row.tournament}{BETWEEN}{row.pairing}" if row.tournament else row.pairing
     return MatchHead(
@@ -305,7 +311,7 @@ def head_of_row(row: MatchRow, roles: tuple[str, ...]) -> MatchHead:
         status=row.ending
         or ("running" if row.status == "running" else "failed" if row.status == "failed" else "given up"),
         reason=row.reason or None,
-        players={role: Player(name=name, kind="player") for role, name in zip(names, row.players, strict=True)},
+        players={role: Player(name=name, kind="external") for role, name in zip(names, row.players, strict=True)},
         goals=dict(zip(row.roles, row.goals, strict=True)) if row.roles else None,
         steps=row.steps,
         faults=row.faults,
@@ -322,18 +328,20 @@ def _role(role: str, found: list[tuple[int, float]]) -> RoleStatistics:
     )
 
 
-def _summed(paces: Iterable[Pace]) -> list[Pace]:
+def _summed(move_times: Iterable[MoveTime]) -> list[MoveTime]:
     """One for each player."""
     moves: dict[str, int] = {}
     seconds: dict[str, float] = {}
-    for pace in paces:
-        moves[pace.player] = moves.get(pace.player, 0) + pace.moves
-        seconds[pace.player] = seconds.get(pace.player, 0.0) + pace.seconds
-    return [Pace(player, count, seconds[player]) for player, count in moves.items()]
+    for move_time in move_times:
+        moves[move_time.player] = moves.get(move_time.player, 0) + move_time.moves
+        seconds[move_time.player] = seconds.get(move_time.player, 0.0) + move_time.seconds
+    return [MoveTime(player, count, seconds[player]) for player, count in moves.items()]
 
 
-def _fastest(paces: Iterable[Pace]) -> tuple[str, float] | None:
+def _fastest(move_times: Iterable[MoveTime]) -> tuple[str, float] | None:
     """The player with the least time for a move on average, and that time."""
-    means = {pace.player: pace.seconds / pace.moves for pace in _summed(paces) if pace.moves}
+    means = {
+        move_time.player: move_time.seconds / move_time.moves for move_time in _summed(move_times) if move_time.moves
+    }
     best = min(means, key=means.__getitem__, default=None)
     return None if best is None else (best, means[best])

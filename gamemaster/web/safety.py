@@ -14,7 +14,7 @@ from gamemaster.web.settings import LOOPBACK_NAMES, ServeSettings, is_loopback
 
 COOKIE = "ggp-token"
 READING = frozenset({"GET", "HEAD", "OPTIONS"})
-OPEN_PATHS = ("/api/v1/seats/", "/token")  # what is protected by a secret of its own, and where the token is given
+OPEN_PATHS = ("/api/v1/humans/", "/token")  # what is protected by a secret of its own, and where the token is given
 
 HEADERS = {
     "Content-Security-Policy": (
@@ -23,7 +23,7 @@ HEADERS = {
     ),
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
-    "Referrer-Policy": "same-origin",  # links to seats are secret; with no-referrer the Origin of forms would be null
+    "Referrer-Policy": "same-origin",  # links to humans are secret; with no-referrer the Origin of forms would be null
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
     "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
@@ -92,7 +92,7 @@ class Guard:
         return name in LOOPBACK_NAMES or _is_address(name)
 
     def _check_origin(self, request: web.Request) -> None:
-        """A page of elsewhere may not write in the name of a visitor of ours."""
+        """A page of another site may not write in the name of our user."""
         site = request.headers.get("Sec-Fetch-Site", "same-origin")
         origin = request.headers.get("Origin")
         is_own = origin is None or _netloc(origin) == request.headers.get("Host", "").lower()
@@ -121,7 +121,7 @@ class Rates:
 
 
 def cookie_of(token: str) -> str:
-    """What the browser of a visitor keeps in place of the token."""
+    """What a browser keeps in place of the token."""
     return sha256(f"ggp serve {token}".encode()).hexdigest()
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from ggp.errors import SettingsError
 
-BOTS = ("mcts", "montecarlo", "random", "legal")  # that a visitor may choose as opponents
+BOTS = ("mcts", "montecarlo", "random", "legal")  # that users may choose
 LOOPBACK_NAMES = frozenset({"localhost", "ip6-localhost"})
 
 
@@ -18,21 +18,21 @@ class Limits:
     kept: int = 20  # matches that are over and still in memory
     steps: int = 2000  # of a match that is started here
     rulesheet_bytes: int = 262_144
-    rulesheets: int = 500  # that visitors have pasted
+    rulesheets: int = 500  # that users have pasted
     body_bytes: int = 400_000
     reads: float = 200.0  # requests a second from one address
     writes: float = 4.0
     reads_at_once: int = 2000
     writes_at_once: int = 40
-    guests: int = 50  # people who play for other game masters
+    endpoints: int = 50  # of humans who play for other game masters
     listeners: int = 600  # open streams of events
     workers: int = 2  # processes that evaluate rules for pages
     waiting: int = 64  # requests that wait for one of them
-    look_seconds: float = 10.0  # for one state
-    check_seconds: float = 20.0  # for the rules of a visitor
+    state_seconds: float = 10.0  # for one state
+    check_seconds: float = 20.0  # for pasted rules
     replay_seconds: float = 60.0
     analyses: int = 2  # searches at a time
-    analysis_seconds: float = 20.0  # for which a visitor may have one
+    analysis_seconds: float = 20.0  # of one search
     compile_seconds: float = 90.0  # before it begins
     memory_bytes: int = 2**31  # of a process that evaluates rules
     search_bytes: int = 2**28  # of a search
@@ -46,10 +46,10 @@ class ServeSettings:
     port: int = 8080
     store: str = ""  # a file or the URL of a database; none where it is empty
     records: Path = Path("records")
-    token: str = ""  # what visitors need for writing; nothing on loopback
-    seats_port: int = 0  # where game masters of this computer find people; any free one where it is 0
-    allowed_players: frozenset[str] = frozenset()  # hosts, or host:port, at which visitors may name players
-    warm: bool = True  # whether what the first visitors would wait for is worked out ahead
+    token: str = ""  # needed for writing; may be empty on loopback
+    endpoint_port: int = 0  # of the HTTP endpoints of humans; any free one where it is 0
+    allowed_players: frozenset[str] = frozenset()  # hosts, or host:port, at which users may name external players
+    warm: bool = True  # whether to prepare in advance what the first users would wait for
     hosts: frozenset[str] = frozenset()  # names under which the service may be called, beside its addresses
     limits: Limits = field(default_factory=Limits)
 

@@ -21,7 +21,7 @@ from gamemaster.web.models import (
 )
 from ggp.gdl.rulesheet import NATURE
 
-SEATS = "/seats/"  # how the path begins at which a person is asked
+SEATS = "/seats/"  # how the path begins at which a human is asked
 BETWEEN = "~"  # between a tournament and a match of it, in what names the match here
 
 _PATIENCE = 30.0  # seconds beyond its clocks after which a record that does not grow is not being written any more
@@ -36,16 +36,15 @@ def api_url(match: str) -> str:
     return f"/api/v1{match_url(match)}"
 
 
-def seat_cookie(match: str) -> str:
-    """The name of the cookie of a browser in which a seat of the match was opened."""
-    return f"ggp-seat-{match}"
+def human_cookie(match: str) -> str:
+    """The name of the cookie of a browser in which a human of the match was opened."""
+    return f"ggp-human-{match}"
 
 
 def player_of(player: PlayerRecord) -> Player:
     if player.bot is not None:
         return Player(name=player.name or player.bot, kind="bot", bot=player.bot)
-    kind: Literal["person", "player"] = "person" if player.kind == "human" else "player"
-    return Player(name=player.name or urlsplit(player.url).netloc, kind=kind)
+    return Player(name=player.name or urlsplit(player.url).netloc, kind=player.kind)
 
 
 def players_of(record: MatchRecord) -> dict[str, Player]:

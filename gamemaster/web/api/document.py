@@ -35,7 +35,7 @@ async def get_service(request: web.Request) -> web.Response:
     )
 
 
-async def get_lobby(request: web.Request) -> web.StreamResponse:
+async def get_changes(request: web.Request) -> web.StreamResponse:
     services = services_of(request)
     return await services.streams.serve(request, services.watchers.lists())
 
@@ -58,7 +58,7 @@ OPERATIONS: tuple[Operation, ...] = (
     Operation("GET", "", "getService", "service", "What this is and where to begin.", get_service, models.Service),
     Operation("GET", "/events", "watchLists", "service",
               "Server-sent events: after each `changed` lists of matches and tournaments are to be read anew.",
-              get_lobby, "text/event-stream", problems=(503,)),
+              get_changes, "text/event-stream", problems=(503,)),
     Operation("GET", "/openapi.json", "getDocument", "service", "This document.", get_document, JSON),
     *games.OPERATIONS,
     *matches.OPERATIONS,
@@ -89,9 +89,9 @@ def document() -> dict[str, Any]:
         "info": {
             "title": "ggp",
             "version": version("ggp"),
-            "description": "Games, matches, seats and tournaments of a General Game Playing service. Errors are "
+            "description": "Games, matches, humans and tournaments of a General Game Playing service. Errors are "
             "problem+json (RFC 9457). Where the service needs a token, requests that change something carry it as "
-            "`Authorization: Bearer TOKEN`; seats are protected by their links instead.",
+            "`Authorization: Bearer TOKEN`; humans are protected by their links instead.",
             "license": {"name": "MIT", "identifier": "MIT"},
         },
         "servers": [{"url": "/"}],

@@ -36,7 +36,7 @@ def game_head(entry: Entry) -> models.GameHead:
 
 async def whole_game(services: Services, entry: Entry) -> models.Game:
     """Everything that is kept of a game."""
-    statistics = await asyncio.to_thread(services.depot.statistics, entry.id)
+    statistics = await asyncio.to_thread(services.repository.statistics, entry.id)
     return models.Game(
         **dict(game_head(entry)),
         role_descriptions=entry.metadata.roles,
@@ -52,9 +52,9 @@ async def start_state(services: Services, entry: Entry) -> models.State:
     """The first state of a game, drawn once."""
     known = services.starts.get(entry.source.key)
     if known is None:
-        request = {"do": "look", "state": None}
+        request = {"do": "draw", "state": None}
         try:
-            look = await services.pool.ask(entry.source, request, services.settings.limits.look_seconds)
+            look = await services.pool.ask(entry.source, request, services.settings.limits.state_seconds)
         except GgpError as error:
             raise refused(f"the rules of {entry.id} cannot be evaluated: {error}") from None
         known = services.starts[entry.source.key] = state_of(look, 0)
@@ -139,7 +139,7 @@ async def image(services: Services, source: Source, facts: tuple[str, ...]) -> s
     """The picture of a state as a file of its own."""
     request = {"do": "image", "state": facts}
     try:
-        return str(await services.pool.ask(source, request, services.settings.limits.look_seconds))
+        return str(await services.pool.ask(source, request, services.settings.limits.state_seconds))
     except GgpError as error:
         raise refused(f"this state cannot be drawn: {error}") from None
 
@@ -152,7 +152,7 @@ def svg(text: str) -> web.Response:
 
 async def get_engine(request: web.Request) -> web.Response:
     services = services_of(request)
-    return answer(await services.analysts.measure(find_game(services, request.match_info["game"]).source))
+    return answer(await services.analyses.measure(find_game(services, request.match_info["game"]).source))
 
 
 OPERATIONS = (

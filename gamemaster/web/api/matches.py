@@ -15,11 +15,11 @@ from gamemaster.web.api.games import find_game, image, svg
 from gamemaster.web.api.operations import Operation, Services, answer, file, number, read_body, read_query, services_of
 from gamemaster.web.catalogue import Origin, derived_rulesheet, roles_of
 from gamemaster.web.evaluators.pool import Source
-from gamemaster.web.live.match import LiveMatch, Order
+from gamemaster.web.live.match import LiveMatch, MatchOrder
 from gamemaster.web.live.runner import new_seed
 from gamemaster.web.problems import Problem, conflict
-from gamemaster.web.queries import Found
-from gamemaster.web.views import match_url, seat_cookie, without_evaluations
+from gamemaster.web.queries import FoundMatch
+from gamemaster.web.views import human_cookie, match_url, without_evaluations
 from ggp.errors import GgpError
 from ggp.gdl.reader import read_term
 from ggp.gdl.rulesheet import NATURE, parse_rulesheet
@@ -27,29 +27,29 @@ from ggp.gdl.rulesheet import NATURE, parse_rulesheet
 NDJSON = "application/x-ndjson"
 
 
-def seat_url(link: str) -> str:
-    return f"/seats/{quote(link)}"
+def human_url(link: str) -> str:
+    return f"/play/{quote(link)}"
 
 
 def begun(live: LiveMatch) -> models.Begun:
     """What whoever ordered a match is told."""
-    seats = {role: seat_url(seat.link) for role, seat in live.seats.items()}
-    return models.Begun(match=live.id, url=match_url(live.id), seats=seats)
+    links = {role: human_url(human.link) for role, human in live.humans.items()}
+    return models.Begun(match=live.id, url=match_url(live.id), links=links)
 
 
 async def begin_branch(
-    services: Services, found: Found, step: int, facts: tuple[str, ...], wanted: models.Branch
+    services: Services, found: FoundMatch, step: int, facts: tuple[str, ...], wanted: models.Branch
 ) -> LiveMatch:
     """A match that goes on from a state of another."""
-    source = services.shelf.source(found)
+    source = services.queries.source(found)
     origin = Origin(found.id, step)
     try:
         text, roles, sees = await asyncio.to_thread(_derived, source, facts, origin)
     except GgpError as error:
         raise conflict(f"the rules of this match cannot be read: {error}") from None
-    services.hall.check_players(tuple(role for role in roles if role != NATURE), wanted.players)
-    return services.hall.begin(
-        Order(
+    services.live_matches.check_players(tuple(role for role in roles if role != NATURE), wanted.players)
+    return services.live_matches.begin(
+        MatchOrder(
             source=services.catalogue.varied(source.name, text),
             players=wanted.players,
             startclock=wanted.startclock,
@@ -69,11 +69,11 @@ def _derived(source: Source, facts: tuple[str, ...], origin: Origin) -> tuple[st
     return derived.text, roles_of(rulesheet), rulesheet.has_percepts
 
 
-async def find_match(request: web.Request) -> Found:
-    """The match of the address; a browser in which a seat of it was opened is not told what other players think."""
-    found = await services_of(request).shelf.find(request.match_info["match"])
+async def find_match(request: web.Request) -> FoundMatch:
+    """The match of the address; a browser in which a human plays is not told what other players think."""
+    found = await services_of(request).queries.find(request.match_info["match"])
     live = found.live
-    if live is None or not live.seats or live.is_over or seat_cookie(live.id) not in request.cookies:
+    if live is None or not live.humans or live.is_over or human_cookie(live.id) not in request.cookies:
         return found
     record = found.record and without_evaluations(found.record)
     return replace(found, record=record, takes_part=True)
@@ -81,16 +81,16 @@ async def find_match(request: web.Request) -> Found:
 
 async def list_matches(request: web.Request) -> web.Response:
     wanted = read_query(request, models.MatchesWanted)
-    return answer(await services_of(request).shelf.listing(wanted))
+    return answer(await services_of(request).queries.listing(wanted))
 
 
 async def post_match(request: web.Request) -> web.Response:
     services = services_of(request)
     wanted = await read_body(request, models.NewMatch)
     entry = find_game(services, wanted.game)
-    services.hall.check_players(entry.players, wanted.players)
-    live = services.hall.begin(
-        Order(
+    services.live_matches.check_players(entry.players, wanted.players)
+    live = services.live_matches.begin(
+        MatchOrder(
             source=entry.source,
             players=wanted.players,
             startclock=wanted.startclock,
@@ -106,20 +106,20 @@ async def post_match(request: web.Request) -> web.Response:
 async def get_match(request: web.Request) -> web.Response:
     services = services_of(request)
     found = await find_match(request)
-    return answer(services.shelf.match(found))
+    return answer(services.queries.match(found))
 
 
 async def get_state(request: web.Request) -> web.Response:
     services = services_of(request)
     found = await find_match(request)
-    return answer(await services.shelf.state(found, number(request, "step")))
+    return answer(await services.queries.state(found, number(request, "step")))
 
 
 async def get_picture(request: web.Request) -> web.Response:
     services = services_of(request)
     found = await find_match(request)
-    facts = await services.shelf.facts(found, number(request, "step"))
-    return svg(await image(services, services.shelf.source(found), facts))
+    facts = await services.queries.facts(found, number(request, "step"))
+    return svg(await image(services, services.queries.source(found), facts))
 
 
 async def get_record(request: web.Request) -> web.Response:
@@ -138,21 +138,21 @@ async def get_tiltyard(request: web.Request) -> web.Response:
     found = await find_match(request)
     if found.is_hidden:
         raise Problem(403, "the moves of this match are hidden until it is over")
-    exported = await services.shelf.tiltyard(found)
+    exported = await services.queries.tiltyard(found)
     return file(json.dumps(exported, indent=2) + "\n", f"{found.id}-tiltyard.json")
 
 
 async def get_verdict(request: web.Request) -> web.Response:
     services = services_of(request)
     found = await find_match(request)
-    return answer(await services.shelf.verify(found))
+    return answer(await services.queries.verify(found))
 
 
 async def get_events(request: web.Request) -> web.StreamResponse:
     services = services_of(request)
     found = await find_match(request)
     if found.live is not None and not found.live.is_over:
-        return await services.streams.serve(request, found.live.quiet if found.takes_part else found.live.feed)
+        return await services.streams.serve(request, found.live.players_feed if found.takes_part else found.live.feed)
     if found.live is None and found.head.status == "running":
         return await services.streams.serve(request, services.watchers.match(found))
     return web.Response(status=204)  # nothing will happen any more: do not come back
@@ -164,7 +164,7 @@ async def post_end(request: web.Request) -> web.Response:
     found = await find_match(request)
     if found.live is None or found.live.is_over:
         raise conflict("this match is not being played here")
-    await services.hall.end(found.live, "ended by a visitor")
+    await services.live_matches.end(found.live, "ended by a user")
     return answer(found.live.head)
 
 
@@ -172,7 +172,7 @@ async def post_branch(request: web.Request) -> web.Response:
     services = services_of(request)
     wanted = await read_body(request, models.Branch)
     found = await find_match(request)
-    facts = await services.shelf.facts(found, wanted.step)
+    facts = await services.queries.facts(found, wanted.step)
     return _created(await begin_branch(services, found, wanted.step, facts, wanted))
 
 
@@ -180,8 +180,8 @@ async def post_analysis(request: web.Request) -> web.StreamResponse:
     services = services_of(request)
     wanted = await read_body(request, models.Wanted)
     found = await find_match(request)
-    facts = await services.shelf.facts(found, number(request, "step"))
-    return await analysed(request, services.shelf.source(found), facts, wanted)
+    facts = await services.queries.facts(found, number(request, "step"))
+    return await analysed(request, services.queries.source(found), facts, wanted)
 
 
 async def analysed(
@@ -191,9 +191,9 @@ async def analysed(
     services = services_of(request)
     given: Mapping[str, Any] = {"state": facts, **wanted.model_dump(include={"seconds", "role", "lines"})}
     if not wanted.stream:
-        return answer(await services.analysts.analyse(source, given))
+        return answer(await services.analyses.analyse(source, given))
     reports: asyncio.Queue[models.Analysis | None] = asyncio.Queue()
-    task = asyncio.ensure_future(services.analysts.analyse(source, given, reports.put_nowait))
+    task = asyncio.ensure_future(services.analyses.analyse(source, given, reports.put_nowait))
     task.add_done_callback(lambda _: reports.put_nowait(None))
     response = web.StreamResponse(headers={"Content-Type": NDJSON})
     try:
@@ -225,13 +225,13 @@ def _created(live: LiveMatch) -> web.Response:
     return response
 
 
-def _without_lines(found: Found) -> MatchRecord:
-    """The record without the secret addresses of seats in a match that goes on."""
+def _without_lines(found: FoundMatch) -> MatchRecord:
+    """The record without the secret addresses of humans in a match that goes on."""
     assert found.record is not None
     if found.live is None or found.live.is_over:
         return found.record
     players = {
-        role: player.model_copy(update={"url": "http://127.0.0.1/seats/"}) if role in found.live.seats else player
+        role: player.model_copy(update={"url": "http://127.0.0.1/humans/"}) if role in found.live.humans else player
         for role, player in found.record.players.items()
     }
     return found.record.model_copy(update={"players": players})
@@ -242,7 +242,7 @@ _HIDDEN = (403, 404, 409)
 OPERATIONS = (
     Operation("GET", "/matches", "listMatches", "matches", "Matches, the last first.", list_matches, models.Matches,
               query=models.MatchesWanted),
-    Operation("POST", "/matches", "beginMatch", "matches", "Begin a match; links to people's seats are told only here.",
+    Operation("POST", "/matches", "beginMatch", "matches", "Begin a match; only the answer has the secret links.",
               post_match, models.Begun, body=models.NewMatch, status=201, problems=(403, 404, 415, 503)),
     Operation("GET", "/matches/{match}", "getMatch", "matches", "A match with its steps.", get_match, models.Match,
               problems=(404, 409)),

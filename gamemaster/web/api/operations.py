@@ -8,16 +8,16 @@ from aiohttp import web
 from pydantic import BaseModel, ValidationError
 
 from gamemaster.web.catalogue import Catalogue
-from gamemaster.web.evaluators.analysis import Analysts
+from gamemaster.web.evaluators.analysis import Analyses
 from gamemaster.web.evaluators.pool import Pool
-from gamemaster.web.live.external import Guests
+from gamemaster.web.live.external import Endpoints
 from gamemaster.web.live.feed import Feed, Streams
 from gamemaster.web.live.human import Switchboard
-from gamemaster.web.live.runner import Hall
+from gamemaster.web.live.runner import LiveMatches
 from gamemaster.web.models import State
 from gamemaster.web.problems import Problem
-from gamemaster.web.queries import Shelf, Watchers
-from gamemaster.web.repository import Depot
+from gamemaster.web.queries import MatchQueries, Watchers
+from gamemaster.web.repository import MatchRepository
 from gamemaster.web.safety import Guard
 from gamemaster.web.settings import ServeSettings
 from gamemaster.web.tournaments import Tournaments
@@ -35,17 +35,17 @@ class Services:
     settings: ServeSettings
     guard: Guard
     pool: Pool
-    analysts: Analysts
+    analyses: Analyses
     catalogue: Catalogue
     switchboard: Switchboard
-    hall: Hall
-    guests: Guests
-    depot: Depot
-    shelf: Shelf
+    live_matches: LiveMatches
+    endpoints: Endpoints
+    repository: MatchRepository
+    queries: MatchQueries
     streams: Streams
     tournaments: Tournaments
     watchers: Watchers
-    lobby: Feed  # told whenever a match begins or ends
+    changes: Feed  # told whenever a match begins or ends
     starts: dict[str, State]  # key of a source → its first state, drawn
     images: dict[str, str]  # the same as a file of its own
 

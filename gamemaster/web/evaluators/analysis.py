@@ -16,7 +16,7 @@ _MOST_BYTES = 2**34  # of addresses, not of memory: machine code and the arrays 
 _MOST_WAITING = 6
 
 
-class Analysts:
+class Analyses:
     """Used in the event loop."""
 
     def __init__(self, limits: Limits) -> None:

@@ -231,7 +231,7 @@ def state_of(look: Mapping[str, Any], step: int) -> State:
 def check_of(answer: Mapping[str, Any]) -> Check:
     """From what a worker says about a rulesheet."""
     evidence = answer["evidence"]
-    look = answer["look"]
+    look = answer["start"]
     return Check(
         findings=tuple(Finding(**finding) for finding in answer["findings"]),
         is_playable=answer["problem"] is None,

@@ -55,7 +55,7 @@ class Drawing:
     text: str
 
 
-class Artist:
+class StateDrawer:
     """Draws the states of one game; what they look like is found out once."""
 
     def __init__(self, game: Game) -> None:
@@ -90,12 +90,12 @@ class Artist:
                 yield from (spot for spot in spots if earlier.cell(spot) != later.cell(spot))
 
 
-class Desk:
+class RuleServer:
     """Does what is asked for; used by one thread."""
 
     def __init__(self) -> None:
         self._games: dict[str, Game] = {}
-        self._artists: dict[str, Artist] = {}
+        self._drawers: dict[str, StateDrawer] = {}
         self._tasks: dict[str, Callable[[Request], object]] = {
             "load": self._load,
             "situation": self._situation,
@@ -103,7 +103,7 @@ class Desk:
             "goals": self._goals,
             "percepts": self._percepts,
             "believe": self._believe,
-            "look": self._look,
+            "draw": self._drawn_state,
             "image": self._image,
             "refusal": self._refusal,
             "states": self._states,
@@ -127,7 +127,7 @@ class Desk:
         self._games[request["game"]] = game
         while len(self._games) > KEPT:
             self._games.pop(next(iter(self._games)))
-        self._artists = {key: artist for key, artist in self._artists.items() if key in self._games}
+        self._drawers = {key: drawer for key, drawer in self._drawers.items() if key in self._games}
         return {"roles": game.roles, "engine": game.engine, "fallback": game.fallback}
 
     def _game(self, request: Request) -> Game:
@@ -171,21 +171,21 @@ class Desk:
             "goal": agreed_goal(machine, states, role) if is_over and is_complete else None,
         }
 
-    def _artist(self, request: Request) -> Artist:
-        if request["game"] not in self._artists:
-            self._artists[request["game"]] = Artist(self._game(request))
-        return self._artists[request["game"]]
+    def _drawer(self, request: Request) -> StateDrawer:
+        if request["game"] not in self._drawers:
+            self._drawers[request["game"]] = StateDrawer(self._game(request))
+        return self._drawers[request["game"]]
 
-    def _look(self, request: Request) -> object:
+    def _drawn_state(self, request: Request) -> object:
         """At a state; at the initial one where none is given. `before` and `moves` say how it came about."""
         game = self._game(request)
         given, before = request["state"], request.get("before")
         state = game.machine.initial_state if given is None else _read_facts(given)
         moves = tuple(map(read_term, request.get("moves", ())))
-        return _look(game, self._artist(request), state, None if before is None else _read_facts(before), moves)
+        return _drawn_state(game, self._drawer(request), state, None if before is None else _read_facts(before), moves)
 
     def _image(self, request: Request) -> object:
-        return self._artist(request).image(_read_facts(request["state"]))
+        return self._drawer(request).image(_read_facts(request["state"]))
 
     def _refusal(self, request: Request) -> object:
         game = self._game(request)
@@ -238,7 +238,7 @@ class Desk:
 
 
 def _with_texts(analysis: dict[str, Any], texts: list[str]) -> dict[str, Any]:
-    """Each line also as people read it."""
+    """Each line also as text."""
     lines = [line | {"text": text} for line, text in zip(analysis["lines"], texts, strict=True)]
     return analysis | {"lines": lines}
 
@@ -256,11 +256,11 @@ def _check(request: Request) -> object:
         }
         for finding in validate(text, "rulesheet")
     ]
-    answer: dict[str, Any] = {"findings": findings, "roles": [], "look": None, "evidence": None, "problem": None}
+    answer: dict[str, Any] = {"findings": findings, "roles": [], "start": None, "evidence": None, "problem": None}
     try:
         game = load_text(text, "rulesheet", "interpreter")
         answer["roles"] = game.roles
-        answer["look"] = _look(game, Artist(game), game.machine.initial_state)
+        answer["start"] = _drawn_state(game, StateDrawer(game), game.machine.initial_state)
         if request["evidence"]:
             answer["evidence"] = asdict(gather_evidence(game.machine, **_EVIDENCE))
     except ReadError as error:
@@ -294,12 +294,12 @@ def _measure(request: Request) -> object:
     return asdict(found)
 
 
-def _look(
-    game: Game, artist: Artist, state: Facts, before: Facts | None = None, moves: tuple[Term, ...] = ()
+def _drawn_state(
+    game: Game, drawer: StateDrawer, state: Facts, before: Facts | None = None, moves: tuple[Term, ...] = ()
 ) -> dict[str, Any]:
     """All that a page shows of a state."""
     machine = game.machine
-    drawing = artist.draw(state, before, moves)
+    drawing = drawer.draw(state, before, moves)
     look: dict[str, Any] = {"facts": _texts(state), "svg": drawing.svg, "text": drawing.text}
     look |= {"terminal": False, "goals": {}, "legal": {}, "problem": None}
     try:
@@ -307,14 +307,14 @@ def _look(
         look["goals"] = {role: machine.goal(state, role) for role in game.roles}
         if not look["terminal"]:
             legal = {role: machine.legal_moves(state, role) for role in game.roles}
-            look["legal"] = {role: _moves(artist, found) for role, found in legal.items()}
+            look["legal"] = {role: _moves(drawer, found) for role, found in legal.items()}
     except EvaluationError as error:
         look["problem"] = str(error)
     return look
 
 
-def _moves(artist: Artist, moves: tuple[Term, ...]) -> list[dict[str, Any]]:
-    return [{"move": to_text(move), "clicks": artist.clicks(move)} for move in moves]
+def _moves(drawer: StateDrawer, moves: tuple[Term, ...]) -> list[dict[str, Any]]:
+    return [{"move": to_text(move), "clicks": drawer.clicks(move)} for move in moves]
 
 
 def _situation(game: Game, state: Facts) -> dict[str, Any]:
@@ -349,9 +349,9 @@ def main() -> None:
     _bound(int(sys.argv[1]), int(sys.argv[2]))
     output = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what anything prints must not stand between the answers
-    desk = Desk()
+    server = RuleServer()
     while (request := _read(sys.stdin.buffer)) is not None:
-        _write(output, _answer(desk, request, output))
+        _write(output, _answer(server, request, output))
 
 
 def _bound(memory_bytes: int, niceness: int) -> None:
@@ -363,9 +363,9 @@ def _bound(memory_bytes: int, niceness: int) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the service, which ends us in order
 
 
-def _answer(desk: Desk, request: Mapping[str, Any], output: IO[bytes]) -> dict[str, Any]:
+def _answer(server: RuleServer, request: Mapping[str, Any], output: IO[bytes]) -> dict[str, Any]:
     try:
-        return {"done": desk.do(request, lambda report: _write(output, {"report": report}))}
+        return {"done": server.do(request, lambda report: _write(output, {"report": report}))}
     except GgpError as error:
         return {"error": type(error).__name__, "detail": str(error)}
     except (RecursionError, MemoryError) as error:

@@ -1,1 +1,1 @@
-"""The pages: HTML for people, made from the same values that the API gives."""
+"""The pages: HTML made from the same values that the API gives."""

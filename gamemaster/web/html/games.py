@@ -36,7 +36,7 @@ async def show_game(request: web.Request) -> web.Response:
         "game": await whole_game(services, entry),
         "start": start,
         "problem": problem,
-        "engine": services.analysts.measured(entry.source),
+        "engine": services.analyses.measured(entry.source),
         "lines": _lines(entry.source.text),
     }
     return page(request, "game.html", SECTION, values)

@@ -28,7 +28,7 @@ def titles(services: Services) -> dict[str, str]:
 async def show_matches(request: web.Request) -> web.Response:
     services = services_of(request)
     wanted = read_query(request, models.MatchesWanted)
-    found = await services.shelf.listing(wanted)
+    found = await services.queries.listing(wanted)
 
     def query(**changes: object) -> str:
         given = {name: value for name, value in request.query.items() if value}
@@ -44,12 +44,12 @@ async def show_match(request: web.Request) -> web.Response:
     title = titles(services).get(found.head.game, found.head.game)
     if found.record is None:
         return page(request, "preparing.html", SECTION, {"head": found.head, "title": title})
-    match = services.shelf.match(found)
+    match = services.queries.match(found)
     last = match.steps
     step = min(_step(request, last if found.live is not None else 0), last)
     state, problem = None, ""
     try:
-        state = await services.shelf.state(found, step)
+        state = await services.queries.state(found, step)
     except (Problem, GgpError) as error:
         problem = str(error)
     values: dict[str, object] = {"match": match, "title": title, "api": api_url(found.id), "last": last}
@@ -94,9 +94,9 @@ async def show_play(request: web.Request) -> web.Response:
     }
     roles: object = {entry.id: entry.players for entry in entries}
     if "match" in request.query:
-        found = await services.shelf.find(request.query["match"])
+        found = await services.queries.find(request.query["match"])
         step = _step(request, 0)
-        state = await services.shelf.state(found, step)
+        state = await services.queries.state(found, step)
         roles = {"": [role for role in found.head.players if role != NATURE]}
         values |= {"origin": models.Origin(match=found.id, step=step), "state": state}
         values |= {"title": titles(services).get(found.head.game, found.head.game)}

@@ -11,14 +11,14 @@ from gamemaster.plots import rating_plot
 from gamemaster.web import models
 from gamemaster.web.api.document import OPERATIONS
 from gamemaster.web.api.games import game_head
-from gamemaster.web.api.humans import find_guest, find_seat, guest_view
+from gamemaster.web.api.humans import endpoint_view, find_endpoint, find_human
 from gamemaster.web.api.operations import ROOT, Services, services_of
 from gamemaster.web.html import games, matches
 from gamemaster.web.html.matches import titles
 from gamemaster.web.html.rendering import page
 from gamemaster.web.problems import Problem
 from gamemaster.web.safety import COOKIE, cookie_of
-from gamemaster.web.views import seat_cookie
+from gamemaster.web.views import human_cookie
 from ggp.boards import picture_style
 from ggp.errors import GgpError
 
@@ -26,7 +26,7 @@ _SOME_GAMES = 8
 _SOME_MATCHES = 8
 _SOME_TOURNAMENTS = 5
 _COOKIE_SECONDS = 30 * 24 * 3600
-_SEAT_SECONDS = 24 * 3600
+_LINK_SECONDS = 24 * 3600
 
 
 def add_pages(app: web.Application) -> None:
@@ -41,8 +41,8 @@ def add_pages(app: web.Application) -> None:
     get("/matches", matches.show_matches)
     get("/matches/{match}", matches.show_match)
     get("/play", matches.show_play)
-    get("/seats/{link}", show_seat)
-    get("/guests/{link}", show_guest)
+    get("/play/{link}", show_human)
+    get("/endpoints/{link}", show_endpoint)
     get("/tournaments", show_tournaments)
     get("/tournaments/{tournament}", show_tournament)
     get("/token", show_token)
@@ -51,7 +51,7 @@ def add_pages(app: web.Application) -> None:
 
 
 def problem_page(request: web.Request, problem: Problem) -> web.Response:
-    """What went wrong, for people."""
+    """What went wrong, as a page."""
     return page(request, "problem.html", values={"problem": problem}, status=problem.status)
 
 
@@ -59,8 +59,8 @@ async def show_home(request: web.Request) -> web.Response:
     services = services_of(request)
     entries = services.catalogue.find()
     shipped = [game_head(entry) for entry in entries if entry.is_shipped] or list(map(game_head, entries))
-    live = [one.head for one in services.hall.all() if not one.is_over]
-    listing = await services.shelf.listing(models.MatchesWanted(limit=_SOME_MATCHES + len(live)))
+    live = [one.head for one in services.live_matches.all() if not one.is_over]
+    listing = await services.queries.listing(models.MatchesWanted(limit=_SOME_MATCHES + len(live)))
     last = [head for head in listing.matches if head.id not in {one.id for one in live}][:_SOME_MATCHES]
     values = {
         "count": len(entries),
@@ -85,9 +85,9 @@ async def show_style(_: web.Request) -> web.Response:
     return web.Response(text=picture_style(), content_type="text/css", charset="utf-8")
 
 
-async def show_seat(request: web.Request) -> web.Response:
-    """A person's place in a match."""
-    live, seat = find_seat(request)
+async def show_human(request: web.Request) -> web.Response:
+    """What a human in a match sees."""
+    live, human = find_human(request)
     services = services_of(request)
     state = None
     if live.record is not None and not live.is_hidden:
@@ -96,25 +96,25 @@ async def show_seat(request: web.Request) -> web.Response:
     entry = services.catalogue.get(live.order.source.name)
     values = {
         "head": live.head,
-        "role": seat.role,
-        "link": seat.link,
+        "role": human.role,
+        "link": human.link,
         "title": entry.title if entry else live.order.source.name,
-        "description": entry.metadata.roles.get(seat.role, "") if entry else "",
+        "description": entry.metadata.roles.get(human.role, "") if entry else "",
         "state": state,
         "is_hidden": live.is_hidden,
-        "told": list(zip(seat.own_moves, seat.percepts, strict=True)),
+        "told": list(zip(human.own_moves, human.percepts, strict=True)),
     }
-    response = page(request, "seat.html", "/play", values)
+    response = page(request, "human.html", "/play", values)
     if not live.is_over:  # this browser is not told what other players think
-        name = seat_cookie(live.id)
-        response.set_cookie(name, "1", max_age=_SEAT_SECONDS, httponly=True, samesite="Strict", path="/")
+        name = human_cookie(live.id)
+        response.set_cookie(name, "1", max_age=_LINK_SECONDS, httponly=True, samesite="Strict", path="/")
     return response
 
 
-async def show_guest(request: web.Request) -> web.Response:
-    """Where a person waits for another game master to begin a match."""
-    guest = guest_view(services_of(request), find_guest(request))
-    return page(request, "guest.html", "/play", {"guest": guest, "link": request.match_info["link"]})
+async def show_endpoint(request: web.Request) -> web.Response:
+    """The HTTP endpoint of a human, waiting for another game master to begin a match."""
+    endpoint = endpoint_view(services_of(request), find_endpoint(request))
+    return page(request, "endpoint.html", "/play", {"endpoint": endpoint, "link": request.match_info["link"]})
 
 
 async def show_token(request: web.Request) -> web.Response:
@@ -136,7 +136,7 @@ async def take_token(request: web.Request) -> web.StreamResponse:
 
 
 async def show_api(request: web.Request) -> web.Response:
-    """The API for people."""
+    """The API as a page."""
     groups = [(tag, list(found)) for tag, found in groupby(OPERATIONS, key=lambda operation: operation.tag)]
     merged: dict[str, list[object]] = {}
     for tag, found in groups:
@@ -158,7 +158,7 @@ async def show_tournament(request: web.Request) -> web.Response:
     services = services_of(request)
     name = request.match_info["tournament"]
     found = await asyncio.to_thread(services.tournaments.get, name)
-    latest = await services.shelf.listing(models.MatchesWanted(tournament=name, limit=_LATEST))
+    latest = await services.queries.listing(models.MatchesWanted(tournament=name, limit=_LATEST))
     rated = [(line.player, line.rating) for line in found.lines if line.rating is not None]
     values = {
         "event": found,

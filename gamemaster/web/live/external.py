@@ -14,9 +14,9 @@ from gamemaster.settings import make_settings
 from gamemaster.web.catalogue import Catalogue, roles_of
 from gamemaster.web.evaluators.pool import Pool, Source
 from gamemaster.web.live.feed import Feed
-from gamemaster.web.live.human import SEATS_URL, SPECIES, Choices, Seat, Switchboard
-from gamemaster.web.live.match import LiveMatch, Order
-from gamemaster.web.models import Person, Remote, Taker
+from gamemaster.web.live.human import PLAY_URL, SPECIES, Choices, HumanPlayer, Switchboard
+from gamemaster.web.live.match import LiveMatch, MatchOrder
+from gamemaster.web.models import External, Human, NewPlayer
 from gamemaster.web.problems import Problem, refused
 from gamemaster.web.settings import Limits
 from gamemaster.web.views import SEATS
@@ -55,23 +55,23 @@ _PATIENCE = 60.0  # seconds of silence beyond the clock after which another matc
 
 @dataclass(frozen=True, slots=True)
 class Belief:
-    """The states that agree with what the person did and was told, as texts; some of them, where not `is_complete`."""
+    """The states that agree with what the human did and was told, as texts; some of them, where not `is_complete`."""
 
     states: tuple[Sequence[str], ...] = ()
     is_complete: bool = False
 
 
 @dataclass(slots=True, eq=False)
-class Visit:
+class ExternalMatch:
     """One match; used in the event loop."""
 
     name: str  # as the game master calls it
     live: LiveMatch
-    seat: Seat
+    human: HumanPlayer
     pool: Pool
     seconds: float  # for one question about the rules
     expected_by: float = 0.0  # when the next message should have come, on the loop's clock
-    answered: Term | None = None  # the person's last move
+    answered: Term | None = None  # the human's last move
     drawing: "asyncio.Task[None] | None" = None
     _state: Facts = field(default_factory=frozenset)  # where every role is told all moves
     _belief: Belief | None = None  # where it is not
@@ -137,14 +137,14 @@ class Visit:
             self._begin_steps()
         found = await self._believe(Belief() if missed > 0 else belief, news, is_over=is_over)
         self._belief = Belief(tuple(found["states"]), found["is_complete"])
-        self.seat.choices = Choices(tuple(found["legal"]), found["is_complete"])
+        self.human.choices = Choices(tuple(found["legal"]), found["is_complete"])
         own = "" if news.last_move is None else to_text(news.last_move)
         while len(self.record.steps) < news.turn:
             is_last = len(self.record.steps) + 1 == news.turn
-            self._step(tuple(own if is_last and role == self.seat.role else "" for role in self.record.roles), None)
+            self._step(tuple(own if is_last and role == self.human.role else "" for role in self.record.roles), None)
         if found["goal"] is None:
             return {}
-        return {role: found["goal"] if role == self.seat.role else None for role in self.record.roles}
+        return {role: found["goal"] if role == self.human.role else None for role in self.record.roles}
 
     async def _believe(self, belief: Belief, news: PlayPercepts | StopPercepts, *, is_over: bool) -> Mapping[str, Any]:
         told = None
@@ -153,7 +153,7 @@ class Visit:
             told = {"move": move, "percepts": list(map(to_text, news.percepts))}
         request = {"states": belief.states, "is_complete": belief.is_complete, "told": told, "is_over": is_over}
         try:
-            return await self._ask({"do": "believe", "role": self.seat.role, **request})
+            return await self._ask({"do": "believe", "role": self.human.role, **request})
         except GgpError:
             return {"states": (), "is_complete": False, "legal": (), "goal": None}
 
@@ -172,24 +172,24 @@ class Visit:
 
 
 @dataclass(slots=True, eq=False)
-class Guest:
-    """One person at an address of their own; one match at a time."""
+class Endpoint:
+    """The HTTP endpoint of one human, for other game masters; one match at a time."""
 
     name: str
     pool: Pool
     catalogue: Catalogue
     limits: Limits
-    on_match: Callable[[LiveMatch, Seat], None]  # told of each match, so that its seat can be found
-    link: str = field(default_factory=lambda: secrets.token_urlsafe(18))  # known to the person only
+    on_match: Callable[[LiveMatch, HumanPlayer], None]  # told of each match, so that its human can be found
+    link: str = field(default_factory=lambda: secrets.token_urlsafe(18))  # known to the human only
     line: str = field(default_factory=lambda: secrets.token_urlsafe(18))  # a part of the address
     feed: Feed = field(default_factory=Feed)
-    seat: Seat | None = None  # in the last match
-    _visit: Visit | None = None
+    human: HumanPlayer | None = None  # in the last match
+    _external: ExternalMatch | None = None
 
     @property
     def is_busy(self) -> bool:
-        visit = self._visit
-        return visit is not None and asyncio.get_running_loop().time() < visit.expected_by
+        external = self._external
+        return external is not None and asyncio.get_running_loop().time() < external.expected_by
 
     async def answer(self, message: Message) -> str:
         """The reply to a message of a game master."""
@@ -208,80 +208,80 @@ class Guest:
                 return await self._abort(message)
 
     async def leave(self, reason: str) -> None:
-        """Ends the match, if there is one, as far as the person is concerned."""
-        visit, self._visit = self._visit, None
-        if visit is None:
+        """Ends the match, if there is one, for the human."""
+        external, self._external = self._external, None
+        if external is None:
             return
-        visit.end({}, reason)
-        visit.seat.withdraw()
-        visit.live.finish()
-        if visit.drawing is not None:
-            await asyncio.wait([visit.drawing], timeout=self.limits.look_seconds)
-            visit.drawing.cancel()
-        visit.live.close()
+        external.end({}, reason)
+        external.human.withdraw()
+        external.live.finish()
+        if external.drawing is not None:
+            await asyncio.wait([external.drawing], timeout=self.limits.state_seconds)
+            external.drawing.cancel()
+        external.live.close()
         self.feed.publish("changed", {})
 
     def _is_of(self, match: str) -> bool:
-        return self._visit is not None and same_match(self._visit.name, match)
+        return self._external is not None and same_match(self._external.name, match)
 
     async def _start(self, start: Start) -> str:
         if self.is_busy:
             return BUSY
         await self.leave("another match began")
         try:
-            visit = await self._visiting(start)
+            external = await self._new_match(start)
         except (GgpError, Problem):
             return BUSY  # rules that cannot be read or evaluated, or too many who ask
-        self._visit = visit
-        if self.seat is not None:
-            self.seat.next = f"{SEATS_URL}{visit.seat.link}"
-        self.seat = visit.seat
-        self.on_match(visit.live, visit.seat)
+        self._external = external
+        if self.human is not None:
+            self.human.next = f"{PLAY_URL}{external.human.link}"
+        self.human = external.human
+        self.on_match(external.live, external.human)
         self.feed.publish("changed", {})
-        return await visit.seat.answer(start)
+        return await external.human.answer(start)
 
-    async def _visiting(self, start: Start) -> Visit:
+    async def _new_match(self, start: Start) -> ExternalMatch:
         """The match of a START, drawn and ready; GgpError for what cannot be played here."""
         rulesheet = await asyncio.to_thread(parse_rulesheet, start.rules, start.match)
         entry = self.catalogue.recognised(rulesheet)
         order = _order(start, rulesheet, self.name, entry.source if entry else Source("game", start.rules))
-        live = LiveMatch(new_match_name("visit"), order, self.pool, self.limits.look_seconds)
-        if start.role not in live.seats:
+        live = LiveMatch(new_match_name("external"), order, self.pool, self.limits.state_seconds)
+        if start.role not in live.humans:
             raise GgpError(f"no role is called {start.role}")
         live.leave = self.leave
-        visit = Visit(start.match, live, live.seats[start.role], self.pool, self.limits.look_seconds)
-        await visit.begin(rulesheet)
-        visit.expected_by = asyncio.get_running_loop().time() + start.startclock + _PATIENCE
-        return visit
+        external = ExternalMatch(start.match, live, live.humans[start.role], self.pool, self.limits.state_seconds)
+        await external.begin(rulesheet)
+        external.expected_by = asyncio.get_running_loop().time() + start.startclock + _PATIENCE
+        return external
 
     async def _play(self, message: Play | PlayPercepts) -> str:
-        visit = self._visit
-        if visit is None or not self._is_of(message.match):
+        external = self._external
+        if external is None or not self._is_of(message.match):
             return BUSY
-        news = visit.with_turn(message)
+        news = external.with_turn(message)
         try:
-            await visit.hear(news)
+            await external.hear(news)
         except (GgpError, Problem):
             return BUSY  # this cannot be the same match, or too many ask
-        visit.expected_by = asyncio.get_running_loop().time() + visit.live.order.playclock + _PATIENCE
-        visit.answered = None
-        answer = await visit.seat.answer(news)
+        external.expected_by = asyncio.get_running_loop().time() + external.live.order.playclock + _PATIENCE
+        external.answered = None
+        answer = await external.human.answer(news)
         if answer != BUSY:
             with suppress(MessageError):
-                visit.answered = parse_move(answer)
+                external.answered = parse_move(answer)
         return answer
 
     async def _stop(self, message: Stop | StopPercepts) -> str:
-        visit = self._visit
-        if visit is None or not self._is_of(message.match):
-            return DONE if visit is None else BUSY
-        news = visit.with_turn(message)
+        external = self._external
+        if external is None or not self._is_of(message.match):
+            return DONE if external is None else BUSY
+        news = external.with_turn(message)
         goals = {}
         with suppress(GgpError, Problem):
-            goals = await visit.hear(news)
+            goals = await external.hear(news)
             if isinstance(news, StopPercepts):
-                await visit.seat.answer(news)
-        visit.end(goals, _STOPPED)
+                await external.human.answer(news)
+        external.end(goals, _STOPPED)
         await self.leave(_STOPPED)
         return DONE
 
@@ -292,17 +292,17 @@ class Guest:
         return ABORTED
 
 
-def _order(start: Start, rulesheet: Rulesheet, name: str, source: Source) -> Order:
+def _order(start: Start, rulesheet: Rulesheet, name: str, source: Source) -> MatchOrder:
     """The match as if it had been ordered here."""
-    own = Person(kind="person", name=name)
-    others = Remote(kind="url", url="", name="somebody")
+    own = Human(kind="human", name=name)
+    others = External(kind="external", url="", name="somebody")
     roles = (role for role in roles_of(rulesheet) if role != NATURE)
-    takers: dict[str, Taker] = {role: own if role == start.role else others for role in roles}
+    players: dict[str, NewPlayer] = {role: own if role == start.role else others for role in roles}
     sees = rulesheet.has_percepts
-    return Order(source, takers, start.startclock, start.playclock, None, 0, has_percepts=sees, is_guest=True)
+    return MatchOrder(source, players, start.startclock, start.playclock, None, 0, has_percepts=sees, is_external=True)
 
 
-class Guests:
+class Endpoints:
     """All who play for others; used in the event loop."""
 
     def __init__(
@@ -311,35 +311,35 @@ class Guests:
         pool: Pool,
         catalogue: Catalogue,
         limits: Limits,
-        on_match: Callable[[LiveMatch, Seat], None],
+        on_match: Callable[[LiveMatch, HumanPlayer], None],
     ) -> None:
         self._switchboard = switchboard
         self._pool = pool
         self._catalogue = catalogue
         self._limits = limits
         self._on_match = on_match
-        self._guests: dict[str, Guest] = {}
+        self._endpoints: dict[str, Endpoint] = {}
 
-    def get(self, link: str) -> Guest | None:
-        return self._guests.get(link)
+    def get(self, link: str) -> Endpoint | None:
+        return self._endpoints.get(link)
 
-    def add(self, name: str) -> Guest:
+    def add(self, name: str) -> Endpoint:
         """A Problem when there are too many."""
-        if len(self._guests) >= self._limits.guests:
-            raise refused(f"{self._limits.guests} people play for others already, as many as may")
-        guest = Guest(name, self._pool, self._catalogue, self._limits, self._on_match)
-        self._guests[guest.link] = guest
-        self._switchboard.open(guest.line, guest)
-        return guest
+        if len(self._endpoints) >= self._limits.endpoints:
+            raise refused(f"{self._limits.endpoints} endpoints are in use already, which is the limit")
+        endpoint = Endpoint(name, self._pool, self._catalogue, self._limits, self._on_match)
+        self._endpoints[endpoint.link] = endpoint
+        self._switchboard.open(endpoint.line, endpoint)
+        return endpoint
 
-    def address(self, guest: Guest) -> str:
+    def address(self, endpoint: Endpoint) -> str:
         """What a game master is to be told; it can be reached from this computer only."""
-        return self._switchboard.url(guest.line)
+        return self._switchboard.url(endpoint.line)
 
     async def close(self) -> None:
-        for guest in self._guests.values():
-            await guest.leave("the service was stopped")
-            guest.feed.end()
+        for endpoint in self._endpoints.values():
+            await endpoint.leave("the service was stopped")
+            endpoint.feed.end()
 
 
 def _joint_move(news: News, roles: Sequence[str]) -> Sequence[Term] | None:
@@ -361,7 +361,7 @@ def _record(live: LiveMatch, rulesheet: Rulesheet) -> MatchRecord:
         rulesheet_sha256=rulesheet.sha256,
         engine="interpreter",
         roles=roles_of(rulesheet),
-        players={role: PlayerRecord(name=taker.name, url=SEATS) for role, taker in order.players.items()},
+        players={role: PlayerRecord(name=player.name, url=SEATS) for role, player in order.players.items()},
         settings=make_settings(startclock=order.startclock, playclock=order.playclock, seed=0),
         started=now(),
     )

@@ -36,7 +36,7 @@ from ggp.protocol.messages import (
     parse_message,
 )
 
-SEATS_URL = "/seats/"  # how the address of the person's page begins
+PLAY_URL = "/play/"  # how the path of the human's page begins
 BOTS = "/bots/"  # how the path begins at which a bot is spoken to
 SPECIES = "human"
 MAX_BYTES = 8 * 2**20  # of a message
@@ -50,38 +50,38 @@ class Asked:
 
     step: int
     move: asyncio.Future[str]
-    is_open: bool = False  # whether the person is asked; not where there is nothing to choose
+    is_open: bool = False  # whether the human is asked; not where there is nothing to choose
 
 
 @dataclass(frozen=True, slots=True)
 class Choices:
-    """What a person may do in a state that is not known."""
+    """The moves of a human in a state that is not known."""
 
     moves: tuple[str, ...]
     is_complete: bool  # False where other moves may be legal, too
 
 
 @dataclass(slots=True, eq=False)
-class Seat:
-    """One person's place in one match."""
+class HumanPlayer:
+    """One human in one match."""
 
     role: str
     name: str
-    on_asked: Callable[["Seat", Asked], None]  # told when the game master asks for a move
-    on_change: Callable[["Seat"], None]  # told when a move is wanted no longer
-    link: str = field(default_factory=lambda: secrets.token_urlsafe(18))  # known to the person only
+    on_asked: Callable[["HumanPlayer", Asked], None]  # told when the game master asks for a move
+    on_change: Callable[["HumanPlayer"], None]  # told when a move is wanted no longer
+    link: str = field(default_factory=lambda: secrets.token_urlsafe(18))  # known to the human only
     line: str = field(default_factory=lambda: secrets.token_urlsafe(18))  # known to the game master only
     feed: Feed = field(default_factory=Feed)
-    arrived: asyncio.Event = field(default_factory=asyncio.Event)  # the person has opened the page
+    arrived: asyncio.Event = field(default_factory=asyncio.Event)  # the page was opened
     asked: Asked | None = None
     percepts: list[tuple[str, ...]] = field(default_factory=list)  # after each step, as in GDL-II
     own_moves: list[str] = field(default_factory=list)  # in each step, where percepts are told; empty where not known
     choices: Choices | None = None  # where the service does not know the state either
-    next: str | None = None  # the link of the seat in the match that followed
+    next: str | None = None  # the link of the human in the match that followed
     _steps: int = 0
 
     async def answer(self, message: Message) -> str:
-        """The reply to a message of the game master; to PLAY when the person has moved."""
+        """The reply to a message of the game master; to PLAY when the human has moved."""
         match message:
             case Info():
                 return format_info(InfoReply(self.name, "available", SPECIES))
@@ -115,7 +115,7 @@ class Seat:
 
     @property
     def wanted(self) -> int | None:
-        """The step for which the person is asked for a move."""
+        """The step for which the human is asked for a move."""
         asked = self.asked
         return asked.step if asked is not None and asked.is_open and not asked.move.done() else None
 
@@ -154,7 +154,7 @@ class Seat:
 
 @dataclass(frozen=True, slots=True)
 class Hurried:
-    """A bot that is told shorter clocks than the match has, so that people need not wait for it."""
+    """A bot that is told shorter clocks than the match has, so that humans need not wait for it."""
 
     url: str
     startclock: int
@@ -168,10 +168,10 @@ class Answering(Protocol):
 
 
 class Switchboard:
-    """Where the service's own game master reaches people, and bots that are told other clocks; on loopback only."""
+    """Where the service's own game master reaches humans, and bots that are told other clocks; on loopback only."""
 
     def __init__(self) -> None:
-        self._seats: dict[str, Answering] = {}
+        self._humans: dict[str, Answering] = {}
         self._bots: dict[str, Hurried] = {}
         self._session: ClientSession | None = None
         self.port = 0
@@ -179,32 +179,32 @@ class Switchboard:
     def application(self) -> web.Application:
         """What has to listen on a loopback address, with `port` set to its port."""
         app = web.Application(client_max_size=MAX_BYTES)
-        app.router.add_post(SEATS + "{line}/", self._serve_seat)
+        app.router.add_post(SEATS + "{line}/", self._serve_human)
         app.router.add_post(BOTS + "{line}/", self._serve_bot)
         app.on_startup.append(self._open)
         app.on_cleanup.append(self._close)
         return app
 
     @contextmanager
-    def connected(self, seats: Mapping[str, Seat], bots: Mapping[str, Hurried]) -> Iterator[dict[str, str]]:
+    def connected(self, humans: Mapping[str, HumanPlayer], bots: Mapping[str, Hurried]) -> Iterator[dict[str, str]]:
         """Role → URL for the game master, as long as the block lasts."""
         lines = {role: secrets.token_urlsafe(18) for role in bots}
-        self._seats |= {seat.line: seat for seat in seats.values()}
+        self._humans |= {human.line: human for human in humans.values()}
         self._bots |= {lines[role]: bot for role, bot in bots.items()}
         base = f"http://127.0.0.1:{self.port}"
         try:
-            people = {role: self.url(seat.line) for role, seat in seats.items()}
-            yield people | {role: f"{base}{BOTS}{line}/" for role, line in lines.items()}
+            urls = {role: self.url(human.line) for role, human in humans.items()}
+            yield urls | {role: f"{base}{BOTS}{line}/" for role, line in lines.items()}
         finally:
-            for seat in seats.values():
-                seat.withdraw()
-                self._seats.pop(seat.line, None)
+            for human in humans.values():
+                human.withdraw()
+                self._humans.pop(human.line, None)
             for line in lines.values():
                 self._bots.pop(line, None)
 
     def open(self, line: str, answering: Answering) -> None:
         """Lets somebody be reached for as long as the service runs."""
-        self._seats[line] = answering
+        self._humans[line] = answering
 
     def url(self, line: str) -> str:
         return f"http://127.0.0.1:{self.port}{SEATS}{line}/"
@@ -216,15 +216,15 @@ class Switchboard:
         if self._session is not None:
             await self._session.close()
 
-    async def _serve_seat(self, request: web.Request) -> web.Response:
-        seat = self._seats.get(request.match_info["line"])
-        if seat is None:
-            return _response("no such seat", 404)
+    async def _serve_human(self, request: web.Request) -> web.Response:
+        human = self._humans.get(request.match_info["line"])
+        if human is None:
+            return _response("no such human", 404)
         try:
             message = parse_message(await request.text())
         except (MessageError, UnicodeError) as error:
             return _response(str(error), 400)
-        return _response(await seat.answer(message))
+        return _response(await human.answer(message))
 
     async def _serve_bot(self, request: web.Request) -> web.Response:
         bot = self._bots.get(request.match_info["line"])

@@ -10,8 +10,8 @@ from gamemaster.record import MatchRecord, now
 from gamemaster.web.catalogue import Origin
 from gamemaster.web.evaluators.pool import Pool, Source, state_of
 from gamemaster.web.live.feed import Feed
-from gamemaster.web.live.human import Asked, Seat
-from gamemaster.web.models import Bot, Match, MatchHead, Move, Person, Player, State, Status, Taker, Ticking
+from gamemaster.web.live.human import Asked, HumanPlayer
+from gamemaster.web.models import Bot, Human, Match, MatchHead, Move, NewPlayer, Player, State, Status, Ticking
 from gamemaster.web.models import Origin as OriginModel
 from gamemaster.web.problems import Problem, not_found
 from gamemaster.web.views import OVER, head_of, links_of, match_of, match_url, step_of, without_evaluations
@@ -20,53 +20,53 @@ from ggp.gdl.rulesheet import NATURE
 from ggp.gdl.state_machine import Facts
 from ggp.gdl.terms import to_text
 
-_KEPT_LOOKS = 40  # states whose pictures are at hand
+_KEPT_STATES = 40  # states whose pictures are at hand
 
 Texts: TypeAlias = tuple[str, ...]  # facts, sorted
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
+class MatchOrder:
     """A match that somebody wants to be played."""
 
     source: Source = field(repr=False)
-    players: Mapping[str, Taker]
+    players: Mapping[str, NewPlayer]
     startclock: int
     playclock: int
-    think: int | None  # the clock that bots are told in a match with people; None: the same
+    think: int | None  # the clock that bots are told in a match with humans; None: the same
     seed: int
     has_percepts: bool
     origin: Origin | None = None
-    is_guest: bool = False  # whether another game master runs the match
+    is_external: bool = False  # whether another game master runs the match
 
     @property
-    def has_people(self) -> bool:
-        return any(isinstance(taker, Person) for taker in self.players.values())
+    def has_humans(self) -> bool:
+        return any(isinstance(player, Human) for player in self.players.values())
 
 
 class LiveMatch:
     """What is known of one match, from the moment when it was ordered; used in the event loop."""
 
-    def __init__(self, name: str, order: Order, pool: Pool, look_seconds: float) -> None:
+    def __init__(self, name: str, order: MatchOrder, pool: Pool, state_seconds: float) -> None:
         self.id = name
         self.order = order
         self.feed = Feed()  # for spectators
-        self.seats: dict[str, Seat] = {
-            role: Seat(role, taker.name or "you", self._on_asked, self._on_change)
-            for role, taker in order.players.items()
-            if isinstance(taker, Person)
+        self.humans: dict[str, HumanPlayer] = {
+            role: HumanPlayer(role, player.name or "you", self._on_asked, self._on_change)
+            for role, player in order.players.items()
+            if isinstance(player, Human)
         }
-        self.quiet = Feed() if self.seats else self.feed  # the same without what players think, for those who take part
+        self.players_feed = Feed() if self.humans else self.feed  # without evaluations until the end
         self.record: MatchRecord | None = None
         self.ending = ""  # why somebody ended it, if so
         self.failure = ""  # why it could not be played
         self.is_over = False
         self.leave: Callable[[str], Awaitable[None]] | None = None  # ends it, where another game master runs it
         self._pool = pool
-        self._look_seconds = look_seconds
+        self._state_seconds = state_seconds
         self._ordered = now()
         self._states: list[Texts | None] = []
-        self._looks: dict[int, State] = {}
+        self._drawn: dict[int, State] = {}
         self._undrawn: asyncio.Queue[int | None] = asyncio.Queue()
         self._clock: tuple[float, float] | None = None  # when it runs out on the loop's clock, and its length
         self._tasks: set[asyncio.Task[None]] = set()
@@ -83,15 +83,15 @@ class LiveMatch:
 
     @property
     def is_hidden(self) -> bool:
-        """Whether spectators could tell the people who play what these are not to know yet, or nobody here knows it."""
-        is_kept = not self.is_over or self.order.is_guest
-        return self.order.has_percepts and bool(self.seats) and is_kept
+        """Whether states and moves are kept from spectators: humans must not learn them, or nobody here knows them."""
+        is_kept = not self.is_over or self.order.is_external
+        return self.order.has_percepts and bool(self.humans) and is_kept
 
     @property
     def has_secret_chance(self) -> bool:
-        """Whether people could tell from the seed what chance will do."""
+        """Whether humans could compute from the seed what chance will do."""
         has_chance = self.record is not None and NATURE in self.record.roles
-        return has_chance and bool(self.seats) and not self.is_over
+        return has_chance and bool(self.humans) and not self.is_over
 
     @property
     def status(self) -> Status:
@@ -110,7 +110,7 @@ class LiveMatch:
             tournament="",
             status=self.status,
             reason=self.failure or None,
-            players={role: _player(taker) for role, taker in self.order.players.items()},
+            players={role: _player(player) for role, player in self.order.players.items()},
             goals=None,
             steps=0,
             faults=0,
@@ -134,7 +134,7 @@ class LiveMatch:
     def match(self, *, takes_part: bool = False) -> Match:
         """As spectators see it, or those who take part: while it goes on they are not told what other players think."""
         goes_on = not self.is_over
-        can_end = goes_on and not self.order.is_guest
+        can_end = goes_on and not self.order.is_external
         if self.record is not None:
             record = without_evaluations(self.record) if takes_part and goes_on else self.record
             return match_of(
@@ -162,16 +162,16 @@ class LiveMatch:
         """A state with its picture; a Problem where there is none."""
         if not 0 <= step < len(self._states):
             raise not_found(f"match {self.id} has no state {step}")
-        if step not in self._looks:
+        if step not in self._drawn:
             facts = self._states[step]
             if facts is None:
                 raise not_found(f"the rules give no state {step}")
-            request = {"do": "look", "state": facts, **self._way(step)}
-            look = await self._pool.ask(self.order.source, request, self._look_seconds)
-            self._looks[step] = state_of(look, step)
-            while len(self._looks) > _KEPT_LOOKS:
-                self._looks.pop(next(iter(self._looks)))
-        return self._looks[step]
+            request = {"do": "draw", "state": facts, **self._way(step)}
+            look = await self._pool.ask(self.order.source, request, self._state_seconds)
+            self._drawn[step] = state_of(look, step)
+            while len(self._drawn) > _KEPT_STATES:
+                self._drawn.pop(next(iter(self._drawn)))
+        return self._drawn[step]
 
     def _way(self, step: int) -> dict[str, object]:
         """The state before, and the joint move that led from there."""
@@ -228,26 +228,26 @@ class LiveMatch:
             task.cancel()
         self.publish("end", {"match": self.head.model_dump(mode="json"), "clock": self.clock.model_dump(mode="json")})
         self.feed.end()
-        self.quiet.end()
-        for seat in self.seats.values():
-            seat.feed.publish("changed", {})
-            seat.feed.end()
+        self.players_feed.end()
+        for human in self.humans.values():
+            human.feed.publish("changed", {})
+            human.feed.end()
 
-    def publish(self, kind: str, data: object, quiet: object = None) -> None:
-        """Tells all; `quiet` is for those who take part, where they are told something else."""
+    def publish(self, kind: str, data: object, to_players: object = None) -> None:
+        """Tells all; `to_players` is for those who take part, where they are told something else."""
         self.feed.publish(kind, data)
-        if self.quiet is not self.feed:
-            self.quiet.publish(kind, data if quiet is None else quiet)
+        if self.players_feed is not self.feed:
+            self.players_feed.publish(kind, data if to_players is None else to_players)
         if kind != "clock":
-            for seat in self.seats.values():
-                seat.feed.publish("changed", {})
+            for human in self.humans.values():
+                human.feed.publish("changed", {})
 
-    async def choices(self, seat: Seat, step: int) -> tuple[Move, ...]:
-        """The legal moves of a seat, none where they are not known; without clicks where no board is shown."""
-        if seat.choices is not None:
-            return tuple(Move(move=move, clicks=()) for move in seat.choices.moves)
+    async def choices(self, human: HumanPlayer, step: int) -> tuple[Move, ...]:
+        """The legal moves of a human, none where they are not known; without clicks where no board is shown."""
+        if human.choices is not None:
+            return tuple(Move(move=move, clicks=()) for move in human.choices.moves)
         try:
-            moves = self.legal(await self.state(step), seat.role)
+            moves = self.legal(await self.state(step), human.role)
         except (GgpError, Problem):
             return ()
         return tuple(Move(move=one.move, clicks=()) for one in moves) if self.is_hidden else moves
@@ -267,10 +267,10 @@ class LiveMatch:
             "state": None if state is None else state.model_dump(mode="json"),
             "clock": None if clock is None else clock.model_dump(mode="json"),
         }
-        quiet = told
-        if executed is not None and executed.evaluations and self.quiet is not self.feed:
-            quiet = told | {"step": executed.model_copy(update={"evaluations": {}}).model_dump(mode="json")}
-        self.publish("step", told, quiet)
+        to_players = told
+        if executed is not None and executed.evaluations and self.players_feed is not self.feed:
+            to_players = told | {"step": executed.model_copy(update={"evaluations": {}}).model_dump(mode="json")}
+        self.publish("step", told, to_players)
 
     def _told(self) -> object:
         return self.head.model_dump(mode="json")
@@ -279,49 +279,49 @@ class LiveMatch:
         self._clock = asyncio.get_running_loop().time() + seconds, seconds
 
     def _has_answered(self, role: str) -> bool:
-        """Known of people only."""
-        seat = self.seats.get(role)
-        if seat is None or self._clock is None:
+        """Known for humans only."""
+        human = self.humans.get(role)
+        if human is None or self._clock is None:
             return False
         if self.record is None or not self.record.start:
-            return seat.arrived.is_set()
-        return seat.asked is None or seat.asked.move.done()
+            return human.arrived.is_set()
+        return human.asked is None or human.asked.move.done()
 
     def _can_choose(self, role: str) -> bool:
         """Whether the role has to decide anything in this step, as far as that is known."""
-        look = None if self.is_hidden else self._looks.get(self.step)
+        look = None if self.is_hidden else self._drawn.get(self.step)
         return look is None or self.record is None or not self.record.start or len(look.legal.get(role, ())) != 1
 
-    def _on_change(self, seat: Seat) -> None:
+    def _on_change(self, human: HumanPlayer) -> None:
         """A move is wanted, or is no longer."""
         if not self.is_over:
             self.publish("clock", self.clock.model_dump(mode="json"))
-        seat.feed.publish("changed", {})
+        human.feed.publish("changed", {})
 
-    def _on_asked(self, seat: Seat, asked: Asked) -> None:
-        task = asyncio.get_running_loop().create_task(self._pass_on(seat, asked))
+    def _on_asked(self, human: HumanPlayer, asked: Asked) -> None:
+        task = asyncio.get_running_loop().create_task(self._pass_on(human, asked))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    async def _pass_on(self, seat: Seat, asked: Asked) -> None:
-        """Asks the person, unless there is nothing to choose: the only move is a bare name, and others move."""
-        moves = await self.choices(seat, asked.step)
-        is_sure = seat.choices is None or seat.choices.is_complete
+    async def _pass_on(self, human: HumanPlayer, asked: Asked) -> None:
+        """Asks the human, unless there is nothing to choose: the only move is a bare name, and others move."""
+        moves = await self.choices(human, asked.step)
+        is_sure = human.choices is None or human.choices.is_complete
         if is_sure and len(moves) == 1 and not moves[0].move.startswith("(") and len(self.order.players) > 1:
-            seat.choose(asked.step, moves[0].move)
+            human.choose(asked.step, moves[0].move)
         else:
             asked.is_open = True
-            self._on_change(seat)
+            self._on_change(human)
 
 
-def _player(taker: Taker) -> Player:
-    match taker:
-        case Person(name=name):
-            return Player(name=name or "you", kind="person")
+def _player(player: NewPlayer) -> Player:
+    match player:
+        case Human(name=name):
+            return Player(name=name or "you", kind="human")
         case Bot(name=name, bot=bot):
             return Player(name=name or bot, kind="bot", bot=bot)
         case _:
-            return Player(name=taker.name or taker.url, kind="player")
+            return Player(name=player.name or player.url, kind="external")
 
 
 def _texts(state: Facts) -> Texts:

@@ -16,9 +16,9 @@ from gamemaster.player import Player, parse_player
 from gamemaster.record import Keep, MatchRecord
 from gamemaster.settings import derived, make_settings
 from gamemaster.web.evaluators.pool import Evaluator, Pool, Source
-from gamemaster.web.live.human import Hurried, Seat, Switchboard
-from gamemaster.web.live.match import LiveMatch, Order
-from gamemaster.web.models import Bot, Person, Remote, Taker
+from gamemaster.web.live.human import HumanPlayer, Hurried, Switchboard
+from gamemaster.web.live.match import LiveMatch, MatchOrder
+from gamemaster.web.models import Bot, External, Human, NewPlayer
 from gamemaster.web.problems import Problem, busy, refused
 from gamemaster.web.settings import ServeSettings
 from ggp.errors import GgpError, SettingsError, UnknownRoleError
@@ -35,7 +35,7 @@ _MEMORY = 256  # MiB of a bot that searches
 _REMEMBERED = 4  # states
 
 
-class Hall:
+class LiveMatches:
     """All matches that are played here now, and some that are over; used in the event loop."""
 
     def __init__(self, settings: ServeSettings, pool: Pool, switchboard: Switchboard, make_keep: MakeKeep) -> None:
@@ -45,7 +45,7 @@ class Hall:
         self._make_keep = make_keep
         self._matches: dict[str, LiveMatch] = {}
         self._tasks: dict[str, asyncio.Task[None]] = {}
-        self._seats: dict[str, tuple[LiveMatch, Seat]] = {}
+        self._humans: dict[str, tuple[LiveMatch, HumanPlayer]] = {}
         self.on_change: Callable[[], None] = lambda: None  # told when a match begins or ends
 
     def get(self, match: str) -> LiveMatch | None:
@@ -55,35 +55,35 @@ class Hall:
         """The one that was ordered last first."""
         return list(reversed(self._matches.values()))
 
-    def seat(self, link: str) -> tuple[LiveMatch, Seat] | None:
-        """The seat that a secret link leads to, and its match."""
-        return self._seats.get(link)
+    def human(self, link: str) -> tuple[LiveMatch, HumanPlayer] | None:
+        """The human that a secret link leads to, and its match."""
+        return self._humans.get(link)
 
-    def check_players(self, roles: tuple[str, ...], players: Mapping[str, Taker]) -> None:
+    def check_players(self, roles: tuple[str, ...], players: Mapping[str, NewPlayer]) -> None:
         """A Problem where not every role has its player, or one that nobody may name."""
         if set(players) != set(roles):
             raise refused(f"the players must be those of {', '.join(roles)}, not of {', '.join(players) or 'nobody'}")
-        for taker in players.values():
-            if not isinstance(taker, Person | Bot):
-                self._check_url(taker.url)
+        for player in players.values():
+            if not isinstance(player, Human | Bot):
+                self._check_url(player.url)
 
-    def begin(self, order: Order) -> LiveMatch:
+    def begin(self, order: MatchOrder) -> LiveMatch:
         """The match, which is about to begin; a Problem when too many are being played."""
         if len(self._tasks) >= self._settings.limits.matches:
             raise busy(f"{len(self._tasks)} matches are being played, as many as may be; try again later", 10.0)
-        live = LiveMatch(new_match_name(order.source.name), order, self._pool, self._settings.limits.look_seconds)
+        live = LiveMatch(new_match_name(order.source.name), order, self._pool, self._settings.limits.state_seconds)
         self._matches[live.id] = live
-        self._seats |= {seat.link: (live, seat) for seat in live.seats.values()}
+        self._humans |= {human.link: (live, human) for human in live.humans.values()}
         task = self._tasks[live.id] = asyncio.get_running_loop().create_task(self._play(live))
         task.add_done_callback(lambda done: self._done(live, done))
         self._forget()
         self.on_change()
         return live
 
-    def receive(self, live: LiveMatch, seat: Seat) -> None:
-        """A match that another game master runs, with a seat here."""
+    def receive(self, live: LiveMatch, human: HumanPlayer) -> None:
+        """A match that another game master runs, with a human here."""
         self._matches[live.id] = live
-        self._seats[seat.link] = (live, seat)
+        self._humans[human.link] = (live, human)
         self._forget()
 
     async def end(self, live: LiveMatch, reason: str) -> None:
@@ -118,8 +118,8 @@ class Hall:
         over = [live for live in self._matches.values() if live.is_over and live.id not in self._tasks]
         for live in over[: max(0, len(over) - self._settings.limits.kept)]:
             del self._matches[live.id]
-            for seat in live.seats.values():
-                del self._seats[seat.link]
+            for human in live.humans.values():
+                del self._humans[human.link]
 
     async def _play(self, live: LiveMatch) -> None:
         drawing = asyncio.get_running_loop().create_task(live.draw())
@@ -133,7 +133,7 @@ class Hall:
             failure = str(error)
         finally:
             live.finish(failure)
-            await asyncio.wait([drawing], timeout=self._settings.limits.look_seconds)
+            await asyncio.wait([drawing], timeout=self._settings.limits.state_seconds)
             drawing.cancel()
             live.close()
 
@@ -151,10 +151,9 @@ class Hall:
                 seed=order.seed,
                 max_steps=limits.steps,
             )
-            others = await stack.enter_async_context(opponents(order, settings.seed))
-            urls = stack.enter_context(self._switchboard.connected(live.seats, hurried(order, others)))
-            people = {role: Player(role, seat.name, urls[role], is_human=True) for role, seat in live.seats.items()}
-            players = at_urls(people | others, urls)
+            players = dict(await stack.enter_async_context(started_players(order, settings.seed)))
+            for role, human in live.humans.items():
+                players[role] = Player(role, human.name, is_human=True, local=human)
             players = {role: players[role] for role in game.roles if role in players}
             await run_match(game, players, settings, live.id, _keeping(live, keep), live.watch)
 
@@ -184,19 +183,19 @@ def _keeping(live: LiveMatch, keep: Keep) -> Keep:
 
 
 @asynccontextmanager
-async def opponents(order: Order, seed: int) -> AsyncIterator[dict[str, Player]]:
+async def started_players(order: MatchOrder, seed: int) -> AsyncIterator[dict[str, Player]]:
     """Role → player, with all bots listening; they are stopped again however the block ends.
 
-    SettingsError when one does not start. Bots that play against people do not think while these do: that may be long.
+    SettingsError when one does not start. Bots that play against humans do not ponder: a human may take long.
     """
     processes: list[Process] = []
-    settings = {"memory": _MEMORY, "ponder": not order.has_people}
+    settings = {"memory": _MEMORY, "ponder": not order.has_humans}
     try:
         yield await all_players(
             {
-                role: _player(role, taker, derived(seed, "bot", role), settings, processes)
-                for role, taker in order.players.items()
-                if isinstance(taker, Bot | Remote)
+                role: _player(role, player, derived(seed, "bot", role), settings, processes)
+                for role, player in order.players.items()
+                if isinstance(player, Bot | External)
             }
         )
     finally:
@@ -204,22 +203,22 @@ async def opponents(order: Order, seed: int) -> AsyncIterator[dict[str, Player]]
 
 
 async def _player(
-    role: str, taker: Bot | Remote, seed: int, settings: Mapping[str, object], processes: list[Process]
+    role: str, player: Bot | External, seed: int, settings: Mapping[str, object], processes: list[Process]
 ) -> Player | SettingsError:
-    if isinstance(taker, Remote):
-        place = parse_player(taker.url)
-        return Player(role, taker.name, place.place, dialect=place.dialect)
+    if isinstance(player, External):
+        place = parse_player(player.url)
+        return Player(role, player.name, place.place, dialect=place.dialect)
     try:
-        process = await start_bot(taker.bot, seed, settings)
+        process = await start_bot(player.bot, seed, settings)
     except SettingsError as error:
         return error
     processes.append(process)
-    return Player(role, taker.name or taker.bot, process.url, taker.bot, seed)
+    return Player(role, player.name or player.bot, process.url, player.bot, seed)
 
 
-def hurried(order: Order, players: Mapping[str, Player]) -> dict[str, Hurried]:
+def hurried(order: MatchOrder, players: Mapping[str, Player]) -> dict[str, Hurried]:
     """The bots that are told another clock than the match has."""
-    if order.think is None or not order.has_people or order.think >= order.playclock:
+    if order.think is None or not order.has_humans or order.think >= order.playclock:
         return {}
     return {
         role: Hurried(player.url, min(order.startclock, order.think), order.think)

@@ -12,7 +12,7 @@ from aiohttp import web
 from gamemaster.tournament.store import Store
 from gamemaster.web.api.operations import SERVICES
 from gamemaster.web.application import make_app
-from gamemaster.web.live.runner import Hall
+from gamemaster.web.live.runner import LiveMatches
 from gamemaster.web.settings import Limits, ServeSettings
 from tests.gamemaster.scripted import ScriptedPlayer
 
@@ -121,19 +121,19 @@ class Server:
         return f"http://{HOST}:{self._port}"
 
     @property
-    def hall(self) -> Hall:
-        return self._app[SERVICES].hall
+    def live_matches(self) -> LiveMatches:
+        return self._app[SERVICES].live_matches
 
     async def start(self) -> None:
         settings = ServeSettings(**self._settings, limits=Limits(workers=1))  # type: ignore[arg-type]
         self._app = make_app(settings, self._store)
-        self._runner = web.AppRunner(self._app, access_log=None, shutdown_timeout=1.0)
-        await self._runner.setup()
-        await web.TCPSite(self._runner, HOST, self._port, reuse_address=True).start()
-        self._port = self._runner.addresses[0][1]
+        self._web_runner = web.AppRunner(self._app, access_log=None, shutdown_timeout=1.0)
+        await self._web_runner.setup()
+        await web.TCPSite(self._web_runner, HOST, self._port, reuse_address=True).start()
+        self._port = self._web_runner.addresses[0][1]
 
     async def stop(self) -> None:
-        await self._runner.cleanup()
+        await self._web_runner.cleanup()
 
     async def __aenter__(self) -> Self:
         await self.start()
@@ -164,7 +164,7 @@ async def a_page(
     has_scripts: bool = True,
     allowed: tuple[str, ...] = (),
 ) -> AsyncIterator["Page"]:
-    """A page of a visitor of its own; whatever its console complains about fails the test, unless it is `allowed`."""
+    """A page of a client of its own; whatever its console complains about fails the test, unless it is `allowed`."""
     width, height = PHONE if phone else (1280, 860)
     context = await browser.new_context(
         viewport={"width": width, "height": height},

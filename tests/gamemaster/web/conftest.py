@@ -11,9 +11,9 @@ from gamemaster.tournament.store import Store
 from gamemaster.web.application import make_app
 from gamemaster.web.settings import Limits, ServeSettings
 from tests.gamemaster.scripted import ScriptedPlayer
-from tests.gamemaster.web.visitors import Visitor
+from tests.gamemaster.web.api_client import ApiClient
 
-Serve: TypeAlias = Callable[..., Awaitable[Visitor]]
+Serve: TypeAlias = Callable[..., Awaitable[ApiClient]]
 Players: TypeAlias = Callable[..., Awaitable[dict[str, object]]]
 
 
@@ -22,13 +22,13 @@ async def serve(tmp_path: Path) -> AsyncIterator[Serve]:
     """Makes services with other settings than usual."""
     clients: list[TestClient] = []  # type: ignore[type-arg]
 
-    async def start(limits: Limits | None = None, store: Store | None = None, **settings: object) -> Visitor:
+    async def start(limits: Limits | None = None, store: Store | None = None, **settings: object) -> ApiClient:
         given = {"records": tmp_path, "warm": False, "allowed_players": frozenset({"127.0.0.1"}), **settings}
         app = make_app(ServeSettings(**given, limits=limits or Limits(workers=1)), store)  # type: ignore[arg-type]
         client = TestClient(TestServer(app))
         await client.start_server()
         clients.append(client)
-        return Visitor(client)
+        return ApiClient(client)
 
     yield start
     for client in clients:
@@ -36,7 +36,7 @@ async def serve(tmp_path: Path) -> AsyncIterator[Serve]:
 
 
 @pytest.fixture
-async def visitor(serve: Serve) -> Visitor:
+async def client(serve: Serve) -> ApiClient:
     return await serve()
 
 
@@ -51,7 +51,7 @@ async def players() -> AsyncIterator[Players]:
             player = scripts.get(role) or ScriptedPlayer()
             await player.__aenter__()
             made.append(player)
-            found[role] = {"kind": "url", "url": player.url, "name": f"player of {role}"}
+            found[role] = {"kind": "external", "url": player.url, "name": f"player of {role}"}
         return found
 
     yield start

@@ -35,12 +35,12 @@ async def server(tmp_path: Path) -> AsyncIterator[Server]:
         yield started
 
 
-async def begin(page: "Page", server: Server, game: str, takers: dict[str, tuple[str, str]]) -> None:
+async def begin(page: "Page", server: Server, game: str, players: dict[str, tuple[str, str]]) -> None:
     """Fills in the form: role → what takes it, and its name or address."""
     await page.goto(f"{server.url}/play?game={game}")
-    for role, (kind, text) in takers.items():
+    for role, (kind, text) in players.items():
         await page.locator(f"select[data-role='{role}']").select_option(kind)
-        line = page.locator(".taker", has=page.locator(f"select[data-role='{role}']"))
+        line = page.locator(".player-choice", has=page.locator(f"select[data-role='{role}']"))
         await line.locator("input").fill(text)
     await page.locator("#begin").click()
 
@@ -63,7 +63,7 @@ async def mark(page: "Page", cell: str) -> None:
 
 async def test_tictactoe_is_played_by_clicking(browser: "Browser", server: Server) -> None:
     async with listening(oplayer=ScriptedPlayer()) as urls, a_page(browser) as page:
-        await begin(page, server, "tictactoe", {"xplayer": ("person", "Ann"), "oplayer": ("url", urls["oplayer"])})
+        await begin(page, server, "tictactoe", {"xplayer": ("human", "Ann"), "oplayer": ("external", urls["oplayer"])})
         await say(page, "Your move")
         assert await page.locator("#choices button").count() == 9
         for cell in ("1 1", "2 1", "3 1"):
@@ -77,7 +77,7 @@ async def test_tictactoe_is_played_by_clicking(browser: "Browser", server: Serve
 
 async def test_connect_four_is_played_by_clicking_on_columns(browser: "Browser", server: Server) -> None:
     async with listening(yellow=ScriptedPlayer()) as urls, a_page(browser, dark=True) as page:
-        await begin(page, server, "connectfour", {"red": ("person", ""), "yellow": ("url", urls["yellow"])})
+        await begin(page, server, "connectfour", {"red": ("human", ""), "yellow": ("external", urls["yellow"])})
         for number, row in enumerate(("6", "3", "5", "4")):  # any cell of a column will do
             await click(page, f"2 {row}")
             await page.locator("#moves .move", has_text="(drop 2)").nth(number).wait_for()
@@ -86,7 +86,7 @@ async def test_connect_four_is_played_by_clicking_on_columns(browser: "Browser",
 
 async def test_dots_and_boxes_is_played_by_clicking_on_lines(browser: "Browser", server: Server) -> None:
     async with listening(oplayer=ScriptedPlayer()) as urls, a_page(browser) as page:
-        await begin(page, server, "dotsandboxes", {"xplayer": ("person", ""), "oplayer": ("url", urls["oplayer"])})
+        await begin(page, server, "dotsandboxes", {"xplayer": ("human", ""), "oplayer": ("external", urls["oplayer"])})
         for start, end in (("1 1", "1 2"), ("2 1", "2 2"), ("3 3", "4 3")):
             line = f"#board g.line[data-from='{start}'][data-to='{end}']"
             await page.locator(f"{line}[data-can]").click()
@@ -97,7 +97,7 @@ async def test_dots_and_boxes_is_played_by_clicking_on_lines(browser: "Browser",
 
 async def test_a_piece_is_moved_from_and_to(browser: "Browser", server: Server) -> None:
     async with listening(black=ScriptedPlayer()) as urls, a_page(browser) as page:
-        await begin(page, server, "breakthrough", {"white": ("person", ""), "black": ("url", urls["black"])})
+        await begin(page, server, "breakthrough", {"white": ("human", ""), "black": ("external", urls["black"])})
         await click(page, "3 2")
         assert await page.locator("#board g.cell[data-chosen]").count() == 1
         assert await page.locator("#choices button").count() == 3  # straight, and aslant to both sides
@@ -110,7 +110,7 @@ async def test_moves_are_typed_and_refused(browser: "Browser", server: Server) -
         listening(oplayer=ScriptedPlayer()) as urls,
         a_page(browser, allowed=("status of 422",)) as page,
     ):
-        await begin(page, server, "tictactoe", {"xplayer": ("person", ""), "oplayer": ("url", urls["oplayer"])})
+        await begin(page, server, "tictactoe", {"xplayer": ("human", ""), "oplayer": ("external", urls["oplayer"])})
         await say(page, "Your move")
         await page.locator("#filter").fill("3 3")
         assert await page.locator("#choices button").all_inner_texts() == ["mark 3 3"]
@@ -126,7 +126,7 @@ async def test_moves_are_typed_and_refused(browser: "Browser", server: Server) -
 
 async def test_two_people_in_two_browsers(browser: "Browser", server: Server) -> None:
     async with a_page(browser) as ann, a_page(browser, phone=True) as bob:
-        await begin(ann, server, "tictactoe", {"xplayer": ("person", "Ann"), "oplayer": ("person", "Bob")})
+        await begin(ann, server, "tictactoe", {"xplayer": ("human", "Ann"), "oplayer": ("human", "Bob")})
         links = await ann.locator("#invitation input").evaluate_all("inputs => inputs.map((input) => input.value)")
         await bob.goto(links[1])
         await say(bob, "Waiting for everybody")
@@ -140,12 +140,12 @@ async def test_two_people_in_two_browsers(browser: "Browser", server: Server) ->
 
 async def test_a_move_is_taken_back_and_the_match_resigned(browser: "Browser", server: Server) -> None:
     async with a_page(browser) as page:
-        await begin(page, server, "tictactoe", {"xplayer": ("person", ""), "oplayer": ("legal", "")})
+        await begin(page, server, "tictactoe", {"xplayer": ("human", ""), "oplayer": ("legal", "")})
         await mark(page, "2 2")
         await say(page, "Your move")
         first = page.url
         await page.locator("#undo:not([disabled])").click()
-        await page.wait_for_url(lambda url: "/seats/" in url and url != first)
+        await page.wait_for_url(lambda url: "/humans/" in url and url != first)
         await say(page, "Your move")
         assert await page.locator("#choices button").count() == 9
         await page.locator("#resign").click()
@@ -156,7 +156,7 @@ async def test_a_move_is_taken_back_and_the_match_resigned(browser: "Browser", s
 async def test_a_match_is_watched_to_its_end(browser: "Browser", server: Server) -> None:
     slow = ScriptedPlayer({step: late(0.5) for step in range(0, 8, 2)})
     async with listening(red=slow, yellow=ScriptedPlayer()) as urls, a_page(browser) as page:
-        await begin(page, server, "connectfour", {"red": ("url", urls["red"]), "yellow": ("url", urls["yellow"])})
+        await begin(page, server, "connectfour", {"red": ("external", urls["red"]), "yellow": ("external", urls["yellow"])})
         await page.locator("#status .chip.live").wait_for()
         await page.locator("#moves tr[data-step='4'][aria-current]").wait_for()
         assert await page.locator("#clock").inner_text() != ""
@@ -168,8 +168,8 @@ async def test_a_match_is_watched_to_its_end(browser: "Browser", server: Server)
 
 async def test_a_match_is_replayed_by_keyboard(browser: "Browser", server: Server) -> None:
     async with listening(xplayer=ScriptedPlayer(), oplayer=ScriptedPlayer()) as urls, a_page(browser) as page:
-        takers = {role: ("url", url) for role, url in urls.items()}
-        await begin(page, server, "tictactoe", takers)
+        players = {role: ("external", url) for role, url in urls.items()}
+        await begin(page, server, "tictactoe", players)
         await page.locator("#status .chip", has_text="ended").wait_for()
         last = await page.locator("#moves tbody tr").count() - 1
         keys = (
@@ -211,7 +211,7 @@ async def test_a_match_page_outlives_the_service(browser: "Browser", server: Ser
     slow = ScriptedPlayer({2: late(60)})
     async with listening(xplayer=slow, oplayer=ScriptedPlayer()) as urls, a_page(browser, allowed=GONE) as page:
         async with page.expect_response(re.compile(r"/events(\?|$)")):  # from then on it is told what happens
-            await begin(page, server, "tictactoe", {role: ("url", url) for role, url in urls.items()})
+            await begin(page, server, "tictactoe", {role: ("external", url) for role, url in urls.items()})
         await page.locator("#at", has_text="2 of 2").wait_for()
         await server.stop()
         await page.locator("#status .chip", has_text="given up").wait_for()
@@ -233,7 +233,7 @@ async def test_the_service_is_restarted_under_an_open_page(browser: "Browser", s
         await looker.locator("#lost:not([hidden])").wait_for()
         await server.start()
         await looker.locator("#lost").wait_for(state="hidden")
-        await begin(player, server, "tictactoe", {role: ("url", url) for role, url in urls.items()})
+        await begin(player, server, "tictactoe", {role: ("external", url) for role, url in urls.items()})
         await looker.locator("tbody tr .chip", has_text="ended").wait_for()
 
 
@@ -244,7 +244,7 @@ async def test_pages_fit_on_a_phone(browser: "Browser", server: Server, dark: bo
         listening(xplayer=ScriptedPlayer(), oplayer=ScriptedPlayer()) as urls,
         a_page(browser, phone=True, dark=dark) as page,
     ):
-        await begin(page, server, "tictactoe", {role: ("url", url) for role, url in urls.items()})
+        await begin(page, server, "tictactoe", {role: ("external", url) for role, url in urls.items()})
         await page.locator("#status .chip", has_text="ended").wait_for()
         for url in (page.url, *(f"{server.url}{path}" for path in paths)):
             await page.goto(url)

@@ -14,10 +14,10 @@ from gamemaster.web.live.human import Hurried
 from gamemaster.web.models import Evaluation
 from gamemaster.web.views import evaluation_of
 from tests.gamemaster.scripted import ScriptedPlayer, thinks
+from tests.gamemaster.web.api_client import ApiClient
 from tests.gamemaster.web.conftest import Players, Serve
-from tests.gamemaster.web.visitors import Visitor
 
-ANN = {"kind": "person", "name": "Ann"}
+ANN = {"kind": "human", "name": "Ann"}
 OPEN = (
     '{"value":61.5,"low":50,"high":100,"visits":1234,"playouts_per_second":50000,"seconds":1.5,'
     '"line":"((mark 3 3) noop) (noop (mark 1 1))"}'
@@ -57,9 +57,9 @@ async def test_the_api_has_what_was_said(serve: Serve, players: Players) -> None
     assert tiltyard["ggp"]["steps"][0]["evaluations"]["xplayer"]["visits"] == 1234
 
 
-async def test_it_is_told_with_the_step(visitor: Visitor, players: Players) -> None:
-    begun = await visitor.begin("tictactoe", await players("oplayer", xplayer=thinker()))
-    async with visitor.events(f"/matches/{begun['match']}/events") as events:
+async def test_it_is_told_with_the_step(client: ApiClient, players: Players) -> None:
+    begun = await client.begin("tictactoe", await players("oplayer", xplayer=thinker()))
+    async with client.events(f"/matches/{begun['match']}/events") as events:
         async for event in events:
             if event.kind == "step" and event.data["number"] == 1:
                 assert event.data["step"]["evaluations"] == {"xplayer": TOLD}
@@ -91,10 +91,10 @@ class Card(HTMLParser):
         self.words += data if self._is_inside else ""
 
 
-async def test_the_page_shows_it_without_scripts(visitor: Visitor, players: Players) -> None:
-    begun = await visitor.begin("tictactoe", await players("oplayer", xplayer=thinker()))
-    await visitor.ended(begun["match"])
-    page = await visitor.page(f"{begun['url']}?step=2")
+async def test_the_page_shows_it_without_scripts(client: ApiClient, players: Players) -> None:
+    begun = await client.begin("tictactoe", await players("oplayer", xplayer=thinker()))
+    await client.ended(begun["match"])
+    page = await client.page(f"{begun['url']}?step=2")
     card = Card(page)
     assert card.is_hidden is False
     assert card.labels[0] == (
@@ -107,25 +107,25 @@ async def test_the_page_shows_it_without_scripts(visitor: Visitor, players: Play
     assert "(mark 3 3), (mark 1 1)" in words
     assert re.search(r"expects </span>62</span>", page)
     assert re.search(r"expects </span>=100</span>", page)
-    later = " ".join(Card(await visitor.page(f"{begun['url']}?step=4")).words.split())
+    later = " ".join(Card(await client.page(f"{begun['url']}?step=4")).words.split())
     assert "xplayer100 proven in state 4" in later
 
 
-async def test_a_match_of_silent_players_has_no_such_card(visitor: Visitor, players: Players) -> None:
-    begun = await visitor.begin("tictactoe", await players("xplayer", "oplayer"))
-    await visitor.ended(begun["match"])
-    card = Card(await visitor.page(begun["url"]))
+async def test_a_match_of_silent_players_has_no_such_card(client: ApiClient, players: Players) -> None:
+    begun = await client.begin("tictactoe", await players("xplayer", "oplayer"))
+    await client.ended(begun["match"])
+    card = Card(await client.page(begun["url"]))
     assert card.is_hidden is True
     assert card.words.split() == ["What", "the", "players", "think"]
 
 
-async def moved(visitor: Visitor, link: str, cell: str) -> Any:  # noqa: ANN401 - JSON
+async def moved(client: ApiClient, link: str, cell: str) -> Any:  # noqa: ANN401 - JSON
     """What the person sees when the next move is wanted."""
-    seen = await visitor.asked(link)
-    await visitor.post(f"{link}/move", {"move": f"(mark {cell})", "step": seen["asked"]})
-    live = visitor.services.hall.seat(link.rpartition("/")[2])
+    seen = await client.asked(link)
+    await client.post(f"{link}/move", {"move": f"(mark {cell})", "step": seen["asked"]})
+    live = client.services.live_matches.human(link.rpartition("/")[2])
     assert live is not None
-    return await visitor.asked(link)
+    return await client.asked(link)
 
 
 def all_said(match: dict[str, Any]) -> list[dict[str, Any]]:
@@ -134,10 +134,10 @@ def all_said(match: dict[str, Any]) -> list[dict[str, Any]]:
 
 async def test_those_who_take_part_are_told_when_it_is_over(serve: Serve, players: Players, tmp_path: Path) -> None:
     player = await serve()
-    takers = await players(oplayer=ScriptedPlayer({1: thinks('{"value":40}')})) | {"xplayer": ANN}
-    begun = await player.begin("tictactoe", takers)
-    link = begun["seats"]["xplayer"]
-    await player.page(link)  # a cookie says that this browser has a seat
+    wanted = await players(oplayer=ScriptedPlayer({1: thinks('{"value":40}')})) | {"xplayer": ANN}
+    begun = await player.begin("tictactoe", wanted)
+    link = begun["links"]["xplayer"]
+    await player.page(link)  # a cookie says that this browser has a human
     async with player.events(f"/matches/{begun['match']}/events") as events:
         await moved(player, link, "1 1")
         seen = (
@@ -156,9 +156,9 @@ async def test_those_who_take_part_are_told_when_it_is_over(serve: Serve, player
     assert "evaluations" not in (await player.get(f"/matches/{begun['match']}/tiltyard"))["ggp"]["steps"][1]
     page = await player.page(begun["url"])
     assert Card(page).is_hidden is True
-    assert "what other players think is shown when it is over" in page
+    assert "what other wanted think is shown when it is over" in page
 
-    player.client.session.cookie_jar.clear()  # somebody else looks on
+    player.http.session.cookie_jar.clear()  # somebody else looks on
     assert all_said(await player.get(f"/matches/{begun['match']}")) == [
         {"oplayer": {**dict.fromkeys(TOLD), "value": 40, "line": [], "text": ""}}
     ]
@@ -174,9 +174,9 @@ async def test_those_who_take_part_are_told_when_it_is_over(serve: Serve, player
 
 async def test_people_in_matches_that_are_played_elsewhere(serve: Serve, players: Players, tmp_path: Path) -> None:
     """Nobody here knows who looks on and who takes part."""
-    visitor = await serve()
-    begun = await visitor.begin("tictactoe", await players("oplayer", xplayer=thinker()))
-    await visitor.ended(begun["match"])
+    client = await serve()
+    begun = await client.begin("tictactoe", await players("oplayer", xplayer=thinker()))
+    await client.ended(begun["match"])
     data = json.loads((tmp_path / f"{begun['match']}.json").read_text(encoding="utf-8"))
     data |= {"status": "running", "finished": None, "goals": None, "started": now().isoformat()}
     data["steps"] = [step | {"time": now().isoformat()} for step in data["steps"][:3]]
@@ -186,17 +186,17 @@ async def test_people_in_matches_that_are_played_elsewhere(serve: Serve, players
     ):
         data["players"]["oplayer"]["url"] = url
         (tmp_path / f"{match}.json").write_text(json.dumps(data | {"match": match}), encoding="utf-8")
-        found = await visitor.get(f"/matches/{match}")
+        found = await client.get(f"/matches/{match}")
         assert (found["status"], bool(all_said(found))) == ("running", is_told)
-        assert ("61.5" in json.dumps(await visitor.get(f"/matches/{match}/record"))) is is_told
+        assert ("61.5" in json.dumps(await client.get(f"/matches/{match}/record"))) is is_told
 
 
-async def test_a_bot_with_another_clock_is_asked_through_the_service(visitor: Visitor) -> None:
-    board = visitor.services.switchboard
+async def test_a_bot_with_another_clock_is_asked_through_the_service(client: ApiClient) -> None:
+    board = client.services.switchboard
     async with ScriptedPlayer({"info": thinks('{"value":70}')}) as bot:
         with board.connected({}, {"oplayer": Hurried(bot.url, 1, 1)}) as urls:
             for headers in ({"GGP-Evaluation": "1"}, {}):
-                async with visitor.client.session.post(urls["oplayer"], data=b"( INFO )", headers=headers) as answer:
+                async with client.http.session.post(urls["oplayer"], data=b"( INFO )", headers=headers) as answer:
                     assert answer.headers["GGP-Evaluation"] == '{"value":70}'
     assert [b"ggp-evaluation: 1" in head.lower() for head in bot.raw] == [True, False]
 

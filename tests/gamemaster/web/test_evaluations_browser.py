@@ -43,7 +43,7 @@ async def test_a_page_follows_what_players_think(browser: "Browser", server: Ser
     })  # fmt: skip
     yellow = ScriptedPlayer({3: thinks('{"value":20}')})
     async with listening(red=red, yellow=yellow) as urls, a_page(browser) as page:
-        await begin(page, server, "connectfour", {"red": ("url", urls["red"]), "yellow": ("url", urls["yellow"])})
+        await begin(page, server, "connectfour", {"red": ("external", urls["red"]), "yellow": ("external", urls["yellow"])})
         await page.locator("#moves tr[data-step='6']").wait_for()
         card = page.locator("#thoughts")
         await card.locator("li", has_text="100 proven").wait_for()
@@ -73,7 +73,7 @@ async def test_a_page_follows_what_players_think(browser: "Browser", server: Ser
 async def test_a_replay_shows_what_players_thought(browser: "Browser", server: Server) -> None:
     thinker = ScriptedPlayer({0: thinks('{"value":30}'), 2: thinks('{"value":80}')})
     async with listening(xplayer=thinker, oplayer=ScriptedPlayer()) as urls, a_page(browser, phone=True) as page:
-        await begin(page, server, "tictactoe", {role: ("url", url) for role, url in urls.items()})
+        await begin(page, server, "tictactoe", {role: ("external", url) for role, url in urls.items()})
         await page.locator("#status .chip", has_text="ended").wait_for()
         await server.stop()
         await server.start()  # and only the record is left
@@ -91,8 +91,8 @@ async def test_a_replay_shows_what_players_thought(browser: "Browser", server: S
 async def test_a_person_who_takes_part_sees_it_when_it_is_over(browser: "Browser", server: Server) -> None:
     thinker = ScriptedPlayer({1: thinks('{"value":40,"line":"(noop (mark 3 3))"}')})
     async with listening(oplayer=thinker) as urls, a_page(browser) as own, a_page(browser) as other:
-        takers = {"xplayer": ("person", "Ann"), "oplayer": ("url", urls["oplayer"])}
-        await begin(own, server, "tictactoe", takers)
+        players = {"xplayer": ("human", "Ann"), "oplayer": ("external", urls["oplayer"])}
+        await begin(own, server, "tictactoe", players)
         await own.locator("#choices button", has_text="mark 2 2").click()
         await own.locator("#moves tr[data-step='2']").wait_for(state="attached")
         assert await own.locator("#moves .worth").count() == 0

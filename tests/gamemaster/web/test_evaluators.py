@@ -16,7 +16,7 @@ from ggp.library import rules_folder
 from tests.gamemaster import games
 
 BYTES = 2**31
-LOOK = {"do": "look", "state": None}
+LOOK = {"do": "draw", "state": None}
 _NAMES = [f"?x{number}" for number in range(14)]
 SLOW = f"""
 (role a) (init s) (legal a go) (<= (next s) (true s)) (goal a 0)

@@ -10,8 +10,8 @@ from gamemaster.web import models
 from gamemaster.web.api.document import OPERATIONS, document
 from gamemaster.web.api.operations import ROOT, Operation
 from gamemaster.web.problems import MEDIA_TYPE
+from tests.gamemaster.web.api_client import ApiClient
 from tests.gamemaster.web.conftest import Players
-from tests.gamemaster.web.visitors import Visitor
 
 DOCUMENT = document()
 
@@ -43,23 +43,23 @@ def routes(app: Application) -> set[tuple[str, str]]:
     }
 
 
-async def test_what_is_served_is_described(visitor: Visitor) -> None:
-    served = routes(visitor.client.app)
+async def test_what_is_served_is_described(client: ApiClient) -> None:
+    served = routes(client.http.app)
     described = {(operation.method, ROOT + operation.path) for operation in OPERATIONS}
     assert served == described
-    assert await visitor.get("/openapi.json") == json.loads(json.dumps(DOCUMENT))
+    assert await client.get("/openapi.json") == json.loads(json.dumps(DOCUMENT))
 
 
-async def test_answers_are_as_described(visitor: Visitor, players: Players) -> None:
-    ann = {"kind": "person", "name": "Ann"}
-    begun = await visitor.begin("tictactoe", await players("oplayer") | {"xplayer": ann})
-    link = begun["seats"]["xplayer"].rpartition("/")[2]
-    await visitor.asked(begun["seats"]["xplayer"])
+async def test_answers_are_as_described(client: ApiClient, players: Players) -> None:
+    ann = {"kind": "human", "name": "Ann"}
+    begun = await client.begin("tictactoe", await players("oplayer") | {"xplayer": ann})
+    link = begun["links"]["xplayer"].rpartition("/")[2]
+    await client.asked(begun["links"]["xplayer"])
     names = {"game": "tictactoe", "match": begun["match"], "link": link, "step": "0", "tournament": "none"}
-    await visitor.post(f"/seats/{link}/resign")
+    await client.post(f"/humans/{link}/resign")
     for operation in OPERATIONS:
         if operation.method == "GET" and operation.name not in ("watchLists", "getEngine"):
-            async with visitor.client.get((ROOT + operation.path).format(**names)) as response:
+            async with client.http.get((ROOT + operation.path).format(**names)) as response:
                 check(operation, response.status, response.content_type, await response.text())
 
 
@@ -80,10 +80,10 @@ def check(operation: Operation, status: int, kind: str, text: str) -> None:
 @pytest.mark.parametrize(
     "body", ["", "{", "[]", "null", '{"unknown": 1}', '{"step": -1}', '{"players": 7}', '"x"', "1e999"]
 )
-async def test_nonsense_is_refused_as_described(visitor: Visitor, operation: Operation, body: str) -> None:
+async def test_nonsense_is_refused_as_described(client: ApiClient, operation: Operation, body: str) -> None:
     path = (ROOT + operation.path).format(match="none", link="none", step=0)
     headers = {"Content-Type": "application/json"}
-    async with visitor.client.post(path, data=body.encode(), headers=headers) as response:
+    async with client.http.post(path, data=body.encode(), headers=headers) as response:
         assert 400 <= response.status < 500
         check(operation, response.status, response.content_type, await response.text())
 
@@ -91,14 +91,14 @@ async def test_nonsense_is_refused_as_described(visitor: Visitor, operation: Ope
 @pytest.mark.parametrize(
     "query", ["limit=0", "limit=9999", "offset=-1", "offset=x", "status=none", "nothing=1", "limit=1e3"]
 )
-async def test_nonsense_in_a_query_is_refused(visitor: Visitor, query: str) -> None:
-    problem = await visitor.get(f"/matches?{query}", 422)
+async def test_nonsense_in_a_query_is_refused(client: ApiClient, query: str) -> None:
+    problem = await client.get(f"/matches?{query}", 422)
     assert problem["errors"][0]["field"] == query.partition("=")[0]
 
 
-async def test_methods_that_are_none(visitor: Visitor) -> None:
+async def test_methods_that_are_none(client: ApiClient) -> None:
     for method in ("PUT", "DELETE", "PATCH"):
-        async with visitor.client.request(method, f"{ROOT}/games/tictactoe") as response:
+        async with client.http.request(method, f"{ROOT}/games/tictactoe") as response:
             assert response.status == 405
             assert response.content_type == "application/problem+json"
             assert "GET" in response.headers["Allow"]

@@ -4,21 +4,21 @@ import re
 
 from tests.gamemaster import games
 from tests.gamemaster.scripted import ScriptedPlayer, late, says
+from tests.gamemaster.web.api_client import ApiClient
 from tests.gamemaster.web.conftest import Players, Serve
-from tests.gamemaster.web.visitors import Visitor
 
 ROLES = ("xplayer", "oplayer")
 
 
-async def test_the_list_of_games(visitor: Visitor) -> None:
-    page = await visitor.page("/games")
-    assert page.count('class="card game-card"') == (await visitor.get("/games"))["total"]
+async def test_the_list_of_games(client: ApiClient) -> None:
+    page = await client.page("/games")
+    assert page.count('class="card game-card"') == (await client.get("/games"))["total"]
     assert 'src="/api/v1/games/tictactoe/picture"' in page
-    assert "No game has all of these words" in await visitor.page("/games?search=nosuchword")
+    assert "No game has all of these words" in await client.page("/games?search=nosuchword")
 
 
-async def test_a_game_with_its_rules(visitor: Visitor) -> None:
-    page = await visitor.page("/games/tictactoe")
+async def test_a_game_with_its_rules(client: ApiClient) -> None:
+    page = await client.page("/games/tictactoe")
     assert "<h1>Tic-tac-toe</h1>" in page
     assert "plays x and moves first" in page
     assert '<svg xmlns="http://www.w3.org/2000/svg" class="ggp-board"' in page
@@ -26,78 +26,78 @@ async def test_a_game_with_its_rules(visitor: Visitor) -> None:
     assert '<span class="k">role</span>' in page
 
 
-async def test_a_match_step_by_step(visitor: Visitor, players: Players) -> None:
-    begun = await visitor.begin("tictactoe", await players("xplayer", oplayer=ScriptedPlayer({1: says("(mark 3 3)")})))
-    match = await visitor.ended(begun["match"])
-    start = await visitor.page(f"{begun['url']}?step=0")
+async def test_a_match_step_by_step(client: ApiClient, players: Players) -> None:
+    begun = await client.begin("tictactoe", await players("xplayer", oplayer=ScriptedPlayer({1: says("(mark 3 3)")})))
+    match = await client.ended(begun["match"])
+    start = await client.page(f"{begun['url']}?step=0")
     assert 'aria-label="Next state" rel="next"' in start
     assert re.search(r'data-go="next" href="\?step=1"', start)
     assert "illegal (mark 3 3): (true (cell 3 3 b)) does not hold" in start
-    second = await visitor.page(f"{begun['url']}?step=2")
+    second = await client.page(f"{begun['url']}?step=2")
     assert '<tr data-step="2" aria-current="step">' in second
     assert second != start
-    last = await visitor.page(f"{begun['url']}?step=999")
+    last = await client.page(f"{begun['url']}?step=999")
     assert f"{match['steps']} of {match['steps']}" in last
     for nonsense in ("x", "-1", "1e9", "9" * 30):
-        assert f"{match['steps']} of" in await visitor.page(f"{begun['url']}?step={nonsense}")
+        assert f"{match['steps']} of" in await client.page(f"{begun['url']}?step={nonsense}")
     for place in ("/", "/matches", "/matches?game=tictactoe&player=player+of+xplayer&status=finished"):
-        assert f'href="{begun["url"]}"' in await visitor.page(place)
+        assert f'href="{begun["url"]}"' in await client.page(place)
 
 
-async def test_a_match_that_is_being_played(visitor: Visitor, players: Players) -> None:
-    begun = await visitor.begin("tictactoe", await players("xplayer", oplayer=ScriptedPlayer({0: late(20)})))
-    page = await visitor.page(begun["url"])
+async def test_a_match_that_is_being_played(client: ApiClient, players: Players) -> None:
+    begun = await client.begin("tictactoe", await players("xplayer", oplayer=ScriptedPlayer({0: late(20)})))
+    page = await client.page(begun["url"])
     assert "The players are being started" in page or 'chip live">live' in page
-    assert "Being played now" in await visitor.page("/")
-    await visitor.services.hall.close()
-    page = await visitor.page(begun["url"])
+    assert "Being played now" in await client.page("/")
+    await client.services.live_matches.close()
+    page = await client.page(begun["url"])
     assert "the service was stopped" in page
 
 
 async def test_pages_of_lists(serve: Serve, players: Players) -> None:
-    visitor = await serve()
-    takers = await players(*ROLES)
+    client = await serve()
+    wanted = await players(*ROLES)
     for _ in range(3):
-        await visitor.ended((await visitor.begin("tictactoe", takers))["match"])
-    first = await visitor.page("/matches?limit=2")
+        await client.ended((await client.begin("tictactoe", wanted))["match"])
+    first = await client.page("/matches?limit=2")
     assert "1 to 2 of 3" in first
     assert 'rel="next" href="?limit=2&amp;offset=2"' in first
-    second = await visitor.page("/matches?limit=2&offset=2")
+    second = await client.page("/matches?limit=2&offset=2")
     assert "3 to 3 of 3" in second
     assert 'rel="prev"' in second
 
 
-async def test_a_rulesheet_is_checked_by_a_form(visitor: Visitor) -> None:
+async def test_a_rulesheet_is_checked_by_a_form(client: ApiClient) -> None:
     form = {"name": "mine", "rulesheet": "(role a)\r\n(<= terminal (true ?x)\r\n", "do": "check"}
-    async with visitor.client.post("/games/new", data=form) as response:
+    async with client.http.post("/games/new", data=form) as response:
         page = await response.text()
     assert '<a class="where" href="#L2" data-line="2" data-column="1">2:1</a>' in page
     assert '<li id="L2" class="error">' in page
 
 
-async def test_a_rulesheet_is_kept_by_a_form(visitor: Visitor) -> None:
+async def test_a_rulesheet_is_kept_by_a_form(client: ApiClient) -> None:
     form = {"name": "mine", "rulesheet": games.GUESSING, "do": "keep"}
-    async with visitor.client.post("/games/new", data=form, allow_redirects=False) as response:
+    async with client.http.post("/games/new", data=form, allow_redirects=False) as response:
         assert response.status == 303
         url = response.headers["Location"]
-    assert "<h1>mine</h1>" in await visitor.page(url)
+    assert "<h1>mine</h1>" in await client.page(url)
 
 
-async def test_the_form_to_go_on_from_a_state(visitor: Visitor, players: Players) -> None:
-    begun = await visitor.begin("tictactoe", await players(*ROLES))
-    await visitor.ended(begun["match"])
-    page = await visitor.page(f"/play?match={begun['match']}&step=2")
+async def test_the_form_to_go_on_from_a_state(client: ApiClient, players: Players) -> None:
+    begun = await client.begin("tictactoe", await players(*ROLES))
+    await client.ended(begun["match"])
+    page = await client.page(f"/play?match={begun['match']}&step=2")
     assert "<h1>Play on</h1>" in page
     assert f'data-match="{begun["match"]}" data-step="2"' in page
 
 
-async def test_what_is_not_there_has_a_page(visitor: Visitor) -> None:
+async def test_what_is_not_there_has_a_page(client: ApiClient) -> None:
     for path in ("/nothing", "/games/nothing", "/matches/nothing", "/tournaments/nothing", "/play?match=nothing"):
-        page = await visitor.page(path, 404)
-        assert "<h1>Not Found</h1>" in page
+        page = await client.page(path, 404)
+        assert "<h1>Not FoundMatch</h1>" in page
         assert "To the beginning" in page
-    assert "<h1>Method Not Allowed</h1>" in await (await visitor.client.delete("/games")).text()
+    assert "<h1>Method Not Allowed</h1>" in await (await client.http.delete("/games")).text()
 
 
-async def test_a_query_that_is_nonsense_has_a_page(visitor: Visitor) -> None:
-    assert "limit" in await visitor.page("/matches?limit=x", 422)
+async def test_a_query_that_is_nonsense_has_a_page(client: ApiClient) -> None:
+    assert "limit" in await client.page("/matches?limit=x", 422)

@@ -34,7 +34,7 @@ pytestmark = [
     pytest.mark.xdist_group("browser"),
 ]
 
-ANN = {"kind": "person", "name": "Ann"}
+ANN = {"kind": "human", "name": "Ann"}
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
@@ -133,7 +133,7 @@ async def test_the_token_is_given_once(browser: "Browser", tmp_path: Path) -> No
         assert await page.get_by_text("You are looking on").count() == 0
         async with listening(oplayer=ScriptedPlayer()) as urls:
             await page.goto(f"{server.url}/play?game=tictactoe")
-            await page.locator("select[data-role='oplayer']").select_option("url")
+            await page.locator("select[data-role='oplayer']").select_option("external")
             await page.get_by_label("Address of oplayer").fill(urls["oplayer"])
             await page.locator("#begin").click()
             await page.locator("#say", has_text="Your move").wait_for()
@@ -146,20 +146,20 @@ async def test_nobody_stumbles(browser: "Browser", server: Server, phone: bool, 
         listening(oplayer=ScriptedPlayer(), keeper=keeper) as urls,
         a_page(browser, phone=phone, dark=dark, allowed=("status of 404", "status of 403")) as page,
     ):
-        others = {role: {"kind": "url", "url": url} for role, url in urls.items()}
-        seat = await ordered(page, server, "tictactoe", {"xplayer": ANN, "oplayer": others["oplayer"]})
+        others = {role: {"kind": "external", "url": url} for role, url in urls.items()}
+        human = await ordered(page, server, "tictactoe", {"xplayer": ANN, "oplayer": others["oplayer"]})
         game = await pasted(page, server, games.SECRET)
         hidden = await ordered(page, server, game, {"asker": ANN, "keeper": others["keeper"]})
-        guest = await (await page.request.post(f"{server.url}/api/v1/guests", data={})).json()
-        await page.goto(server.url + hidden["seats"]["asker"])
+        endpoint = await (await page.request.post(f"{server.url}/api/v1/endpoints", data={})).json()
+        await page.goto(server.url + hidden["links"]["asker"])
         await page.locator("#choices button", has_text="ask 1").click()
         await page.locator("#percepts td", has_text="warm").wait_for()
         pages = ["/", "/games", "/games/reversi", "/games/new?example=1", "/matches", "/play", "/tournaments", "/token"]
-        pages += [f"/tournaments/{NAME}", "/api", "/nothing", guest["url"], str(hidden["url"]), str(seat["url"])]
-        for path in (*pages, hidden["seats"]["asker"], seat["seats"]["xplayer"]):
+        pages += [f"/tournaments/{NAME}", "/api", "/nothing", endpoint["url"], str(hidden["url"]), str(human["url"])]
+        for path in (*pages, hidden["links"]["asker"], human["links"]["xplayer"]):
             await page.goto(server.url + path)
             await page.wait_for_load_state("load")
-            if path == seat["seats"]["xplayer"]:
+            if path == human["links"]["xplayer"]:
                 await page.locator("#board g.cell[data-can]").first.wait_for()
             assert await page.evaluate("document.documentElement.scrollWidth - window.innerWidth") <= 0, path
             assert await page.evaluate(LOW_CONTRAST) == [], path
@@ -194,7 +194,7 @@ async def test_the_policy_stops_what_would_get_in(browser: "Browser", server: Se
 async def test_a_match_is_played_by_the_keyboard_alone(browser: "Browser", server: Server) -> None:
     async with listening(oplayer=ScriptedPlayer()) as urls, a_page(browser) as page:
         await page.goto(f"{server.url}/play?game=tictactoe")
-        await page.locator("select[data-role='oplayer']").select_option("url")
+        await page.locator("select[data-role='oplayer']").select_option("external")
         await page.get_by_label("Address of oplayer").fill(urls["oplayer"])
         await page.locator("#begin").press("Enter")
         for cell in ("1 1", "2 1", "3 1"):
@@ -223,9 +223,9 @@ async def test_a_person_is_told_percepts_only(browser: "Browser", server: Server
         a_page(browser, allowed=("status of 403",)) as looker,
     ):
         game = await pasted(page, server, games.SECRET)
-        keeper_there = {"kind": "url", "url": urls["keeper"]}
+        keeper_there = {"kind": "external", "url": urls["keeper"]}
         begun = await ordered(page, server, game, {"asker": ANN, "keeper": keeper_there})
-        await page.goto(server.url + begun["seats"]["asker"])
+        await page.goto(server.url + begun["links"]["asker"])
         await page.locator("#board", has_text="not shown the state").wait_for()
         await page.locator("#say", has_text=re.compile("^Your move.$")).wait_for()  # there is nothing to click on
         await page.locator("#filter").fill("ask 3")

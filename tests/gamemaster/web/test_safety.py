@@ -1,4 +1,4 @@
-"""Whoever tries: names, origins, tokens, rates, sizes, paths, players' addresses, seats of others, hostile text."""
+"""Whoever tries: names, origins, tokens, rates, sizes, paths, players' addresses, humans of others, hostile text."""
 
 import asyncio
 import json
@@ -17,14 +17,14 @@ from ggp.errors import SettingsError
 from tests.gamemaster import games
 from tests.gamemaster.matches import play
 from tests.gamemaster.scripted import ScriptedPlayer, late, says, thinks
+from tests.gamemaster.web.api_client import PATIENCE, ApiClient
 from tests.gamemaster.web.conftest import Players, Serve
 from tests.gamemaster.web.tournaments import growing
-from tests.gamemaster.web.visitors import PATIENCE, Visitor
 
 TOKEN = "correct-horse-battery"
 ROLES = ("xplayer", "oplayer")
 EVIL = "<script>alert(1)</script><img src=x onerror=alert(2)>\"'`{{7*7}}"
-ANN = {"kind": "person", "name": "Ann"}
+ANN = {"kind": "human", "name": "Ann"}
 PAGES = (
     "/",
     "/games",
@@ -74,36 +74,36 @@ class Page(HTMLParser):
         self._inside = ""
 
 
-async def test_all_answers_have_the_headers(visitor: Visitor) -> None:
+async def test_all_answers_have_the_headers(client: ApiClient) -> None:
     for path in (*PAGES, "/api/v1", "/api/v1/nowhere", "/static/style.css", "/static/nowhere", "/boards.css"):
-        async with visitor.client.get(path) as response:
+        async with client.http.get(path) as response:
             for name, value in HEADERS.items():
                 assert response.headers[name] == value, path
     assert "unsafe" not in HEADERS["Content-Security-Policy"]
 
 
-async def test_pages_have_nothing_that_the_policy_would_stop(visitor: Visitor, players: Players) -> None:
-    begun = await visitor.begin("tictactoe", await players("oplayer") | {"xplayer": ANN})
-    await visitor.asked(begun["seats"]["xplayer"])
+async def test_pages_have_nothing_that_the_policy_would_stop(client: ApiClient, players: Players) -> None:
+    begun = await client.begin("tictactoe", await players("oplayer") | {"xplayer": ANN})
+    await client.asked(begun["links"]["xplayer"])
     paths = [(path, 404 if path == "/nowhere" else 200) for path in PAGES]
-    for path, status in [*paths, (begun["url"], 200), (begun["seats"]["xplayer"], 200)]:
-        assert Page(await visitor.page(path, status)).dangers == [], path
-    await visitor.post(f"{begun['seats']['xplayer']}/resign")
+    for path, status in [*paths, (begun["url"], 200), (begun["links"]["xplayer"], 200)]:
+        assert Page(await client.page(path, status)).dangers == [], path
+    await client.post(f"{begun['humans']['xplayer']}/resign")
 
 
 @pytest.mark.parametrize(
     "host", ["evil.example", "127.0.0.1.evil.example", "evil.example:8080", "", "[::1", "localhost.evil"]
 )
-async def test_other_names_lead_nowhere(visitor: Visitor, host: str) -> None:
+async def test_other_names_lead_nowhere(client: ApiClient, host: str) -> None:
     for path in ("/", "/api/v1/games"):
-        async with visitor.client.get(path, headers={"Host": host}) as response:
+        async with client.http.get(path, headers={"Host": host}) as response:
             assert response.status in (400, 421), host
 
 
 @pytest.mark.parametrize("host", ["localhost", "localhost:8080", "127.0.0.1:1", "[::1]:8080", "named.example"])
 async def test_own_names_are_good(serve: Serve, host: str) -> None:
-    visitor = await serve(hosts=frozenset({"named.example"}))
-    async with visitor.client.get("/api/v1", headers={"Host": host}) as response:
+    client = await serve(hosts=frozenset({"named.example"}))
+    async with client.http.get("/api/v1", headers={"Host": host}) as response:
         assert response.status == 200
 
 
@@ -117,29 +117,29 @@ async def test_own_names_are_good(serve: Serve, host: str) -> None:
         {"Sec-Fetch-Site": "same-site"},
     ],
 )
-async def test_other_sites_may_not_write(visitor: Visitor, headers: dict[str, str]) -> None:
+async def test_other_sites_may_not_write(client: ApiClient, headers: dict[str, str]) -> None:
     for path in ("/api/v1/rulesheets/check", "/games/new", "/token"):
-        async with visitor.client.post(path, json={"rulesheet": "x"}, headers=headers) as response:
+        async with client.http.post(path, json={"rulesheet": "x"}, headers=headers) as response:
             assert response.status == 403, path
 
 
-async def test_own_pages_may_write(visitor: Visitor) -> None:
-    origin = str(visitor.client.make_url("")).rstrip("/")
+async def test_own_pages_may_write(client: ApiClient) -> None:
+    origin = str(client.http.make_url("")).rstrip("/")
     headers = {"Origin": origin, "Sec-Fetch-Site": "same-origin"}
-    async with visitor.client.post("/api/v1/rulesheets/check", json={"rulesheet": "x"}, headers=headers) as response:
+    async with client.http.post("/api/v1/rulesheets/check", json={"rulesheet": "x"}, headers=headers) as response:
         assert response.status == 200
 
 
 @pytest.mark.parametrize("kind", ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x"])
-async def test_forms_of_other_sites_are_no_json(visitor: Visitor, kind: str) -> None:
+async def test_forms_of_other_sites_are_no_json(client: ApiClient, kind: str) -> None:
     data = json.dumps({"rulesheet": "x"}).encode()
-    async with visitor.client.post("/api/v1/rulesheets/check", data=data, headers={"Content-Type": kind}) as response:
+    async with client.http.post("/api/v1/rulesheets/check", data=data, headers={"Content-Type": kind}) as response:
         assert response.status == 415
         assert response.content_type == "application/problem+json"
 
 
 async def test_writing_needs_the_token(serve: Serve, players: Players) -> None:
-    visitor = await serve(host="0.0.0.0", token=TOKEN)
+    client = await serve(host="0.0.0.0", token=TOKEN)
     order = {"game": "tictactoe", "players": await players("oplayer") | {"xplayer": ANN}}
     paths = ("/matches", "/games", "/rulesheets/check", "/matches/x/end", "/matches/x/branches")
     for path in (*paths, "/matches/x/states/0/analysis"):
@@ -149,31 +149,31 @@ async def test_writing_needs_the_token(serve: Serve, players: Players) -> None:
             {"Authorization": TOKEN},
             {"Cookie": f"ggp-token={TOKEN}"},
         ):
-            async with visitor.client.post(f"/api/v1{path}", json=order, headers=given) as response:
+            async with client.http.post(f"/api/v1{path}", json=order, headers=given) as response:
                 assert response.status == 401, (path, given)
                 assert response.headers["WWW-Authenticate"] == "Bearer"
-    assert (await visitor.get(""))["may_write"] is False
-    assert "give the operator" in await visitor.page("/play")
-    begun = await visitor.post("/matches", order, 201, Authorization=f"Bearer {TOKEN}")
-    link = begun["seats"]["xplayer"]
-    seat = await visitor.asked(link)
-    await visitor.post(f"{link}/move", {"move": "(mark 1 1)", "step": seat["asked"]})  # the link is the right to it
-    await visitor.post(f"{link}/resign")
+    assert (await client.get(""))["may_write"] is False
+    assert "give the operator" in await client.page("/play")
+    begun = await client.post("/matches", order, 201, Authorization=f"Bearer {TOKEN}")
+    link = begun["links"]["xplayer"]
+    human = await client.asked(link)
+    await client.post(f"{link}/move", {"move": "(mark 1 1)", "step": human["asked"]})  # the link is the right to it
+    await client.post(f"{link}/resign")
 
 
 async def test_a_browser_keeps_a_cookie_in_place_of_the_token(serve: Serve) -> None:
-    visitor = await serve(host="0.0.0.0", token=TOKEN)
-    async with visitor.client.post("/token", data={"token": "guess"}) as response:
+    client = await serve(host="0.0.0.0", token=TOKEN)
+    async with client.http.post("/token", data={"token": "guess"}) as response:
         assert response.status == 403
         assert "Set-Cookie" not in response.headers
-    async with visitor.client.post("/token", data={"token": TOKEN}, allow_redirects=False) as response:
+    async with client.http.post("/token", data={"token": TOKEN}, allow_redirects=False) as response:
         assert response.status == 303
         cookie = response.headers["Set-Cookie"]
     assert TOKEN not in cookie
     assert "HttpOnly" in cookie
     assert "SameSite=Strict" in cookie
     given = {"Cookie": cookie.partition(";")[0]}
-    async with visitor.client.post("/api/v1/rulesheets/check", json={"rulesheet": "x"}, headers=given) as response:
+    async with client.http.post("/api/v1/rulesheets/check", json={"rulesheet": "x"}, headers=given) as response:
         assert response.status == 200
 
 
@@ -190,34 +190,34 @@ def test_an_open_service_without_a_token_does_not_start() -> None:
 
 
 async def test_bodies_have_a_limit(serve: Serve) -> None:
-    visitor = await serve(Limits(workers=1, body_bytes=5000, rulesheet_bytes=1000))
+    client = await serve(Limits(workers=1, body_bytes=5000, rulesheet_bytes=1000))
     for path, body in (("/rulesheets/check", {"rulesheet": "x" * 1001}), ("/games", {"rulesheet": "x" * 6000})):
-        problem = await visitor.post(path, body, 413)
+        problem = await client.post(path, body, 413)
         assert problem["status"] == 413
-    async with visitor.client.post("/games/new", data={"rulesheet": "x" * 6000}) as response:
+    async with client.http.post("/games/new", data={"rulesheet": "x" * 6000}) as response:
         assert response.status == 413
 
 
 async def test_rates_have_a_limit(serve: Serve) -> None:
-    visitor = await serve(Limits(workers=1, writes=0.01, writes_at_once=2, reads=0.01, reads_at_once=3))
+    client = await serve(Limits(workers=1, writes=0.01, writes_at_once=2, reads=0.01, reads_at_once=3))
     for _ in range(2):
-        await visitor.post("/rulesheets/check", {"rulesheet": ""})
-    async with visitor.client.post("/api/v1/rulesheets/check", json={"rulesheet": ""}) as response:
+        await client.post("/rulesheets/check", {"rulesheet": ""})
+    async with client.http.post("/api/v1/rulesheets/check", json={"rulesheet": ""}) as response:
         assert response.status == 429
         assert int(response.headers["Retry-After"]) >= 1
     for _ in range(3):
-        await visitor.get("/games")
-    await visitor.get("/games", 429)
+        await client.get("/games")
+    await client.get("/games", 429)
 
 
 async def test_listeners_have_a_limit(serve: Serve) -> None:
-    visitor = await serve(Limits(workers=1, listeners=1))
-    async with visitor.events("/events"), visitor.client.get("/api/v1/events") as response:
+    client = await serve(Limits(workers=1, listeners=1))
+    async with client.events("/events"), client.http.get("/api/v1/events") as response:
         assert response.status == 503
     status = 503
     async with asyncio.timeout(PATIENCE):
         while status == 503:  # until it is seen that the first one has gone
-            async with visitor.client.get("/api/v1/events") as response:
+            async with client.http.get("/api/v1/events") as response:
                 status = response.status
     assert status == 200
 
@@ -238,22 +238,22 @@ ESCAPES = (
 async def test_no_path_leaves_the_folder(serve: Serve, players: Players, tmp_path: Path) -> None:
     records = tmp_path / "records"
     records.mkdir()
-    visitor = await serve(records=records)
-    begun = await visitor.begin("tictactoe", await players(*ROLES))
-    await visitor.ended(begun["match"])
+    client = await serve(records=records)
+    begun = await client.begin("tictactoe", await players(*ROLES))
+    await client.ended(begun["match"])
     shutil.copy(records / f"{begun['match']}.json", tmp_path / "outside.json")
     shutil.copy(records / f"{begun['match']}.json", records / ".hidden.json")
     (records / "linked.json").symlink_to(tmp_path / "outside.json")
     for path in ESCAPES:
         for place in ("/api/v1/matches/{}", "/api/v1/matches/{}/record", "/matches/{}", "/games/{}", "/play?match={}"):
-            async with visitor.client.get(place.format(path)) as response:
+            async with client.http.get(place.format(path)) as response:
                 assert response.status == 404, place.format(path)
-    assert (await visitor.get("/matches"))["total"] == 1
+    assert (await client.get("/matches"))["total"] == 1
 
 
-async def test_static_files_are_all_that_is_served_of_the_package(visitor: Visitor) -> None:
+async def test_static_files_are_all_that_is_served_of_the_package(client: ApiClient) -> None:
     for path in ("../pages.py", "..%2Fsafety.py", "%2E%2E/templates/base.html", "", "js", "js/"):
-        async with visitor.client.get(f"/static/{path}") as response:
+        async with client.http.get(f"/static/{path}") as response:
             assert response.status in (403, 404), path
 
 
@@ -272,78 +272,78 @@ async def test_static_files_are_all_that_is_served_of_the_package(visitor: Visit
         "",
     ],
 )
-async def test_only_allowed_hosts_are_called(visitor: Visitor, url: str) -> None:
-    takers = {"xplayer": {"kind": "url", "url": url}, "oplayer": ANN}
-    async with visitor.client.post("/api/v1/matches", json={"game": "tictactoe", "players": takers}) as response:
+async def test_only_allowed_hosts_are_called(client: ApiClient, url: str) -> None:
+    players = {"xplayer": {"kind": "external", "url": url}, "oplayer": ANN}
+    async with client.http.post("/api/v1/matches", json={"game": "tictactoe", "players": players}) as response:
         assert response.status in (403, 422)
-    assert visitor.services.hall.all() == []
+    assert client.services.live_matches.all() == []
 
 
 async def test_nobody_is_called_unless_the_operator_allowed_it(serve: Serve) -> None:
-    visitor = await serve(allowed_players=frozenset({"192.0.2.1"}))
+    client = await serve(allowed_players=frozenset({"192.0.2.1"}))
     async with ScriptedPlayer() as player:
-        takers = {"xplayer": {"kind": "url", "url": player.url}, "oplayer": ANN}
-        await visitor.post("/matches", {"game": "tictactoe", "players": takers}, 403)
+        players = {"xplayer": {"kind": "external", "url": player.url}, "oplayer": ANN}
+        await client.post("/matches", {"game": "tictactoe", "players": players}, 403)
         assert player.heard == []
 
 
 async def test_an_allowed_port_allows_no_other(serve: Serve) -> None:
     async with ScriptedPlayer() as player:
-        visitor = await serve(allowed_players=frozenset({f"127.0.0.1:{player.port + 1}"}))
-        takers = {"xplayer": {"kind": "url", "url": player.url}, "oplayer": ANN}
-        await visitor.post("/matches", {"game": "tictactoe", "players": takers}, 403)
+        client = await serve(allowed_players=frozenset({f"127.0.0.1:{player.port + 1}"}))
+        players = {"xplayer": {"kind": "external", "url": player.url}, "oplayer": ANN}
+        await client.post("/matches", {"game": "tictactoe", "players": players}, 403)
 
 
-async def test_secrets_of_seats_are_told_to_nobody_else(visitor: Visitor) -> None:
-    begun = await visitor.begin("tictactoe", {"xplayer": ANN, "oplayer": ANN | {"name": "Bob"}})
-    live = visitor.services.hall.get(begun["match"])
+async def test_secret_links_are_told_to_no_one_else(client: ApiClient) -> None:
+    begun = await client.begin("tictactoe", {"xplayer": ANN, "oplayer": ANN | {"name": "Bob"}})
+    live = client.services.live_matches.get(begun["match"])
     assert live is not None
-    secrets = [secret for seat in live.seats.values() for secret in (seat.link, seat.line)]
-    for seat in live.seats.values():
-        seat.arrived.set()
-    seen = await visitor.asked(begun["seats"]["xplayer"])
+    secrets = [secret for human in live.humans.values() for secret in (human.link, human.line)]
+    for human in live.humans.values():
+        human.arrived.set()
+    seen = await client.asked(begun["links"]["xplayer"])
     told = [json.dumps(seen)]
     paths = (f"/matches/{begun['match']}", f"/matches/{begun['match']}/record", "/matches")
-    told += [json.dumps(await visitor.get(path)) for path in paths]
-    told += [await visitor.page(path) for path in (begun["url"], "/matches", "/")]
+    told += [json.dumps(await client.get(path)) for path in paths]
+    told += [await client.page(path) for path in (begun["url"], "/matches", "/")]
     for text in told:
         assert not [secret for secret in secrets if secret in text]
-    await visitor.post(f"{begun['seats']['oplayer']}/resign")
-    record = json.dumps(await visitor.get(f"/matches/{begun['match']}/record"))
-    assert live.seats["xplayer"].link not in record  # its protocol address is of no use any more
+    await client.post(f"{begun['humans']['oplayer']}/resign")
+    record = json.dumps(await client.get(f"/matches/{begun['match']}/record"))
+    assert live.humans["xplayer"].link not in record  # its protocol address is of no use any more
 
 
-async def test_only_the_own_game_master_can_speak_to_a_seat(visitor: Visitor, players: Players) -> None:
-    begun = await visitor.begin("tictactoe", await players("oplayer") | {"xplayer": ANN})
-    await visitor.asked(begun["seats"]["xplayer"])
-    live = visitor.services.hall.get(begun["match"])
+async def test_only_the_own_game_master_can_ask_a_human(client: ApiClient, players: Players) -> None:
+    begun = await client.begin("tictactoe", await players("oplayer") | {"xplayer": ANN})
+    await client.asked(begun["links"]["xplayer"])
+    live = client.services.live_matches.get(begun["match"])
     assert live is not None
-    seat, port = live.seats["xplayer"], visitor.services.switchboard.port
+    human, port = live.humans["xplayer"], client.services.switchboard.port
     async with aiohttp.ClientSession() as session:
-        for line in (seat.link, "guess", "..", ""):  # the person's link is none of the game master's
-            async with session.post(f"http://127.0.0.1:{port}/seats/{line}/", data=b"( ABORT m )") as response:
+        for line in (human.link, "guess", "..", ""):  # the person's link is none of the game master's
+            async with session.post(f"http://127.0.0.1:{port}/humans/{line}/", data=b"( ABORT m )") as response:
                 assert response.status == 404, line
-        async with session.post(f"http://127.0.0.1:{port}/seats/{seat.line}/", data=b"(((") as response:
+        async with session.post(f"http://127.0.0.1:{port}/humans/{human.line}/", data=b"(((") as response:
             assert response.status == 400
-    for path in (f"/seats/{seat.line}/", f"/seats/{seat.link}", f"/seats/{seat.line}"):
-        async with visitor.client.post(path, data=b"( ABORT m )") as response:
+    for path in (f"/humans/{human.line}/", f"/humans/{human.link}", f"/humans/{human.line}"):
+        async with client.http.post(path, data=b"( ABORT m )") as response:
             assert response.status in (404, 405)
-    await visitor.get(f"/seats/{seat.line}", 404)
-    assert seat.wanted == 0
-    await visitor.post(f"{begun['seats']['xplayer']}/resign")
+    await client.get(f"/humans/{human.line}", 404)
+    assert human.wanted == 0
+    await client.post(f"{begun['humans']['xplayer']}/resign")
 
 
-async def test_a_seat_moves_for_its_own_role_only(visitor: Visitor) -> None:
-    begun = await visitor.begin("tictactoe", {"xplayer": ANN, "oplayer": ANN | {"name": "Bob"}})
-    live = visitor.services.hall.get(begun["match"])
+async def test_a_link_moves_for_its_own_role_only(client: ApiClient) -> None:
+    begun = await client.begin("tictactoe", {"xplayer": ANN, "oplayer": ANN | {"name": "Bob"}})
+    live = client.services.live_matches.get(begun["match"])
     assert live is not None
-    for seat in live.seats.values():
-        seat.arrived.set()
-    await visitor.asked(begun["seats"]["xplayer"])
-    problem = await visitor.post(f"{begun['seats']['oplayer']}/move", {"move": "(mark 1 1)", "step": 0}, 409)
+    for human in live.humans.values():
+        human.arrived.set()
+    await client.asked(begun["links"]["xplayer"])
+    problem = await client.post(f"{begun['humans']['oplayer']}/move", {"move": "(mark 1 1)", "step": 0}, 409)
     assert "no move is wanted" in problem["detail"]
-    assert (await visitor.get(begun["seats"]["oplayer"]))["legal"] == []
-    await visitor.post(f"{begun['seats']['oplayer']}/resign")
+    assert (await client.get(begun["links"]["oplayer"]))["legal"] == []
+    await client.post(f"{begun['humans']['oplayer']}/resign")
 
 
 async def test_what_people_may_not_know_is_told_to_nobody(serve: Serve, tmp_path: Path) -> None:
@@ -358,87 +358,87 @@ async def test_what_people_may_not_know_is_told_to_nobody(serve: Serve, tmp_path
     records = tmp_path / "records"
     records.mkdir()
     RecordWriter(records / "hidden.json").write(running)
-    visitor = await serve(records=records)
-    match = await visitor.get("/matches/hidden")
+    client = await serve(records=records)
+    match = await client.get("/matches/hidden")
     assert match["is_hidden"]
     assert (match["joint_moves"], match["seed"]) == ([], None)
     for path in ("states/0", "states/1", "states/1/picture", "record", "tiltyard", "verdict"):
-        await visitor.get(f"/matches/hidden/{path}", 403)
-    await visitor.post("/matches/hidden/states/1/analysis", {"seconds": 0.1}, 403)
+        await client.get(f"/matches/hidden/{path}", 403)
+    await client.post("/matches/hidden/states/1/analysis", {"seconds": 0.1}, 403)
     players = dict.fromkeys(over.roles, ANN)
-    await visitor.post("/matches/hidden/branches", {"step": 1, "players": players}, 403)
-    assert "hide 2" not in await visitor.page("/matches/hidden")
-    assert "hide 2" not in await visitor.page("/play?match=hidden&step=1", 403)
-    async with visitor.events("/matches/hidden/events") as events, asyncio.timeout(PATIENCE):
+    await client.post("/matches/hidden/branches", {"step": 1, "players": players}, 403)
+    assert "hide 2" not in await client.page("/matches/hidden")
+    assert "hide 2" not in await client.page("/play?match=hidden&step=1", 403)
+    async with client.events("/matches/hidden/events") as events, asyncio.timeout(PATIENCE):
         RecordWriter(records / "hidden.json").write(growing(running.model_copy(update={"steps": over.steps}), 2))
         async for event in events:
             if event.kind == "step":
                 break
     assert (event.data["number"], event.data["step"], event.data["state"]) == (2, None, None)
     RecordWriter(records / "hidden.json").write(over)
-    assert "hide 2" in await visitor.page("/matches/hidden")
+    assert "hide 2" in await client.page("/matches/hidden")
 
 
-async def test_hostile_text_is_text(visitor: Visitor, players: Players) -> None:
+async def test_hostile_text_is_text(client: ApiClient, players: Players) -> None:
     role, move, fact = "<b>me</b>", "a\"onclick='x'", "</script><i>"
     rules = games.GUESSING.replace("left", role).replace("show", move).replace("round", fact)
-    game = await visitor.post("/games", {"name": EVIL[:60], "rulesheet": f"; {EVIL}\n{rules}"}, 201)
+    game = await client.post("/games", {"name": EVIL[:60], "rulesheet": f"; {EVIL}\n{rules}"}, 201)
     thought = json.dumps({"value": 50, "line": f"(a (b {EVIL}))"})
     player = ScriptedPlayer({"start": says(EVIL), 0: thinks(thought, f"({EVIL})"), 1: says(EVIL)})
-    takers = await players("right", me=player)
-    mine = takers.pop("me")
+    wanted = await players("right", me=player)
+    mine = wanted.pop("me")
     assert isinstance(mine, dict)
-    begun = await visitor.begin(game["id"], {role: mine | {"name": EVIL[:60]}, **takers})
-    match = await visitor.ended(begun["match"])
+    begun = await client.begin(game["id"], {role: mine | {"name": EVIL[:60]}, **wanted})
+    match = await client.ended(begun["match"])
     assert match["faults"] >= 2
     assert "(b <script>alert 1 </script><img" in match["joint_moves"][0]["evaluations"][role]["text"]
-    assert "(b &lt;script&gt;alert 1" in await visitor.page(begun["url"])
+    assert "(b &lt;script&gt;alert 1" in await client.page(begun["url"])
     for path in (game["url"], begun["url"], f"{begun['url']}?step=1", "/games", "/matches", "/", "/play"):
-        text = await visitor.page(path)
+        text = await client.page(path)
         assert Page(text).dangers == [], path
         assert "<script>alert" not in text
         assert role not in text
         assert fact not in text
     for path in ("/games", f"/games/{game['id']}", f"/matches/{begun['match']}"):
-        async with visitor.client.get(f"/api/v1{path}") as response:
+        async with client.http.get(f"/api/v1{path}") as response:
             assert response.content_type == "application/json"
             assert response.headers["X-Content-Type-Options"] == "nosniff"
     for path in (f"/api/v1/games/{game['id']}/picture", f"/api/v1/matches/{begun['match']}/states/1/picture"):
-        picture = await visitor.page(path)
+        picture = await client.page(path)
         assert "<script" not in picture
         assert fact not in picture
 
 
-async def test_hostile_text_in_the_form_comes_back_as_text(visitor: Visitor) -> None:
+async def test_hostile_text_in_the_form_comes_back_as_text(client: ApiClient) -> None:
     form = {"name": EVIL, "rulesheet": f"</textarea>{EVIL} (role a", "do": "check"}
-    async with visitor.client.post("/games/new", data=form) as response:
+    async with client.http.post("/games/new", data=form) as response:
         text = await response.text()
     page = Page(text)
     assert page.dangers == []
     assert "'(' is never closed" in "".join(page.words)
 
 
-async def test_a_problem_says_nothing_of_the_inside(visitor: Visitor, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_problem_says_nothing_of_the_inside(client: ApiClient, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: object) -> None:
         raise RuntimeError("/home/operator/secret")
 
-    monkeypatch.setattr(type(visitor.services.catalogue), "find", fail)
-    problem = await visitor.get("/games", 500)
+    monkeypatch.setattr(type(client.services.catalogue), "find", fail)
+    problem = await client.get("/games", 500)
     assert "secret" not in json.dumps(problem)
     assert "Traceback" not in json.dumps(problem)
 
 
-async def test_who_listens_slowly_slows_nobody(visitor: Visitor, players: Players) -> None:
+async def test_who_listens_slowly_slows_nobody(client: ApiClient, players: Players) -> None:
     """Listeners that never read: the match ends all the same, and they are let go."""
-    begun = await visitor.begin("connectfour", await players("red", yellow=ScriptedPlayer({0: late(0.2)})))
-    url = visitor.client.make_url(f"/api/v1/matches/{begun['match']}/events")
+    begun = await client.begin("connectfour", await players("red", yellow=ScriptedPlayer({0: late(0.2)})))
+    url = client.http.make_url(f"/api/v1/matches/{begun['match']}/events")
     writers = []
     for _ in range(20):
         reader, writer = await asyncio.open_connection(url.host, url.port, limit=1)
         writer.write(f"GET {url.path} HTTP/1.1\r\nHost: {url.host}\r\n\r\n".encode())
         writers.append((reader, writer))
     async with asyncio.timeout(PATIENCE):
-        match = await visitor.ended(begun["match"])
+        match = await client.ended(begun["match"])
     assert match["status"] == "terminal"
     assert match["faults"] == 0
     for _, writer in writers:

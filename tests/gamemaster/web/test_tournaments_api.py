@@ -9,6 +9,7 @@ import pytest
 from gamemaster.record import MatchRecord, now
 from gamemaster.tournament.store import Store, open_store
 from gamemaster.web.settings import Limits
+from tests.gamemaster.web.api_client import PATIENCE, ApiClient
 from tests.gamemaster.web.conftest import Players, Serve
 from tests.gamemaster.web.tournaments import (
     NAME,
@@ -19,7 +20,6 @@ from tests.gamemaster.web.tournaments import (
     pairings_of,
     renamed,
 )
-from tests.gamemaster.web.visitors import PATIENCE, Visitor
 
 
 @pytest.fixture
@@ -33,10 +33,10 @@ async def record() -> MatchRecord:
     return await a_finished_match()
 
 
-async def test_there_may_be_no_tournaments(visitor: Visitor) -> None:
-    assert await visitor.get("/tournaments") == {"tournaments": []}
-    await visitor.get("/tournaments/cup", 404)
-    assert "There are no tournaments" in await visitor.page("/tournaments")
+async def test_there_may_be_no_tournaments(client: ApiClient) -> None:
+    assert await client.get("/tournaments") == {"tournaments": []}
+    await client.get("/tournaments/cup", 404)
+    assert "There are no tournaments" in await client.page("/tournaments")
 
 
 async def test_standings(serve: Serve, store: Store, record: MatchRecord) -> None:
@@ -46,8 +46,8 @@ async def test_standings(serve: Serve, store: Store, record: MatchRecord) -> Non
     with store.manage(NAME) as manager:
         for pairing in pairings[:6]:
             finish(manager, record, pairing)
-    visitor = await serve(store=store)
-    event = await visitor.get(f"/tournaments/{NAME}")
+    client = await serve(store=store)
+    event = await client.get(f"/tournaments/{NAME}")
     assert (event["status"], event["finished"], event["total"]) == ("interrupted", 6, 12)
     assert event["format"] == "round robin"
     assert sum(line["points"] for line in event["lines"]) == 6
@@ -58,9 +58,9 @@ async def test_standings(serve: Serve, store: Store, record: MatchRecord) -> Non
         ("oplayer", 0, 6),
     }
     assert all(meeting["planned"] == 4 for meeting in event["meetings"])
-    assert (await visitor.get("/tournaments"))["tournaments"][0]["total"] == 12
-    await visitor.get("/tournaments/other", 404)
-    page = await visitor.page(f"/tournaments/{NAME}")
+    assert (await client.get("/tournaments"))["tournaments"][0]["total"] == 12
+    await client.get("/tournaments/other", 404)
+    page = await client.page(f"/tournaments/{NAME}")
     assert "6 of 12 matches" in page
     assert "<title>Ratings with their 95 % intervals</title>" in page
 
@@ -72,26 +72,26 @@ async def test_matches_of_a_tournament(serve: Serve, store: Store, record: Match
     with store.manage(NAME) as manager:
         for pairing in pairings[:3]:
             finish(manager, record, pairing)
-    visitor = await serve(store=store)
-    found = await visitor.get(f"/matches?tournament={NAME}&limit=2")
+    client = await serve(store=store)
+    found = await client.get(f"/matches?tournament={NAME}&limit=2")
     assert found["total"] == 3
     assert [match["id"] for match in found["matches"]] == [f"{NAME}~{pairing.id}" for pairing in pairings[2:0:-1]]
     head = found["matches"][0]
     assert head["players"]["xplayer"]["name"] == pairings[2].players[0]
     assert head["goals"] == {"xplayer": 100, "oplayer": 0}
-    match = await visitor.get(f"/matches/{head['id']}")
+    match = await client.get(f"/matches/{head['id']}")
     assert match["tournament"] == NAME
     assert match["status"] == "terminal"
-    last = await visitor.get(f"/matches/{head['id']}/states/{match['steps']}")
+    last = await client.get(f"/matches/{head['id']}/states/{match['steps']}")
     assert last["terminal"]
-    await asyncio.to_thread(visitor.services.depot.work_out_paces)
-    statistics = (await visitor.get("/games/tictactoe"))["statistics"]
+    await asyncio.to_thread(client.services.repository.measure_move_times)
+    statistics = (await client.get("/games/tictactoe"))["statistics"]
     assert statistics["matches"] == 3
     assert statistics["fastest"] in ("ann", "bob", "cyd")
-    page = await visitor.page(head["url"])
+    page = await client.page(head["url"])
     assert f'<a href="/tournaments/{NAME}">{NAME}</a>' in page
-    await visitor.get("/matches/cup~nothing", 404)
-    await visitor.get("/matches/nothing~nothing", 404)
+    await client.get("/matches/cup~nothing", 404)
+    await client.get("/matches/nothing~nothing", 404)
 
 
 async def test_a_match_that_another_process_plays_is_watched(serve: Serve, store: Store, record: MatchRecord) -> None:
@@ -102,12 +102,12 @@ async def test_a_match_that_another_process_plays_is_watched(serve: Serve, store
     with store.manage(NAME) as manager:
         manager.begin(pairing)
         manager.keep(pairing, growing(own, 0))
-        visitor = await serve(store=store)
-        match = await visitor.get(f"/matches/{NAME}~{pairing.id}")
+        client = await serve(store=store)
+        match = await client.get(f"/matches/{NAME}~{pairing.id}")
         assert (match["status"], match["is_live"], match["steps"]) == ("running", True, 0)
         assert "end" not in match["links"]
         found = []
-        async with visitor.events(f"/matches/{NAME}~{pairing.id}/events") as events, asyncio.timeout(PATIENCE):
+        async with client.events(f"/matches/{NAME}~{pairing.id}/events") as events, asyncio.timeout(PATIENCE):
             manager.keep(pairing, growing(own, 2))
             async for event in events:
                 found.append(event)
@@ -123,14 +123,14 @@ async def test_a_match_that_another_process_plays_is_watched(serve: Serve, store
 async def test_lists_are_told_of_what_others_do(serve: Serve, store: Store, record: MatchRecord) -> None:
     spec = a_tournament()
     store.create(spec)
-    visitor = await serve(store=store)
-    async with visitor.events("/events") as events, asyncio.timeout(PATIENCE):
-        assert (await visitor.get(f"/tournaments/{NAME}"))["finished"] == 0
+    client = await serve(store=store)
+    async with client.events("/events") as events, asyncio.timeout(PATIENCE):
+        assert (await client.get(f"/tournaments/{NAME}"))["finished"] == 0
         with store.manage(NAME) as manager:
             finish(manager, record, pairings_of(spec)[0])
         async for event in events:
             assert event.kind == "changed"
-            if (await visitor.get(f"/tournaments/{NAME}"))["finished"] == 1:
+            if (await client.get(f"/tournaments/{NAME}"))["finished"] == 1:
                 break
 
 
@@ -138,9 +138,9 @@ async def test_matches_played_here_are_kept_in_the_store(
     serve: Serve, store: Store, players: Players, tmp_path: Path
 ) -> None:
     records = tmp_path / "none"
-    visitor = await serve(store=store, records=records)
-    begun = await visitor.begin("tictactoe", await players("xplayer", "oplayer"))
-    match = await visitor.ended(begun["match"])
+    client = await serve(store=store, records=records)
+    begun = await client.begin("tictactoe", await players("xplayer", "oplayer"))
+    match = await client.ended(begun["match"])
     other = await serve(store=store, records=records)
     assert (await other.get(f"/matches/{begun['match']}"))["joint_moves"] == match["joint_moves"]
     assert (await other.get("/matches"))["total"] == 1
@@ -149,8 +149,8 @@ async def test_matches_played_here_are_kept_in_the_store(
 
 
 async def test_a_store_that_does_not_answer_is_a_problem(serve: Serve, store: Store, tmp_path: Path) -> None:
-    visitor = await serve(Limits(workers=1), store=store)
+    client = await serve(Limits(workers=1), store=store)
     store.close()
     (tmp_path / "events.sqlite").unlink()
-    problem = await visitor.get("/tournaments", 503)
+    problem = await client.get("/tournaments", 503)
     assert "events.sqlite" in problem["detail"]

@@ -23,22 +23,22 @@ from gamemaster.web.application import MOST_LINE_BYTES, make_app
 from gamemaster.web.problems import MEDIA_TYPE
 from gamemaster.web.settings import Limits, ServeSettings
 from tests.gamemaster import games
+from tests.gamemaster.web.api_client import PATIENCE, ApiClient
 from tests.gamemaster.web.tournaments import NAME, a_finished_match, a_tournament, finish, pairings_of
-from tests.gamemaster.web.visitors import PATIENCE, Visitor
 
 schemathesis = pytest.importorskip("schemathesis", reason="schemathesis is not installed (pip install '.[dev]')")
 
 pytestmark = pytest.mark.xdist_group("strangers")
 
 EXAMPLES = settings().max_examples // 12  # requests to each operation, as described, and as many that are not
-ANN = {"kind": "person", "name": "Ann"}
+ANN = {"kind": "human", "name": "Ann"}
 MANY = 10**6
 PLENTY = Limits(
-    workers=1, matches=MANY, kept=MANY, guests=MANY, reads=MANY, reads_at_once=MANY, writes=MANY, writes_at_once=MANY
+    workers=1, matches=MANY, kept=MANY, endpoints=MANY, reads=MANY, reads_at_once=MANY, writes=MANY, writes_at_once=MANY
 )
 DOCUMENT = document()
 SCHEMA = schemathesis.openapi.from_dict(DOCUMENT)
-CALLED = [one for one in OPERATIONS if one.name != "watchLists"]  # which has no end; nor has that of a guest
+CALLED = [one for one in OPERATIONS if one.name != "watchLists"]  # which has no end; nor has that of a endpoint
 BREAKABLE = [one for one in CALLED if one.query is not None or one.body is not None or "{step}" in one.path]
 
 
@@ -46,15 +46,15 @@ BREAKABLE = [one for one in CALLED if one.query is not None or one.body is not N
 class Served:
     """A service in a thread of its own."""
 
-    visitor: Visitor
+    client: ApiClient
     loop: asyncio.AbstractEventLoop
     game: str
-    over: tuple[str, str]  # a match that is over, and its seat
+    over: tuple[str, str]  # a match that is over, and its human
     kept: str  # a match of the store
 
     @property
     def url(self) -> str:
-        return str(self.visitor.client.make_url("")).rstrip("/")
+        return str(self.client.http.make_url("")).rstrip("/")
 
     def do(self, work: Coroutine[Any, Any, Any]) -> Any:  # noqa: ANN401 - whatever the work gives
         return asyncio.run_coroutine_threadsafe(work, self.loop).result(3 * PATIENCE)
@@ -71,17 +71,17 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
         return asyncio.run_coroutine_threadsafe(work, loop).result(3 * PATIENCE)
 
     try:
-        visitor = do(start(folder))
-        game, over, kept = do(furnish(visitor))
-        yield Served(visitor, loop, game, over, kept)
-        do(visitor.client.close())
+        client = do(start(folder))
+        game, over, kept = do(furnish(client))
+        yield Served(client, loop, game, over, kept)
+        do(client.http.close())
     finally:
         loop.call_soon_threadsafe(loop.stop)
         thread.join()
         loop.close()
 
 
-async def start(folder: Path) -> Visitor:
+async def start(folder: Path) -> ApiClient:
     """A service with a tournament."""
     path = str(folder / "store.sqlite")
     spec = a_tournament()
@@ -93,47 +93,47 @@ async def start(folder: Path) -> Visitor:
     await server.start_server(max_line_size=MOST_LINE_BYTES)
     client = TestClient(server)
     await client.start_server()
-    return Visitor(client)
+    return ApiClient(client)
 
 
-async def furnish(visitor: Visitor) -> tuple[str, tuple[str, str], str]:
+async def furnish(client: ApiClient) -> tuple[str, tuple[str, str], str]:
     """A game for one, a match of it, and one that was played elsewhere."""
-    (kept,) = (await visitor.get("/matches"))["matches"]
-    game = (await visitor.post("/games", {"name": "countdown", "rulesheet": games.COUNTDOWN}, 201))["id"]
-    return game, await seated(visitor, game, moves=3), kept["id"]
+    (kept,) = (await client.get("/matches"))["matches"]
+    game = (await client.post("/games", {"name": "countdown", "rulesheet": games.COUNTDOWN}, 201))["id"]
+    return game, await started(client, game, moves=3), kept["id"]
 
 
-async def seated(visitor: Visitor, game: str, moves: int) -> tuple[str, str]:
-    """A match after so many moves of its only person, and the link to the seat."""
-    begun = await visitor.begin(game, {"lonely": ANN}, playclock=3600)
-    path = begun["seats"]["lonely"]
+async def started(client: ApiClient, game: str, moves: int) -> tuple[str, str]:
+    """A match after so many moves of its only human, and the secret link."""
+    begun = await client.begin(game, {"lonely": ANN}, playclock=3600)
+    path = begun["links"]["lonely"]
     for _ in range(moves):
-        step = (await visitor.asked(path))["asked"]
-        await visitor.post(f"{path}/move", {"move": "tick", "step": step})
-    await visitor.asked(path)
+        step = (await client.asked(path))["asked"]
+        await client.post(f"{path}/move", {"move": "tick", "step": step})
+    await client.asked(path)
     return begun["match"], path.rpartition("/")[2]
 
 
-async def end_all(visitor: Visitor) -> None:
-    for live in visitor.services.hall.all():
-        await visitor.services.hall.end(live, "the test is over")
+async def end_all(client: ApiClient) -> None:
+    for live in client.services.live_matches.all():
+        await client.services.live_matches.end(live, "the test is over")
 
 
 def known_places(served: Served, operation: Operation) -> list[dict[str, Any]]:
-    """For the names in the path, of what is there: games, matches, states, seats, guests, tournaments."""
+    """For the names in the path, of what is there: games, matches, states, humans, endpoints, tournaments."""
     if "{game}" in operation.path:
         return [{"game": served.game}]
     if "{tournament}" in operation.path:
         return [{"tournament": NAME}]
-    if operation.path.startswith("/guests/") and operation.name != "watchGuest":
-        guest = served.do(served.visitor.post("/guests", {}, 201))
-        return [{"link": guest["url"].rpartition("/")[2]}]
-    if not operation.path.startswith(("/seats/{link}", "/matches/{match}")):
+    if operation.path.startswith("/endpoints/") and operation.name != "watchEndpoint":
+        endpoint = served.do(served.client.post("/endpoints", {}, 201))
+        return [{"link": endpoint["url"].rpartition("/")[2]}]
+    if not operation.path.startswith(("/humans/{link}", "/matches/{match}")):
         return []
     found = [served.over]
     if not operation.path.endswith("/events"):  # of a match that goes on they have no end
-        found.append(served.do(seated(served.visitor, served.game, moves=1)))
-    if operation.path.startswith("/seats"):
+        found.append(served.do(started(served.client, served.game, moves=1)))
+    if operation.path.startswith("/humans"):
         return [{"link": link} for _, link in found]
     matches = [served.kept, *(match for match, _ in found)]
     steps: list[dict[str, Any]] = [{"step": step} for step in (0, 1, 3)] if "{step}" in operation.path else [{}]
@@ -201,9 +201,9 @@ def test_answers_to_strangers_are_as_described(served: Served, operation: Operat
     try:
         ask()
     finally:
-        served.do(end_all(served.visitor))
+        served.do(end_all(served.client))
     if mode == "positive":
-        assert statuses & {operation.status, 204} or operation.name == "watchGuest", statuses
+        assert statuses & {operation.status, 204} or operation.name == "watchEndpoint", statuses
     else:
         assert any(400 <= status < 500 for status in statuses), statuses  # some that do not fit are the same on the way
 

@@ -1,14 +1,14 @@
-// A person who waits for another game master to begin a match.
+// A human waits for another game master to begin a match.
 
 import { byId, get } from "./lib.js";
 import { follow } from "./stream.js";
 
-const api = `/api/v1/guests/${encodeURIComponent(byId("guest").dataset.link)}`;
+const api = `/api/v1/endpoints/${encodeURIComponent(byId("endpoint").dataset.link)}`;
 
 async function look() {
-  const guest = await get(api);
-  if (guest.seat) location.assign(guest.seat);
-  return !guest.seat;
+  const endpoint = await get(api);
+  if (endpoint.link) location.assign(endpoint.link);
+  return !endpoint.link;
 }
 
 follow(`${api}/events`, { changed: () => look().catch(() => {}) }, look);

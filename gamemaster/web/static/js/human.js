@@ -1,4 +1,4 @@
-// A person's seat: what is asked, the moves, and the board to click on.
+// A human in a match: what is asked, the moves, and the board to click on.
 
 import { analysisList } from "./analysis.js";
 import { Clicking, showState } from "./board.js";
@@ -7,14 +7,14 @@ import { byId, get, make, post, postLines } from "./lib.js";
 import { follow } from "./stream.js";
 import { moveRow, showPlayers } from "./table.js";
 
-const root = byId("seat"), board = byId("board"), status = byId("status"), choices = byId("choices"), filter = byId("filter");
-const api = `/api/v1/seats/${encodeURIComponent(root.dataset.link)}`;
+const root = byId("human"), board = byId("board"), status = byId("status"), choices = byId("choices"), filter = byId("filter");
+const api = `/api/v1/humans/${encodeURIComponent(root.dataset.link)}`;
 const role = root.dataset.role;
 const rows = document.querySelector("#moves tbody");
 const countdown = new Countdown(byId("clock"));
 const MOST_SHOWN = 120;
 let asked = 0, shown = 0;
-let seat = null, drawn = "", offered = "", narrowed = [], isSending = false;
+let human = null, drawn = "", offered = "", narrowed = [], isSending = false;
 
 const clicking = new Clicking(board, (move) => send(move), (moves) => { narrowed = moves; showChoices(); });
 
@@ -44,11 +44,11 @@ function showChoices() {
 }
 
 async function send(move) {
-  if (isSending || seat === null || seat.asked === null) return;
+  if (isSending || human === null || human.asked === null) return;
   isSending = true;
   byId("refused").textContent = "";
   try {
-    await post(`${api}/move`, { move, step: seat.asked });
+    await post(`${api}/move`, { move, step: human.asked });
     filter.value = "";
     clicking.stop();
     say("Sent. Waiting for the others …");
@@ -63,26 +63,26 @@ async function send(move) {
 
 /** Shows the legal moves, if a move is wanted. */
 function offer(isAnew = false) {
-  const key = `${seat.match.id} ${seat.asked}`;
-  byId("choosing").hidden = seat.asked === null;
-  if (seat.asked === null) {
+  const key = `${human.match.id} ${human.asked}`;
+  byId("choosing").hidden = human.asked === null;
+  if (human.asked === null) {
     clicking.stop();
     offered = "";
     return;
   }
   if (key === offered && !isAnew) return;
   offered = key;
-  narrowed = seat.legal;
-  clicking.start(seat.legal);
+  narrowed = human.legal;
+  clicking.start(human.legal);
   showChoices();
 }
 
 function showStatus() {
-  const { match } = seat, { clock } = match;
+  const { match } = human, { clock } = match;
   if (!match.is_live) {
     countdown.stop();
     byId("over").hidden = false;
-    byId("again").hidden = seat.is_guest;
+    byId("again").hidden = human.is_external;
     const own = match.goals ? match.goals[role] : null;
     const others = Object.entries(match.goals || {}).filter(([name, goal]) => name !== role && goal !== null).map(([, goal]) => goal);
     if (own === null || own === undefined) {
@@ -97,65 +97,65 @@ function showStatus() {
     return;
   }
   countdown.run(clock.remaining, clock.total);
-  if (seat.asked !== null) say(clicking.moves.length ? "Your move: click on the board, or choose from the list." : "Your move.", "yours");
+  if (human.asked !== null) say(clicking.moves.length ? "Your move: click on the board, or choose from the list." : "Your move.", "yours");
   else if (match.status === "preparing") say("The players are being started …");
   else if (clock.phase === "start") say("Waiting for everybody to be ready …");
   else say(`Waiting for ${clock.waiting.filter((name) => name !== role).join(", ") || "the game master"} …`);
 }
 
-/** What the person did and was told. */
+/** What the human did and was told. */
 function perceived() {
-  const steps = seat.percepts.map((told, at) => make("tr", {}, make("td", { class: "numbers" }, String(at + 1)), make("td", {}, make("span", { class: "move" }, seat.own_moves[at] || "?")), make("td", { class: "mono small" }, told.join(" ") || "nothing")));
+  const steps = human.percepts.map((told, at) => make("tr", {}, make("td", { class: "numbers" }, String(at + 1)), make("td", {}, make("span", { class: "move" }, human.own_moves[at] || "?")), make("td", { class: "mono small" }, told.join(" ") || "nothing")));
   if (!steps.length) return make("p", { class: "small" }, "You have been told nothing yet.");
   const head = ["Step", "You did", "You were told"].map((name) => make("th", { scope: "col" }, name));
   return make("table", {}, make("thead", {}, make("tr", {}, ...head)), make("tbody", {}, ...steps));
 }
 
 function show() {
-  const { match } = seat;
-  if (seat.state && `${match.id} ${seat.state.step}` !== drawn) {
-    drawn = `${match.id} ${seat.state.step}`;
-    showState(board, seat.state);
+  const { match } = human;
+  if (human.state && `${match.id} ${human.state.step}` !== drawn) {
+    drawn = `${match.id} ${human.state.step}`;
+    showState(board, human.state);
     byId("hints").replaceChildren();
     offered = "";
   }
   if (match.is_hidden) board.replaceChildren(make("p", { class: "muted" }, "In this game you are not shown the state, only told something of each step."));
-  byId("percepts").replaceChildren(...(match.is_hidden || seat.percepts.length ? [perceived()] : []));
+  byId("percepts").replaceChildren(...(match.is_hidden || human.percepts.length ? [perceived()] : []));
   byId("moves").parentElement.hidden = match.is_hidden;
   for (const joint of match.joint_moves) if (rows.children.length === joint.number) rows.append(moveRow(match.roles, joint));
   byId("moves").scrollTop = byId("moves").scrollHeight;
   showPlayers(byId("players"), match);
   offer();
   showStatus();
-  byId("hint").disabled = !seat.may_hint;
-  byId("undo").disabled = !seat.may_undo;
+  byId("hint").disabled = !human.may_hint;
+  byId("undo").disabled = !human.may_undo;
   byId("resign").disabled = !match.is_live;
 }
 
 /** Everything as it is now; an answer that comes after a later one says nothing. */
 async function reload() {
   const own = ++asked, found = await get(api);
-  if (own < shown) return seat.match.is_live;
+  if (own < shown) return human.match.is_live;
   shown = own;
-  seat = found;
-  if (seat.next) {
-    location.replace(seat.next);
+  human = found;
+  if (human.next) {
+    location.replace(human.next);
     return false;
   }
   show();
-  return seat.match.is_live;
+  return human.match.is_live;
 }
 
 async function begin() {
   await reload().catch((problem) => say(problem.message, "bad"));
-  if (seat?.match.status === "preparing") setTimeout(begin, 400);
+  if (human?.match.status === "preparing") setTimeout(begin, 400);
 }
 
-const isLast = () => seat !== null && !seat.match.is_live;
+const isLast = () => human !== null && !human.match.is_live;
 
 /** Another game master may begin one more match. */
 async function awaitNext() {
-  if (isLast() && seat.is_guest) await reload().catch(() => {});
+  if (isLast() && human.is_external) await reload().catch(() => {});
   setTimeout(awaitNext, 2000);
 }
 awaitNext();
@@ -192,15 +192,15 @@ byId("hint").addEventListener("click", async () => {
   } catch (problem) {
     box.replaceChildren(make("p", { class: "note warn" }, problem.message));
   }
-  byId("hint").disabled = !seat?.may_hint;
+  byId("hint").disabled = !human?.may_hint;
 });
 
-/** Goes on at the seat of the match that follows. */
+/** Goes to the match that follows. */
 async function move(path, button) {
   button.disabled = true;
   try {
     const begun = await post(`${api}/${path}`);
-    location.assign(begun.seats[role]);
+    location.assign(begun.links[role]);
   } catch (problem) {
     say(problem.message, "bad");
     button.disabled = false;

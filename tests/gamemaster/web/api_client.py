@@ -1,4 +1,4 @@
-"""A visitor of the service in tests: requests and answers as JSON, events as they come."""
+"""A client of the service in tests: requests and answers as JSON, events as they come."""
 
 import asyncio
 import json
@@ -28,30 +28,30 @@ class Event:
 
 
 @dataclass(slots=True)
-class Visitor:
-    """Somebody with an HTTP client."""
+class ApiClient:
+    """An HTTP client of the API."""
 
-    client: TestClient[web.Request, web.Application]
+    http: TestClient[web.Request, web.Application]
 
     @property
     def services(self) -> Services:
-        return self.client.app[SERVICES]
+        return self.http.app[SERVICES]
 
     async def get(self, path: str, status: int = 200) -> Json:
-        async with self.client.get(ROOT + path) as response:
+        async with self.http.get(_address(path)) as response:
             text = await response.text()
             assert response.status == status, text
             return json.loads(text)
 
     async def post(self, path: str, body: object = None, status: int = 200, **headers: str) -> Json:
         sent = {name.replace("_", "-"): value for name, value in headers.items()}
-        async with self.client.post(ROOT + path, json={} if body is None else body, headers=sent) as response:
+        async with self.http.post(_address(path), json={} if body is None else body, headers=sent) as response:
             text = await response.text()
             assert response.status == status, text
             return json.loads(text)
 
     async def page(self, path: str, status: int = 200) -> str:
-        async with self.client.get(path) as response:
+        async with self.http.get(path) as response:
             text = await response.text()
             assert response.status == status, text
             return text
@@ -59,7 +59,7 @@ class Visitor:
     @asynccontextmanager
     async def events(self, path: str, last: str = "") -> AsyncIterator[AsyncIterator[Event]]:
         headers = {"Last-Event-ID": last} if last else {}
-        async with self.client.get(ROOT + path, headers=headers) as response:
+        async with self.http.get(_address(path), headers=headers) as response:
             assert response.status == 200, await response.text()
             yield _parsed(response.content)
 
@@ -69,7 +69,7 @@ class Visitor:
 
     async def ended(self, match: str) -> Json:
         """The match when it is over."""
-        live = self.services.hall.get(match)
+        live = self.services.live_matches.get(match)
         assert live is not None
         async with asyncio.timeout(PATIENCE):
             while not live.is_over:
@@ -78,17 +78,21 @@ class Visitor:
         return await self.get(f"/matches/{match}")
 
     async def asked(self, link: str) -> Json:
-        """What the person at a seat sees when a move is wanted, or the match is over."""
-        link = f"/seats/{link.rpartition('/')[2]}"
-        found = self.services.hall.seat(link.rpartition("/")[2])
+        """What a human sees when a move is wanted, or the match is over."""
+        found = self.services.live_matches.human(link.rpartition("/")[2])
         assert found is not None
-        live, seat = found
-        seat.arrived.set()
+        live, human = found
+        human.arrived.set()
         async with asyncio.timeout(PATIENCE):
-            while seat.wanted is None and not live.is_over:
-                with seat.feed.listening() as listener:
+            while human.wanted is None and not live.is_over:
+                with human.feed.listening() as listener:
                     await listener.get()
         return await self.get(link)
+
+
+def _address(path: str) -> str:
+    """Of the API; the secret links of humans are those of their pages."""
+    return ROOT + (path.replace("/play/", "/humans/", 1) if path.startswith("/play/") else path)
 
 
 async def _parsed(stream: StreamReader) -> AsyncIterator[Event]:
