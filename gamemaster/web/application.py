@@ -21,7 +21,6 @@ from gamemaster.web.evaluators.pool import Pool
 from gamemaster.web.html.pages import add_pages, problem_page
 from gamemaster.web.live.external import Endpoints
 from gamemaster.web.live.feed import Feed, Streams
-from gamemaster.web.live.human import Switchboard
 from gamemaster.web.live.runner import LiveMatches
 from gamemaster.web.problems import MEDIA_TYPE, Problem
 from gamemaster.web.queries import MatchQueries, Watchers
@@ -59,10 +58,7 @@ async def _services(settings: ServeSettings, given: Store | None, app: web.Appli
     services = _make_services(settings, store)
     await asyncio.to_thread(services.catalogue.load)
     await services.pool.prepare()
-    switchboard = web.AppRunner(services.switchboard.application(), access_log=None, handler_cancellation=True)
-    await switchboard.setup()
-    await _listen(switchboard, settings.endpoint_port)
-    services.switchboard.port = switchboard.addresses[0][1]
+    endpoints = await services.endpoints.listen(settings.endpoint_port)
     app[SERVICES] = services
     warming = asyncio.get_running_loop().create_task(_warm(services) if settings.warm else asyncio.sleep(0))
     try:
@@ -70,7 +66,7 @@ async def _services(settings: ServeSettings, given: Store | None, app: web.Appli
     finally:
         warming.cancel()
         await services.watchers.close()
-        await switchboard.cleanup()
+        await endpoints.cleanup()
         await services.analyses.close()
         await services.pool.close()
         if store is not None and given is None:
@@ -82,8 +78,7 @@ def _make_services(settings: ServeSettings, store: Store | None) -> Services:
     pool = Pool(limits.workers, limits.memory_bytes, limits.waiting)
     catalogue = Catalogue(settings.records / RULESHEETS, limits)
     repository = MatchRepository(settings.records, store)
-    switchboard = Switchboard()
-    live_matches = LiveMatches(settings, pool, switchboard, repository.make_keep)
+    live_matches = LiveMatches(settings, pool, repository.make_keep)
     changes = Feed()
     live_matches.on_change = partial(changes.publish, "changed", {})
     queries = MatchQueries(live_matches, repository, pool, catalogue, limits)
@@ -98,9 +93,8 @@ def _make_services(settings: ServeSettings, store: Store | None) -> Services:
         pool=pool,
         analyses=Analyses(limits),
         catalogue=catalogue,
-        switchboard=switchboard,
         live_matches=live_matches,
-        endpoints=Endpoints(switchboard, pool, catalogue, limits, live_matches.receive),
+        endpoints=Endpoints(pool, catalogue, limits, live_matches.receive),
         repository=repository,
         queries=queries,
         streams=Streams(limits.listeners),
@@ -110,15 +104,6 @@ def _make_services(settings: ServeSettings, store: Store | None) -> Services:
         starts={},
         images={},
     )
-
-
-async def _listen(runner: web.AppRunner, port: int) -> None:
-    """For game masters of this computer."""
-    try:
-        await web.TCPSite(runner, "127.0.0.1", port).start()
-    except OSError as error:
-        await runner.cleanup()
-        raise SettingsError(f"--endpoint-port {port}: {error.strerror or error}") from None
 
 
 async def _warm(services: Services) -> None:

@@ -191,6 +191,7 @@ class MatchHead(Part):
     tournament: str = Field(description="Empty where it belongs to none.")
     status: Status
     reason: str | None
+    resigned: str | None = Field(description="The role whose player resigned, in an aborted match.")
     players: dict[str, Player]
     goals: dict[str, int | None] | None
     steps: int

@@ -311,6 +311,7 @@ def head_of_row(row: MatchRow, roles: tuple[str, ...]) -> MatchHead:
         status=row.ending
         or ("running" if row.status == "running" else "failed" if row.status == "failed" else "given up"),
         reason=row.reason or None,
+        resigned=_resigned(row),
         players={role: Player(name=name, kind="external") for role, name in zip(names, row.players, strict=True)},
         goals=dict(zip(row.roles, row.goals, strict=True)) if row.roles else None,
         steps=row.steps,
@@ -319,6 +320,12 @@ def head_of_row(row: MatchRow, roles: tuple[str, ...]) -> MatchHead:
         finished=row.finished,
         url=match_url(match),
     )
+
+
+def _resigned(row: MatchRow) -> str | None:
+    """The store keeps the reason only; the match runner writes it as `ROLE resigned`."""
+    role, _, rest = (row.reason or "").rpartition(" ")
+    return role if row.status == "given up" and rest == "resigned" else None
 
 
 def _role(role: str, found: list[tuple[int, float]]) -> RoleStatistics:

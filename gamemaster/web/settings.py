@@ -25,6 +25,7 @@ class Limits:
     reads_at_once: int = 2000
     writes_at_once: int = 40
     endpoints: int = 50  # of humans who play for other game masters
+    endpoint_seconds: float = 600.0  # for which an unused one is kept when the limit is reached
     listeners: int = 600  # open streams of events
     workers: int = 2  # processes that evaluate rules for pages
     waiting: int = 64  # requests that wait for one of them

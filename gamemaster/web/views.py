@@ -1,7 +1,6 @@
 """Records and what workers answer → values of the API."""
 
 from datetime import UTC, timedelta
-from typing import Literal
 from urllib.parse import quote, urlsplit
 
 from gamemaster.faults import Fault
@@ -21,7 +20,6 @@ from gamemaster.web.models import (
 )
 from ggp.gdl.rulesheet import NATURE
 
-SEATS = "/seats/"  # how the path begins at which a human is asked
 BETWEEN = "~"  # between a tournament and a match of it, in what names the match here
 
 _PATIENCE = 30.0  # seconds beyond its clocks after which a record that does not grow is not being written any more
@@ -71,6 +69,7 @@ def head_of(record: MatchRecord, match: str, *, tournament: str = "", is_live: b
         tournament=tournament,
         status=status_of(record, is_live=is_live),
         reason=record.reason,
+        resigned=record.resigned,
         players=players_of(record),
         goals=record.goals,
         steps=len(record.steps),

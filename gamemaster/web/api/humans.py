@@ -114,7 +114,7 @@ async def post_resign(request: web.Request) -> web.Response:
     await read_body(request, models.Empty)
     if live.is_over:
         raise conflict("the match is over")
-    await services.live_matches.end(live, f"{human.role} resigned")
+    await services.live_matches.end(live, f"{human.role} resigned", resigned=human.role)
     return answer(live.head)
 
 
@@ -206,7 +206,7 @@ def endpoint_view(services: Services, endpoint: Endpoint) -> models.Endpoint:
 async def post_endpoint(request: web.Request) -> web.Response:
     services = services_of(request)
     wanted = await read_body(request, models.NewEndpoint)
-    return answer(endpoint_view(services, services.endpoints.add(wanted.name or "you")), 201)
+    return answer(endpoint_view(services, await services.endpoints.add(wanted.name or "you")), 201)
 
 
 async def get_endpoint(request: web.Request) -> web.Response:

@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 from aiohttp import web
 
-from gamemaster.record import MatchRecord, record_json
+from gamemaster.record import record_json
 from gamemaster.web import models
 from gamemaster.web.api.games import find_game, image, svg
 from gamemaster.web.api.operations import Operation, Services, answer, file, number, read_body, read_query, services_of
@@ -130,7 +130,7 @@ async def get_record(request: web.Request) -> web.Response:
         raise conflict("the match has not begun yet")
     if found.live is not None and found.live.has_secret_chance:
         raise Problem(403, "the record has the seed, from which chance follows; it is kept until the match is over")
-    return file(await asyncio.to_thread(record_json, _without_lines(found)), f"{found.id}.json")
+    return file(await asyncio.to_thread(record_json, found.record), f"{found.id}.json")
 
 
 async def get_tiltyard(request: web.Request) -> web.Response:
@@ -223,18 +223,6 @@ def _created(live: LiveMatch) -> web.Response:
     response = answer(begun(live), 201)
     response.headers["Location"] = f"/api/v1{match_url(live.id)}"
     return response
-
-
-def _without_lines(found: FoundMatch) -> MatchRecord:
-    """The record without the secret addresses of humans in a match that goes on."""
-    assert found.record is not None
-    if found.live is None or found.live.is_over:
-        return found.record
-    players = {
-        role: player.model_copy(update={"url": "http://127.0.0.1/humans/"}) if role in found.live.humans else player
-        for role, player in found.record.players.items()
-    }
-    return found.record.model_copy(update={"players": players})
 
 
 _HIDDEN = (403, 404, 409)

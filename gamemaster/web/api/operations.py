@@ -12,7 +12,6 @@ from gamemaster.web.evaluators.analysis import Analyses
 from gamemaster.web.evaluators.pool import Pool
 from gamemaster.web.live.external import Endpoints
 from gamemaster.web.live.feed import Feed, Streams
-from gamemaster.web.live.human import Switchboard
 from gamemaster.web.live.runner import LiveMatches
 from gamemaster.web.models import State
 from gamemaster.web.problems import Problem
@@ -37,7 +36,6 @@ class Services:
     pool: Pool
     analyses: Analyses
     catalogue: Catalogue
-    switchboard: Switchboard
     live_matches: LiveMatches
     endpoints: Endpoints
     repository: MatchRepository

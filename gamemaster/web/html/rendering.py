@@ -130,7 +130,7 @@ def best_goal(match: MatchHead) -> int | None:
 def status_name(match: MatchHead) -> str:
     """In a word or two."""
     if match.status == "aborted":
-        return "resigned" if (match.reason or "").endswith(" resigned") else "given up"
+        return "given up" if match.resigned is None else "resigned"
     return match.status
 
 

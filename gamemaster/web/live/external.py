@@ -1,12 +1,15 @@
-"""Humans in matches of other game masters: START and PLAY come over HTTP, moves go out."""
+"""Humans in matches of other game masters: HTTP endpoints where START and PLAY come in and moves go out."""
 
 import asyncio
 import secrets
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from hmac import compare_digest
 from importlib.metadata import version
 from typing import Any
+
+from aiohttp import web
 
 from gamemaster.match import Began, Ended, Started, Stepped, new_match_name
 from gamemaster.record import MatchRecord, PlayerRecord, StartRecord, StepRecord, now
@@ -14,13 +17,12 @@ from gamemaster.settings import make_settings
 from gamemaster.web.catalogue import Catalogue, roles_of
 from gamemaster.web.evaluators.pool import Pool, Source
 from gamemaster.web.live.feed import Feed
-from gamemaster.web.live.human import PLAY_URL, SPECIES, Choices, HumanPlayer, Switchboard
+from gamemaster.web.live.human import PLAY_URL, SPECIES, Choices, HumanPlayer
 from gamemaster.web.live.match import LiveMatch, MatchOrder
 from gamemaster.web.models import External, Human, NewPlayer
 from gamemaster.web.problems import Problem, refused
 from gamemaster.web.settings import Limits
-from gamemaster.web.views import SEATS
-from ggp.errors import GgpError, MessageError
+from ggp.errors import GgpError, MessageError, SettingsError
 from ggp.gdl.rulesheet import NATURE, Rulesheet, parse_rulesheet
 from ggp.gdl.state_machine import Facts
 from ggp.gdl.terms import Term, to_text
@@ -28,6 +30,7 @@ from ggp.protocol.messages import (
     ABORTED,
     AVAILABLE,
     BUSY,
+    CONTENT_TYPE,
     DONE,
     READY,
     Abort,
@@ -42,6 +45,7 @@ from ggp.protocol.messages import (
     Stop,
     StopPercepts,
     format_info,
+    parse_message,
     parse_move,
     same_match,
 )
@@ -50,6 +54,7 @@ MOST_MISSED = 100  # steps that were never told
 News = Play | PlayPercepts | Stop | StopPercepts
 Goals = dict[str, int | None]
 _STOPPED = "the game master stopped the match"
+_MESSAGE_BYTES = 8 * 2**20
 _PATIENCE = 60.0  # seconds of silence beyond the clock after which another match may begin
 
 
@@ -181,7 +186,8 @@ class Endpoint:
     limits: Limits
     on_match: Callable[[LiveMatch, HumanPlayer], None]  # told of each match, so that its human can be found
     link: str = field(default_factory=lambda: secrets.token_urlsafe(18))  # known to the human only
-    line: str = field(default_factory=lambda: secrets.token_urlsafe(18))  # a part of the address
+    secret: str = field(default_factory=lambda: secrets.token_urlsafe(18))  # a part of the address, for game masters
+    used: float = 0.0  # when a message came or the page was asked for, on the loop's clock
     feed: Feed = field(default_factory=Feed)
     human: HumanPlayer | None = None  # in the last match
     _external: ExternalMatch | None = None
@@ -303,43 +309,90 @@ def _order(start: Start, rulesheet: Rulesheet, name: str, source: Source) -> Mat
 
 
 class Endpoints:
-    """All who play for others; used in the event loop."""
+    """The HTTP endpoints of all humans who play for other game masters; used in the event loop.
+
+    They are served on a loopback port of their own, so that game masters on this computer reach nothing else there.
+    """
 
     def __init__(
-        self,
-        switchboard: Switchboard,
-        pool: Pool,
-        catalogue: Catalogue,
-        limits: Limits,
-        on_match: Callable[[LiveMatch, HumanPlayer], None],
+        self, pool: Pool, catalogue: Catalogue, limits: Limits, on_match: Callable[[LiveMatch, HumanPlayer], None]
     ) -> None:
-        self._switchboard = switchboard
         self._pool = pool
         self._catalogue = catalogue
         self._limits = limits
         self._on_match = on_match
-        self._endpoints: dict[str, Endpoint] = {}
+        self._endpoints: dict[str, Endpoint] = {}  # by the human's secret link
+        self._port = 0
+
+    async def listen(self, port: int) -> web.AppRunner:
+        """Serves the endpoints until the result is cleaned up; port 0 is any free one. SettingsError if it is taken."""
+        app = web.Application(client_max_size=_MESSAGE_BYTES)
+        app.router.add_post("/{secret}/", self._serve)
+        server = web.AppRunner(app, access_log=None, handler_cancellation=True)
+        await server.setup()
+        try:
+            await web.TCPSite(server, "127.0.0.1", port).start()
+        except OSError as error:
+            await server.cleanup()
+            raise SettingsError(f"--endpoint-port {port}: {error.strerror or error}") from None
+        self._port = server.addresses[0][1]
+        return server
 
     def get(self, link: str) -> Endpoint | None:
-        return self._endpoints.get(link)
+        endpoint = self._endpoints.get(link)
+        if endpoint is not None:
+            endpoint.used = _time()
+        return endpoint
 
-    def add(self, name: str) -> Endpoint:
-        """A Problem when there are too many."""
+    async def add(self, name: str) -> Endpoint:
+        """A new endpoint; at the limit it replaces the idle one unused for longest. A Problem if none is idle."""
         if len(self._endpoints) >= self._limits.endpoints:
-            raise refused(f"{self._limits.endpoints} endpoints are in use already, which is the limit")
-        endpoint = Endpoint(name, self._pool, self._catalogue, self._limits, self._on_match)
+            await self._remove_idle()
+        endpoint = Endpoint(name, self._pool, self._catalogue, self._limits, self._on_match, used=_time())
         self._endpoints[endpoint.link] = endpoint
-        self._switchboard.open(endpoint.line, endpoint)
         return endpoint
 
     def address(self, endpoint: Endpoint) -> str:
         """What a game master is to be told; it can be reached from this computer only."""
-        return self._switchboard.url(endpoint.line)
+        return f"http://127.0.0.1:{self._port}/{endpoint.secret}/"
 
     async def close(self) -> None:
         for endpoint in self._endpoints.values():
             await endpoint.leave("the service was stopped")
             endpoint.feed.end()
+
+    async def _remove_idle(self) -> None:
+        """Idle: no match, no open page, and not used for `Limits.endpoint_seconds`."""
+        since = _time() - self._limits.endpoint_seconds
+        idle = [one for one in self._endpoints.values() if not one.is_busy and not one.feed.listeners]
+        oldest = min(idle, key=lambda one: one.used, default=None)
+        if oldest is None or oldest.used > since:
+            raise refused(f"{self._limits.endpoints} endpoints are in use, which is the limit")
+        del self._endpoints[oldest.link]
+        await oldest.leave("the endpoint was removed")
+        oldest.feed.end()
+
+    async def _serve(self, request: web.Request) -> web.Response:
+        secret = request.match_info["secret"]
+        endpoint = next((one for one in self._endpoints.values() if compare_digest(one.secret, secret)), None)
+        if endpoint is None:
+            return _response("no such player", 404)
+        endpoint.used = _time()
+        try:
+            message = parse_message(await request.text())
+        except (MessageError, UnicodeError) as error:
+            return _response(str(error), 400)
+        return _response(await endpoint.answer(message))
+
+
+def _response(text: str, status: int = 200) -> web.Response:
+    response = web.Response(text=text, status=status, content_type=CONTENT_TYPE)
+    response.force_close()
+    return response
+
+
+def _time() -> float:
+    return asyncio.get_running_loop().time()
 
 
 def _joint_move(news: News, roles: Sequence[str]) -> Sequence[Term] | None:
@@ -361,7 +414,7 @@ def _record(live: LiveMatch, rulesheet: Rulesheet) -> MatchRecord:
         rulesheet_sha256=rulesheet.sha256,
         engine="interpreter",
         roles=roles_of(rulesheet),
-        players={role: PlayerRecord(name=player.name, url=SEATS) for role, player in order.players.items()},
+        players={role: PlayerRecord(name=player.name, kind=player.kind) for role, player in order.players.items()},
         settings=make_settings(startclock=order.startclock, playclock=order.playclock, seed=0),
         started=now(),
     )

@@ -58,7 +58,7 @@ class LiveMatch:
         }
         self.players_feed = Feed() if self.humans else self.feed  # without evaluations until the end
         self.record: MatchRecord | None = None
-        self.ending = ""  # why somebody ended it, if so
+        self.ending = ""  # why it was given up before there was a record
         self.failure = ""  # why it could not be played
         self.is_over = False
         self.leave: Callable[[str], Awaitable[None]] | None = None  # ends it, where another game master runs it
@@ -75,6 +75,11 @@ class LiveMatch:
     def step(self) -> int:
         """How many steps have been executed."""
         return 0 if self.record is None else len(self.record.steps)
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether the record is complete."""
+        return self.record is not None and self.record.status != "running"
 
     @property
     def has_states(self) -> bool:
@@ -110,6 +115,7 @@ class LiveMatch:
             tournament="",
             status=self.status,
             reason=self.failure or None,
+            resigned=None,
             players={role: _player(player) for role, player in self.order.players.items()},
             goals=None,
             steps=0,
@@ -202,9 +208,8 @@ class LiveMatch:
                 self._states.append(None if state is None else _texts(state))
                 self._start_clock(settings.playclock)
                 self._undrawn.put_nowait(self.step)
-            case Ended(record):
-                if self.ending:
-                    self.record = record.model_copy(update={"reason": self.ending})
+            case Ended():
+                pass
 
     async def draw(self) -> None:
         """Draws each state once and tells everybody, until the match is over and everything has been told."""

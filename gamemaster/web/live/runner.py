@@ -1,4 +1,4 @@
-"""The match runner: orders in, matches that run at the same time, ended when somebody says so."""
+"""The matches that are played here: orders in, matches that run at the same time, each with a process for its rules."""
 
 import asyncio
 import logging
@@ -11,12 +11,12 @@ from urllib.parse import urlsplit
 
 from gamemaster.bots import Bot as Process
 from gamemaster.bots import all_players, start_bot, stop_all
-from gamemaster.match import new_match_name, run_match
+from gamemaster.match import MatchRunner, new_match_name
 from gamemaster.player import Player, parse_player
-from gamemaster.record import Keep, MatchRecord
+from gamemaster.record import Keep
 from gamemaster.settings import derived, make_settings
 from gamemaster.web.evaluators.pool import Evaluator, Pool, Source
-from gamemaster.web.live.human import HumanPlayer, Hurried, Switchboard
+from gamemaster.web.live.human import HumanPlayer
 from gamemaster.web.live.match import LiveMatch, MatchOrder
 from gamemaster.web.models import Bot, External, Human, NewPlayer
 from gamemaster.web.problems import Problem, busy, refused
@@ -38,13 +38,13 @@ _REMEMBERED = 4  # states
 class LiveMatches:
     """All matches that are played here now, and some that are over; used in the event loop."""
 
-    def __init__(self, settings: ServeSettings, pool: Pool, switchboard: Switchboard, make_keep: MakeKeep) -> None:
+    def __init__(self, settings: ServeSettings, pool: Pool, make_keep: MakeKeep) -> None:
         self._settings = settings
         self._pool = pool
-        self._switchboard = switchboard
         self._make_keep = make_keep
         self._matches: dict[str, LiveMatch] = {}
         self._tasks: dict[str, asyncio.Task[None]] = {}
+        self._runners: dict[str, MatchRunner] = {}
         self._humans: dict[str, tuple[LiveMatch, HumanPlayer]] = {}
         self.on_change: Callable[[], None] = lambda: None  # told when a match begins or ends
 
@@ -86,29 +86,35 @@ class LiveMatches:
         self._humans[human.link] = (live, human)
         self._forget()
 
-    async def end(self, live: LiveMatch, reason: str) -> None:
-        """Gives a match up, and waits until that is done."""
+    async def end(self, live: LiveMatch, reason: str, resigned: str | None = None) -> None:
+        """Gives a match up, and waits until that is done; `resigned` is the role whose player wanted that."""
         if live.leave is not None:
             await live.leave(reason)
         task = self._tasks.get(live.id)
-        if task is None:
-            return
-        live.ending = live.ending or reason
-        task.cancel()
-        await asyncio.wait([task])
+        if task is not None:
+            self._give_up(live, reason, resigned)
+            await asyncio.wait([task])
 
     async def close(self) -> None:
         """Gives all matches up."""
         tasks = list(self._tasks.values())
-        for live in self._matches.values():
-            live.ending = live.ending or "the service was stopped"
-        for task in tasks:
-            task.cancel()
+        for match in self._tasks:
+            self._give_up(self._matches[match], "the service was stopped")
         if tasks:
             await asyncio.wait(tasks)
 
+    def _give_up(self, live: LiveMatch, reason: str, resigned: str | None = None) -> None:
+        """The runner ends the record; before there is one, and when the record is complete, the task just ends."""
+        runner = self._runners.get(live.id)
+        if runner is not None and not live.has_ended:
+            runner.give_up(reason, resigned)
+        else:
+            live.ending = live.ending or reason
+            self._tasks[live.id].cancel()
+
     def _done(self, live: LiveMatch, task: asyncio.Task[None]) -> None:
         self._tasks.pop(live.id, None)
+        self._runners.pop(live.id, None)
         if not task.cancelled() and (error := task.exception()) is not None:
             log.error("match %s", live.id, exc_info=error)
         self.on_change()
@@ -133,6 +139,8 @@ class LiveMatches:
             failure = str(error)
         finally:
             live.finish(failure)
+            for human in live.humans.values():
+                human.withdraw()
             await asyncio.wait([drawing], timeout=self._settings.limits.state_seconds)
             drawing.cancel()
             live.close()
@@ -151,11 +159,11 @@ class LiveMatches:
                 seed=order.seed,
                 max_steps=limits.steps,
             )
-            players = dict(await stack.enter_async_context(started_players(order, settings.seed)))
-            for role, human in live.humans.items():
-                players[role] = Player(role, human.name, is_human=True, local=human)
-            players = {role: players[role] for role in game.roles if role in players}
-            await run_match(game, players, settings, live.id, _keeping(live, keep), live.watch)
+            others = await stack.enter_async_context(_started_players(order, settings.seed))
+            humans = {role: Player(role, one.name, is_human=True, local=one) for role, one in live.humans.items()}
+            players = {role: player for role in game.roles if (player := humans.get(role) or others.get(role))}
+            runner = self._runners[live.id] = MatchRunner(game, players, settings, live.id, keep, live.watch)
+            await runner.run()
 
     def _check_url(self, url: str) -> None:
         try:
@@ -172,32 +180,26 @@ def new_seed() -> int:
     return secrets.randbits(32)
 
 
-def _keeping(live: LiveMatch, keep: Keep) -> Keep:
-    """As `keep`, with the reason of whoever ended the match."""
-
-    def kept(record: MatchRecord) -> None:
-        is_ended = record.status == "aborted" and live.ending
-        keep(record.model_copy(update={"reason": live.ending}) if is_ended else record)
-
-    return kept
-
-
 @asynccontextmanager
-async def started_players(order: MatchOrder, seed: int) -> AsyncIterator[dict[str, Player]]:
-    """Role → player, with all bots listening; they are stopped again however the block ends.
+async def _started_players(order: MatchOrder, seed: int) -> AsyncIterator[dict[str, Player]]:
+    """Role → player, all but the humans, with the bots listening; they are stopped however the block ends.
 
     SettingsError when one does not start. Bots that play against humans do not ponder: a human may take long.
     """
     processes: list[Process] = []
     settings = {"memory": _MEMORY, "ponder": not order.has_humans}
     try:
-        yield await all_players(
+        players = await all_players(
             {
                 role: _player(role, player, derived(seed, "bot", role), settings, processes)
                 for role, player in order.players.items()
                 if isinstance(player, Bot | External)
             }
         )
+        clocks = _bot_clocks(order)
+        yield {
+            role: player if player.bot is None else replace(player, clocks=clocks) for role, player in players.items()
+        }
     finally:
         await stop_all(processes)
 
@@ -216,20 +218,11 @@ async def _player(
     return Player(role, player.name or player.bot, process.url, player.bot, seed)
 
 
-def hurried(order: MatchOrder, players: Mapping[str, Player]) -> dict[str, Hurried]:
-    """The bots that are told another clock than the match has."""
+def _bot_clocks(order: MatchOrder) -> tuple[int, int] | None:
+    """Shorter clocks that bots are told, so that humans need not wait for them; None for those of the match."""
     if order.think is None or not order.has_humans or order.think >= order.playclock:
-        return {}
-    return {
-        role: Hurried(player.url, min(order.startclock, order.think), order.think)
-        for role, player in players.items()
-        if player.bot is not None
-    }
-
-
-def at_urls(players: Mapping[str, Player], urls: Mapping[str, str]) -> dict[str, Player]:
-    """The players at other URLs, where they have some."""
-    return {role: replace(player, url=urls.get(role, player.url)) for role, player in players.items()}
+        return None
+    return min(order.startclock, order.think), order.think
 
 
 class RemoteMachine:

@@ -156,7 +156,9 @@ async def test_a_move_is_taken_back_and_the_match_resigned(browser: "Browser", s
 async def test_a_match_is_watched_to_its_end(browser: "Browser", server: Server) -> None:
     slow = ScriptedPlayer({step: late(0.5) for step in range(0, 8, 2)})
     async with listening(red=slow, yellow=ScriptedPlayer()) as urls, a_page(browser) as page:
-        await begin(page, server, "connectfour", {"red": ("external", urls["red"]), "yellow": ("external", urls["yellow"])})
+        await begin(
+            page, server, "connectfour", {"red": ("external", urls["red"]), "yellow": ("external", urls["yellow"])}
+        )
         await page.locator("#status .chip.live").wait_for()
         await page.locator("#moves tr[data-step='4'][aria-current]").wait_for()
         assert await page.locator("#clock").inner_text() != ""

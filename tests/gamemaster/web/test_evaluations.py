@@ -10,7 +10,6 @@ import pytest
 
 from gamemaster.record import EvaluationRecord, now
 from gamemaster.web.html.rendering import expected, went
-from gamemaster.web.live.human import Hurried
 from gamemaster.web.models import Evaluation
 from gamemaster.web.views import evaluation_of
 from tests.gamemaster.scripted import ScriptedPlayer, thinks
@@ -156,7 +155,7 @@ async def test_those_who_take_part_are_told_when_it_is_over(serve: Serve, player
     assert "evaluations" not in (await player.get(f"/matches/{begun['match']}/tiltyard"))["ggp"]["steps"][1]
     page = await player.page(begun["url"])
     assert Card(page).is_hidden is True
-    assert "what other wanted think is shown when it is over" in page
+    assert "what other players think is shown when it is over" in page
 
     player.http.session.cookie_jar.clear()  # somebody else looks on
     assert all_said(await player.get(f"/matches/{begun['match']}")) == [
@@ -180,25 +179,12 @@ async def test_people_in_matches_that_are_played_elsewhere(serve: Serve, players
     data = json.loads((tmp_path / f"{begun['match']}.json").read_text(encoding="utf-8"))
     data |= {"status": "running", "finished": None, "goals": None, "started": now().isoformat()}
     data["steps"] = [step | {"time": now().isoformat()} for step in data["steps"][:3]]
-    for match, url, is_told in (
-        ("bots", "http://127.0.0.1:1/", True),
-        ("people", "http://127.0.0.1:1/seats/x/", False),
-    ):
-        data["players"]["oplayer"]["url"] = url
+    for match, kind, is_told in (("bots", "bot", True), ("humans", "human", False)):
+        data["players"]["oplayer"]["kind"] = kind
         (tmp_path / f"{match}.json").write_text(json.dumps(data | {"match": match}), encoding="utf-8")
         found = await client.get(f"/matches/{match}")
         assert (found["status"], bool(all_said(found))) == ("running", is_told)
         assert ("61.5" in json.dumps(await client.get(f"/matches/{match}/record"))) is is_told
-
-
-async def test_a_bot_with_another_clock_is_asked_through_the_service(client: ApiClient) -> None:
-    board = client.services.switchboard
-    async with ScriptedPlayer({"info": thinks('{"value":70}')}) as bot:
-        with board.connected({}, {"oplayer": Hurried(bot.url, 1, 1)}) as urls:
-            for headers in ({"GGP-Evaluation": "1"}, {}):
-                async with client.http.session.post(urls["oplayer"], data=b"( INFO )", headers=headers) as answer:
-                    assert answer.headers["GGP-Evaluation"] == '{"value":70}'
-    assert [b"ggp-evaluation: 1" in head.lower() for head in bot.raw] == [True, False]
 
 
 @pytest.mark.parametrize(

@@ -43,7 +43,9 @@ async def test_a_page_follows_what_players_think(browser: "Browser", server: Ser
     })  # fmt: skip
     yellow = ScriptedPlayer({3: thinks('{"value":20}')})
     async with listening(red=red, yellow=yellow) as urls, a_page(browser) as page:
-        await begin(page, server, "connectfour", {"red": ("external", urls["red"]), "yellow": ("external", urls["yellow"])})
+        await begin(
+            page, server, "connectfour", {"red": ("external", urls["red"]), "yellow": ("external", urls["yellow"])}
+        )
         await page.locator("#moves tr[data-step='6']").wait_for()
         card = page.locator("#thoughts")
         await card.locator("li", has_text="100 proven").wait_for()

@@ -225,7 +225,22 @@ async def test_endpoints_have_a_limit_and_their_links_are_secret(serve: Serve, t
     endpoint = await client.post("/endpoints", {"name": "Ann"}, 201)
     await client.post("/endpoints", {"name": "Bob"}, 422)
     await client.get("/endpoints/guess", 404)
-    line = endpoint["address"].rstrip("/").rpartition("/")[2]
-    await client.get(f"/endpoints/{line}", 404)
+    secret = endpoint["address"].rstrip("/").rpartition("/")[2]
+    await client.get(f"/endpoints/{secret}", 404)
     assert endpoint["url"].rpartition("/")[2] not in endpoint["address"]
     assert "Waiting for a match" in await client.page(endpoint["url"])
+
+
+async def test_an_unused_endpoint_makes_room_for_a_new_one(serve: Serve) -> None:
+    client = await serve(Limits(workers=1, endpoints=2, endpoint_seconds=0.0))
+    first = await client.post("/endpoints", {"name": "Ann"}, 201)
+    async with client.events(f"{first['url']}/events"):  # its page is open
+        second = await client.post("/endpoints", {"name": "Bob"}, 201)
+        third = await client.post("/endpoints", {"name": "Eve"}, 201)
+        await client.get(first["url"])
+        await client.get(second["url"], 404)
+        assert await tell(second, "( INFO )") == "no such player"
+    await client.get(third["url"])  # used after the first
+    await client.post("/endpoints", {"name": "Joe"}, 201)
+    await client.get(first["url"], 404)
+    await client.get(third["url"])

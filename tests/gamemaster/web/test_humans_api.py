@@ -136,7 +136,7 @@ async def test_a_move_is_taken_back(client: ApiClient) -> None:
     assert human["match"]["players"]["oplayer"]["name"] == "legal"
     old = await client.get(f"/matches/{begun['match']}")
     assert (old["status"], old["reason"]) == ("aborted", "xplayer took a move back")
-    await client.post(f"{again['humans']['xplayer']}/resign")
+    await client.post(f"{again['links']['xplayer']}/resign")
 
 
 async def test_who_resigns_ends_the_match(client: ApiClient, players: Players) -> None:
@@ -150,7 +150,7 @@ async def test_who_resigns_ends_the_match(client: ApiClient, players: Players) -
     assert "no move is wanted" in problem["detail"]
     again = await client.post(f"{link}/again", status=201)
     assert (await client.asked(again["links"]["xplayer"]))["asked"] == 0
-    await client.post(f"{again['humans']['xplayer']}/resign")
+    await client.post(f"{again['links']['xplayer']}/resign")
 
 
 async def test_a_person_who_does_not_move_in_time_has_a_fault(client: ApiClient, players: Players) -> None:
@@ -192,7 +192,7 @@ async def test_an_unknown_link(client: ApiClient) -> None:
         await client.get(path, 404)
     for path in ("move", "resign", "undo", "again", "hint"):
         await client.post(f"/humans/nothing/{path}", status=404)
-    assert "leads to no human" in await client.page("/humans/nothing", 404)
+    assert "this link is not known" in await client.page("/play/nothing", 404)
 
 
 async def test_the_events_of_a_human_say_when_to_read_anew(client: ApiClient, players: Players) -> None:
@@ -202,7 +202,7 @@ async def test_the_events_of_a_human_say_when_to_read_anew(client: ApiClient, pl
     async with client.events(f"{link}/events") as events:
         async for event in events:
             assert event.kind == "changed"
-            human = await client.http.get(f"/api/v1{link}")
+            human = await client.http.get(f"/api/v1{link.replace('/play/', '/humans/')}")
             if human.status == 200 and (await human.json())["asked"] == 0:
                 break
     await client.post(f"{link}/resign")
@@ -212,7 +212,7 @@ async def test_links_of_long_ago_are_forgotten(serve: Serve, players: Players) -
     client = await serve(Limits(workers=1, kept=0))
     begun = await client.begin("tictactoe", {"xplayer": ANN, **await players("oplayer")})
     await client.asked(begun["links"]["xplayer"])
-    await client.post(f"{begun['humans']['xplayer']}/resign")
+    await client.post(f"{begun['links']['xplayer']}/resign")
     other = await client.begin("tictactoe", await players("xplayer", "oplayer"))
     await client.get(begun["links"]["xplayer"], 404)
     assert (await client.get(f"/matches/{begun['match']}"))["reason"] == "xplayer resigned"  # the record stays

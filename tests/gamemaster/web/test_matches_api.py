@@ -123,7 +123,7 @@ async def test_a_match_goes_on_from_a_state(client: ApiClient, players: Players)
     assert (await client.ended(third["match"]))["origin"]["match"] == second["match"]
 
 
-async def test_a_match_is_ended_by_a_visitor(client: ApiClient, players: Players, tmp_path: Path) -> None:
+async def test_a_match_is_ended_by_a_user(client: ApiClient, players: Players, tmp_path: Path) -> None:
     slow = ScriptedPlayer({1: late(20)})
     begun = await client.begin("tictactoe", await players("xplayer", oplayer=slow))
     async with client.events(f"/matches/{begun['match']}/events") as events:
@@ -132,8 +132,8 @@ async def test_a_match_is_ended_by_a_visitor(client: ApiClient, players: Players
                 break
     await client.post(f"/matches/{begun['match']}/end")
     match = await client.get(f"/matches/{begun['match']}")
-    assert (match["status"], match["reason"], match["goals"]) == ("aborted", "ended by a client", None)
-    assert read_record(tmp_path / f"{begun['match']}.json").reason == "ended by a client"
+    assert (match["status"], match["reason"], match["goals"]) == ("aborted", "ended by a user", None)
+    assert read_record(tmp_path / f"{begun['match']}.json").reason == "ended by a user"
     await client.post(f"/matches/{begun['match']}/end", status=409)
 
 

@@ -38,7 +38,7 @@ export function showPlayers(list, match) {
 const KINDS = { running: "live", preparing: "live", failed: "bad", broken: "bad", terminal: "" };
 const NAMES = { running: "live", terminal: "ended", aborted: "given up" };
 
-export function statusChip({ status, reason }) {
-  const given = status === "aborted" && (reason || "").endsWith(" resigned") ? "resigned" : NAMES[status];
+export function statusChip({ status, resigned }) {
+  const given = resigned === null ? NAMES[status] : "resigned";
   return make("span", { class: `chip ${KINDS[status] ?? "warn"}` }, given ?? status);
 }
