@@ -6,10 +6,12 @@ What they do is in `gamemaster.console`, which is loaded when a command runs, so
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
+from gamemaster.settings import MatchSettings
+from ggp.commands.options import given, options_of, with_options
 from ggp.commands.shared import GameArgument, JsonOption
 
 Players = Annotated[
@@ -21,16 +23,6 @@ Players = Annotated[
         "name; #dresden after the port speaks the dialect of Dresden.",
     ),
 ]
-Startclock = Annotated[int, typer.Option(metavar="S", help="Seconds before the first step.")]
-Playclock = Annotated[int, typer.Option(metavar="S", help="Seconds for each move.")]
-Grace = Annotated[float, typer.Option(metavar="S", help="Seconds beyond either clock, for the network.")]
-Scramble = Annotated[bool, typer.Option("--scramble", help="Tell each player the rules in words that mean nothing.")]
-Seed = Annotated[
-    int | None,
-    typer.Option(
-        metavar="N", help="Decides all chance: replacements, `random`, scrambling, bots. Drawn when left out."
-    ),
-]
 Record = Annotated[
     str,
     typer.Option(
@@ -39,35 +31,27 @@ Record = Annotated[
         "name of the match and is created when needed.",
     ),
 ]
-Replacement = Annotated[
-    str, typer.Option(metavar="random|first", help="Which legal move is executed in place of a fault.")
-]
-MaxSteps = Annotated[int, typer.Option(metavar="N", help="The match ends after so many steps.")]
 RecordFile = Annotated[Path, typer.Argument(metavar="RECORD", help="A record that `ggp match` has written.")]
 Export = Annotated[
     Path | None,
     typer.Option(metavar="FILE", help="Also write the JSON that ggp-base and Tiltyard use; - for stdout alone."),
 ]
 
+_SETTINGS = ("startclock", "playclock", "grace", "scramble", "seed", "replacement", "max_steps")  # that are options
+
 
 def add_commands(app: typer.Typer) -> None:
     """The game master's part of `ggp`."""
-    app.command("match")(match)
+    app.command("match")(with_options(match, options_of(MatchSettings, only=_SETTINGS)))
     app.command("replay")(replay)
 
 
-def match(  # noqa: PLR0913, PLR0917 - an option of a command is a parameter
+def match(
     game: GameArgument,
     players: Players,
-    startclock: Startclock = 10,
-    playclock: Playclock = 5,
-    grace: Grace = 1.0,
-    scramble: Scramble = False,
-    seed: Seed = None,
     record: Record = "records/",
-    replacement: Replacement = "random",
-    max_steps: MaxSteps = 1000,
     json: JsonOption = False,
+    **settings: Any,  # noqa: ANN401 - those of _SETTINGS
 ) -> None:
     """Run a match and show it as it goes.
 
@@ -87,10 +71,7 @@ def match(  # noqa: PLR0913, PLR0917 - an option of a command is a parameter
     Exit code: 0 when the match ended, whatever the faults; 2 for a mistake;
     130 after Ctrl-C.
     """
-    settings: dict[str, object] = {"startclock": startclock, "playclock": playclock, "grace": grace}
-    settings |= {"scramble": scramble, "replacement": replacement, "max_steps": max_steps}
-    settings |= {} if seed is None else {"seed": seed}
-    raise typer.Exit(_console().run(game, players, settings, record, as_json=json))
+    raise typer.Exit(_console().run(game, players, given(settings), record, as_json=json))
 
 
 def replay(record: RecordFile, json: JsonOption = False, export: Export = None) -> None:

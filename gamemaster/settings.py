@@ -1,12 +1,13 @@
 """The settings of a match: clocks, limits and what replaces a bad answer."""
 
 import secrets
+from dataclasses import dataclass, field
 from hashlib import sha256
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from annotated_types import Ge, Gt, Le, Lt
 
-from ggp.errors import SettingsError
+from ggp.settings import About, Settings, make
 
 Replacement = Literal["random", "first"]
 
@@ -20,44 +21,39 @@ CLOCK_POLICY = (
 )
 LONGEST_CLOCK = 86_400  # seconds
 
-Seconds = Annotated[float, Field(ge=0, le=3600, allow_inf_nan=False)]
-Clock = Annotated[int, Field(ge=1, le=LONGEST_CLOCK)]  # whole seconds, as the protocol has them
+Seconds: TypeAlias = Annotated[float, Ge(0), Le(3600)]
+Clock: TypeAlias = Annotated[int, Ge(1), Le(LONGEST_CLOCK)]  # whole seconds, as the protocol has them
+Steps: TypeAlias = Annotated[int, Ge(1), Le(1_000_000)]
 
 
-class MatchSettings(BaseModel):
-    """Everything that a match depends on beside its rulesheet and its players; durations in seconds."""
+@dataclass(frozen=True, slots=True)
+class MatchSettings(Settings):
+    """Everything that a match depends on apart from its rulesheet and its players."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
-
-    startclock: Clock = 10
-    playclock: Clock = 5
-    grace: Seconds = 1.0  # beyond either clock, for the network
+    startclock: Annotated[Clock, About("before the first step", "seconds")] = 10
+    playclock: Annotated[Clock, About("for each move", "seconds")] = 5
+    grace: Annotated[Seconds, About("beyond either clock, for the network", "seconds")] = 1.0
     clock_policy: str = CLOCK_POLICY
-    start_retry: Annotated[float, Field(gt=0, le=3600)] = 0.25
-    info_wait: Seconds = 1.0  # for the answer to INFO, which many players do not give
-    abort_wait: Seconds = 1.0  # for the answer to ABORT, likewise
-    replacement: Replacement = "random"
-    seed: Annotated[int, Field(ge=0, lt=2**63)] = Field(default_factory=lambda: secrets.randbits(32))
-    scramble: bool = False
-    max_steps: Annotated[int, Field(ge=1, le=1_000_000)] = 1000
-    max_answer_bytes: Annotated[int, Field(ge=1, le=2**30)] = 65_536
+    start_retry: Annotated[float, Gt(0), Le(3600), About("between attempts to connect for START", "seconds")] = 0.25
+    info_wait: Annotated[Seconds, About("for the answer to INFO, which many players do not give", "seconds")] = 1.0
+    abort_wait: Annotated[Seconds, About("for the answer to ABORT, likewise", "seconds")] = 1.0
+    replacement: Annotated[Replacement, About("which legal move is executed in place of a fault")] = "random"
+    seed: Annotated[
+        int, Ge(0), Lt(2**63), About("decides all chance: replacements, `random`, scrambling, bots", default="drawn")
+    ] = field(default_factory=lambda: secrets.randbits(32))
+    scramble: Annotated[bool, About("tell each player the rules in words that mean nothing")] = False
+    max_steps: Annotated[Steps, About("after which the match ends")] = 1000
+    max_answer_bytes: Annotated[
+        int, Ge(1), Le(2**30), About("of an answer; a longer one is malformed, and the connection is closed", "bytes")
+    ] = 65_536
 
 
-def make_settings(**fields: Any) -> MatchSettings:  # noqa: ANN401 - pydantic judges the types
-    """Settings from loose values; SettingsError that names the first one out of its range."""
-    try:
-        return MatchSettings(**fields)
-    except ValidationError as error:
-        first = error.errors()[0]
-        name = "-".join(map(str, first["loc"])).replace("_", "-")
-        raise SettingsError(f"--{name}: {_lower_first(first['msg'])}, not {first['input']!r}") from None
+def make_settings(**fields: Any) -> MatchSettings:  # noqa: ANN401 - judged by their declaration
+    """Settings from loose values; SettingsError that names the option of the first one that is wrong."""
+    return make(MatchSettings, fields, lambda name: "--" + name.replace("_", "-"))
 
 
 def derived(seed: int, *purpose: str | int) -> int:
     """A number below 2⁶⁴ for one purpose of a match: the first 8 bytes of SHA-256 of the words joined by blanks."""
     words = " ".join(map(str, (seed, *purpose)))
     return int.from_bytes(sha256(words.encode()).digest()[:8], "big")
-
-
-def _lower_first(text: str) -> str:
-    return text[:1].lower() + text[1:]

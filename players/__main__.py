@@ -4,8 +4,9 @@ import sys
 
 import typer
 
+from ggp.commands.options import with_options
 from ggp.errors import GgpError
-from players.commands import run_player
+from players.commands import OPTIONS, run_player
 
 EXIT_MISTAKE = 2
 
@@ -13,7 +14,7 @@ EXIT_MISTAKE = 2
 def main() -> None:
     """Runs one player; a mistake of the user ends it with one clear line and exit code 2."""
     app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
-    app.command()(run_player)
+    app.command()(with_options(run_player, OPTIONS))
     try:
         app(prog_name="python -m players")
     except GgpError as error:

@@ -1,7 +1,7 @@
 """The searches of a player on the circuit: a tree for any game, lines of moves where there is only one role."""
 
 from collections.abc import Callable
-from dataclasses import asdict, replace
+from dataclasses import replace
 from functools import partial
 from time import perf_counter
 
@@ -11,13 +11,11 @@ from ggp.gdl.state_machine import Facts
 from ggp.gdl.terms import Term
 from ggp.protocol.evaluation import MOST_STEPS, Evaluation
 from ggp.search.loading import load_kernels
-from ggp.search.mcts import search as mcts
-from ggp.search.mcts.search import MoveReport, Search, SearchResult
+from ggp.search.mcts.search import MoveReport, Search, SearchResult, SearchSettings
 from ggp.search.mcts.tuning import Tuner
 from ggp.search.planning.planner import Planner
 from ggp.simulation.state_machine import CircuitMachine
-from players.strategy import Engine, SearchSettings, Task
-from players.thought import Thought, per_second
+from players.strategy import Engine, Task, Thought, per_second
 
 _SLICE_SECONDS = 0.05  # between two looks at the best move
 _SEEDS = 2**32  # the searches take smaller ones than a game master gives
@@ -32,28 +30,20 @@ def make_engine(task: Task) -> Engine:
     load_kernels()
     machine = make_machine(task.rulesheet, "circuit")
     assert isinstance(machine, CircuitMachine)
-    settings, seed = search_settings(task.search), task.seed % _SEEDS
+    settings, seed = task.settings.search_settings, task.settings.seed % _SEEDS
     if len(machine.roles) > 1:
-        tuner = Tuner(machine, settings, seed) if task.search.tune is not False else None
+        tuner = Tuner(machine, settings, seed) if task.settings.tune else None
         return TreeSearch(machine, task.role, settings, seed, tuner)
     tree_bytes = max(settings.memory_bytes // _TREE_SHARE, 2**20)
     tree = TreeSearch(machine, task.role, replace(settings, memory_bytes=tree_bytes), seed)
     return LineSearch(machine, Planner(machine, seed, settings.memory_bytes - tree_bytes, settings.threads), tree)
 
 
-def search_settings(given: SearchSettings) -> mcts.SearchSettings:
-    """Those that are not given are as usual."""
-    fields = {name: value for name, value in asdict(given).items() if value is not None and name != "tune"}
-    if "memory" in fields:
-        fields["memory_bytes"] = fields.pop("memory") * 2**20
-    return mcts.SearchSettings(**fields)
-
-
 class TreeSearch:
     """A search tree that is kept from move to move."""
 
     def __init__(
-        self, machine: CircuitMachine, role: str, settings: mcts.SearchSettings, seed: int, tuner: Tuner | None = None
+        self, machine: CircuitMachine, role: str, settings: SearchSettings, seed: int, tuner: Tuner | None = None
     ) -> None:
         self._search = Search(machine, settings, seed)
         self._role = role

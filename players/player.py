@@ -3,11 +3,12 @@
 import asyncio
 import logging
 import math
+import time
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 
 from ggp.errors import GgpError
 from ggp.gdl.terms import Term, to_text
@@ -33,10 +34,9 @@ from ggp.protocol.messages import (
     format_info,
     same_match,
 )
-from players.clock import Clock
 from players.settings import PlayerSettings
+from players.strategy import Thought
 from players.thinker import MakeMachine, News, Thinker, make_interpreter
-from players.thought import Thought
 from players.worker import Worker
 
 SPECIES = "alien"  # what the protocol calls a program
@@ -45,6 +45,26 @@ LEAD = 0.03  # seconds before the answer leaves, when thinking stops; or half th
 TellEvaluation: TypeAlias = Callable[[Evaluation], None]
 
 log = logging.getLogger(__name__)
+
+
+class Clock(Protocol):
+    """Monotonic time."""
+
+    def now(self) -> float:
+        """Seconds since some moment; may be asked from any thread."""
+
+    def call_at(self, moment: float, callback: Callable[[], None]) -> Callable[[], None]:
+        """Calls back in the event loop at a moment; the result takes that back."""
+
+
+class MonotonicClock:
+    """The clock of the machine."""
+
+    def now(self) -> float:
+        return time.monotonic()
+
+    def call_at(self, moment: float, callback: Callable[[], None]) -> Callable[[], None]:
+        return asyncio.get_running_loop().call_later(moment - self.now(), callback).cancel
 
 
 class Reply:
@@ -81,7 +101,7 @@ class _Asked:
 class _Match:
     start: Start
     worker: Worker
-    helper: Worker  # for what is prepared beside
+    helper: Worker  # for what is prepared in the background
     expected_by: float  # when the next message should have come
     ready: Reply = field(default_factory=Reply)  # to START
     thinker: Thinker | None = None  # written by the worker's thread
@@ -120,7 +140,7 @@ class Player:
                 return self._end(message.match, ABORTED)
 
     def close(self) -> None:
-        """Ends the match and its thinking; whoever waits for a reply gets one."""
+        """Ends the match and its thinking; requests that wait for a reply get one."""
         match = self._match
         if match is None:
             return
@@ -150,7 +170,7 @@ class Player:
         self.close()
         expected_by = received + start.startclock + self.settings.abandon
         loop = asyncio.get_running_loop()
-        match = _Match(start, Worker(start.match, loop), Worker(f"{start.match}, beside", loop), expected_by)
+        match = _Match(start, Worker(start.match, loop), Worker(f"{start.match}, background", loop), expected_by)
         self._match = match
         answer_at = received + start.startclock - self.settings.margin_of(start.startclock)
         match.worker.submit(partial(self._prepare, match), partial(self._begin, match, answer_at))
@@ -159,8 +179,8 @@ class Player:
     def _prepare(self, match: _Match) -> None:
         """In the worker's thread; long rules may outlast the startclock."""
         with _told_in_one_line(match):
-            beside = partial(match.helper.submit, then=_nothing)
-            match.thinker = Thinker(match.start, self.settings, self._make_machine, match.worker.warn, beside)
+            in_background = partial(match.helper.submit, then=_nothing)
+            match.thinker = Thinker(match.start, self.settings, self._make_machine, match.worker.warn, in_background)
 
     def _begin(self, match: _Match, answer_at: float) -> None:
         """Thinks ahead, without pondering until READY must leave; it leaves as soon as nothing is left to find out."""
@@ -259,7 +279,7 @@ async def _told(asked: _Asked, reply: Awaitable[str], tell: TellEvaluation | Non
 
 
 def _nothing() -> None:
-    """What follows where nobody waits."""
+    """The end of a job that no request waits for."""
 
 
 def _wake(match: _Match) -> None:

@@ -1,36 +1,58 @@
-"""The settings of a player."""
+"""The settings of a player, and the players by their names."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Annotated
+
+from annotated_types import Ge
 
 from ggp.errors import SettingsError
-from players.strategies import STRATEGIES
-from players.strategy import SearchSettings
+from ggp.search.mcts.settings import SearchSettings
+from ggp.settings import About, Settings
 
-MARGIN = 0.2
-ABANDON = 60.0
-MAX_MESSAGE_BYTES = 8 * 2**20
+PLAYERS = {
+    "mcts": "Play what Monte-Carlo tree search on the circuit finds, with one role the best line of moves.",
+    "legal": "Play the first legal move, in the order of their text.",
+    "random": "Play any legal move, each as likely.",
+    "montecarlo": "Play what plain UCT on the interpreter finds until shortly before the deadline.",
+}  # strategy → what it does
+SERVICE_SETTINGS = frozenset({"name", "seed", "margin", "abandon", "max_message_bytes"})  # of every player
+NO_OPTIONS = frozenset({"memory_bytes"})  # of the search: `memory` is in its place
+
+_MEBIBYTE = 2**20
 
 
 @dataclass(frozen=True, slots=True)
-class PlayerSettings:
-    """Who plays and how patiently; times in seconds. SettingsError for what is out of its range."""
+class PlayerSettings(Settings):
+    """How one player plays; SettingsError for what is out of its range."""
 
-    strategy: str  # a key of STRATEGIES
-    name: str = ""  # as INFO tells it; the strategy when empty
-    seed: int = 0  # of each match anew
-    margin: float = MARGIN  # before the deadline, when the answer leaves; at most an eighth of the clock
-    abandon: float = ABANDON  # of silence after the last deadline, until another match may begin
-    max_message_bytes: int = MAX_MESSAGE_BYTES
-    ponder: bool = True  # whether to think while nothing is asked
-    search: SearchSettings = field(default_factory=SearchSettings)  # of mcts
+    strategy: str  # a key of PLAYERS
+    name: Annotated[str, About("what INFO tells", default="that of the player")] = ""
+    seed: Annotated[int, Ge(0), About("of each match anew", default="any")] = 0
+    margin: Annotated[
+        float,
+        Ge(0),
+        About("before the deadline at which the answer leaves; never more than an eighth of the clock", "seconds"),
+    ] = 0.2
+    abandon: Annotated[float, Ge(0), About("of silence after a deadline, until another match may begin", "seconds")] = (
+        60.0
+    )
+    max_message_bytes: Annotated[int, Ge(1), About("larger messages are refused (HTTP 413)", "bytes")] = 8 * _MEBIBYTE
+    ponder: Annotated[bool, About("think while waiting for other players")] = True
+    tune: Annotated[
+        bool, About("look for settings that suit the game by quick matches while waiting for other players")
+    ] = True
+    memory: Annotated[int, Ge(1), About("that the search may take", "MiB")] = 512
+    search: SearchSettings = field(default_factory=SearchSettings)  # `memory` counts, not its `memory_bytes`
 
     def __post_init__(self) -> None:
-        if self.strategy not in STRATEGIES:
-            raise SettingsError(f"no player is called {self.strategy!r}; the players are {', '.join(STRATEGIES)}")
-        if self.margin < 0 or self.abandon < 0:
-            raise SettingsError("margin and abandon cannot be negative")
-        if self.max_message_bytes < 1:
-            raise SettingsError("the largest message has at least one byte")
+        super(PlayerSettings, self).__post_init__()  # slots make another class of this one, so `super()` fails
+        if self.strategy not in PLAYERS:
+            raise SettingsError(f"no player is called {self.strategy!r}; the players are {', '.join(PLAYERS)}")
+
+    @property
+    def search_settings(self) -> SearchSettings:
+        """Those of the search, with its memory."""
+        return replace(self.search, memory_bytes=self.memory * _MEBIBYTE)
 
     def margin_of(self, clock: float) -> float:
         """Seconds before the end of a clock of so many seconds."""

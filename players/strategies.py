@@ -1,19 +1,117 @@
-"""How players choose: the strategies by their names, and the plain ones among them."""
+"""How players choose: the strategies by their names."""
 
+import time
 from collections.abc import Callable
 from functools import partial
 from operator import itemgetter
-from time import perf_counter
+from threading import Event
 from typing import TypeAlias
 
+from ggp.cache import is_warm, warm_in_background
+from ggp.errors import EvaluationError, GgpError
 from ggp.gdl.state_machine import Facts, JointMove
 from ggp.gdl.terms import Term
-from ggp.search.uct import UCT
-from players.mcts import Mcts, uct_evaluation
-from players.strategy import Strategy, Task
-from players.thought import Thought
+from ggp.protocol.evaluation import Evaluation
+from ggp.search.uct import UCT, UctResult
+from players.strategy import Engine, Strategy, Task, Thought, per_second
 
-_BATCH = 8  # playouts between two looks at the best move
+_BATCH = 8  # playouts of the reference between two looks at the best move
+_WAIT = 0.005  # seconds between two looks at whether to stop, while the circuit is being made
+_COLD_WAIT = 1.0  # seconds between two looks at whether the kernels have been compiled
+
+
+class Mcts:
+    """A search on the circuit, which is made in the background from START on; without one the reference UCT."""
+
+    def __init__(self, task: Task) -> None:
+        self._task = task
+        self._own = task.machine.roles.index(task.role)
+        self._uct = UCT(task.machine, task.role, task.rng)
+        self._engine: Engine | None = None  # written once, by the thread that prepares it
+        self._prepared = Event()  # with or without success
+        self._is_over = False
+        if task.rulesheet.has_percepts:
+            self._prepared.set()  # a guessed state is none to search deeply
+        else:
+            task.in_background(self._prepare)
+
+    def choose(self, state: Facts, legal: tuple[Term, ...], thought: Thought) -> Term:
+        thought.move = legal[0]
+        if len(legal) > 1 and not self._think(state, thought):
+            self._think_plainly(state, thought, thought.stop)
+        return thought.move or legal[0]
+
+    def ponder(self, state: Facts, move: Term | None, thought: Thought) -> None:
+        while not self._prepared.wait(_WAIT):  # the interpreter at work would only delay the circuit
+            if thought.stop():
+                return
+        engine = self._engine
+        try:
+            if engine is not None and not thought.stop():
+                engine.ponder(state, move, thought)
+                return
+        except EvaluationError:
+            pass
+        self._uct.search(state, thought.stop)
+
+    def advance(self, joint_move: JointMove) -> None:
+        self._uct.advance(joint_move)
+        if self._engine is not None:
+            self._engine.advance(joint_move[self._own])
+
+    def forget(self) -> None:
+        self._is_over = True
+        self._uct.forget()
+        self._drop_engine()
+
+    def _think(self, state: Facts, thought: Thought) -> bool:
+        """By the reference until there is a circuit, then on it; False where the circuit does not know the state."""
+        if self._engine is None:
+            self._think_plainly(state, thought, lambda: self._engine is not None or thought.stop())
+        if self._engine is not None:
+            try:
+                self._engine.think(state, thought)
+            except EvaluationError:
+                return False
+        return True
+
+    def _think_plainly(self, state: Facts, thought: Thought, stop: Callable[[], bool]) -> None:
+        playouts, began = 0, time.perf_counter()
+        while not stop():
+            result = self._uct.search(state, stop, _BATCH)
+            playouts += result.playouts
+            if result.playouts == 0:
+                break
+            thought.move = result.best or thought.move
+            thought.note = f"{playouts} playouts by the interpreter"
+            thought.evaluate(partial(uct_evaluation, result, playouts, time.perf_counter() - began))
+
+    def _prepare(self) -> None:
+        """In a thread of its own."""
+        task = self._task
+        try:
+            if not is_warm():
+                warm_in_background()
+                task.warn("the kernels are being compiled; until then the interpreter plays: see `ggp cache warm`")
+            while not is_warm():
+                time.sleep(_COLD_WAIT)
+            from players.engines import make_engine  # noqa: PLC0415 - numba is slow to load
+
+            self._engine = make_engine(task)
+        except GgpError as error:
+            task.warn(f"played by the interpreter: {error}")
+        except (RecursionError, MemoryError) as error:
+            task.warn(f"played by the interpreter: the circuit needs too much: {type(error).__name__}")
+        finally:
+            self._prepared.set()
+            if self._is_over:
+                self._drop_engine()
+
+    def _drop_engine(self) -> None:
+        """Its memory is wanted for the next match; cycles of objects are collected much later."""
+        engine, self._engine = self._engine, None
+        if engine is not None:
+            engine.close()
 
 
 class Memoryless:
@@ -43,14 +141,14 @@ class MonteCarlo:
 
     def choose(self, state: Facts, legal: tuple[Term, ...], thought: Thought) -> Term:
         best = legal[0]
-        playouts, began = 0, perf_counter()
+        playouts, began = 0, time.perf_counter()
         while len(legal) > 1 and not thought.stop():
             result = self._uct.search(state, thought.stop, _BATCH)
             playouts += result.playouts
             best = best if result.best is None else result.best
             thought.move = best
             thought.note = f"{playouts} playouts"
-            thought.evaluate(partial(uct_evaluation, result, playouts, perf_counter() - began))
+            thought.evaluate(partial(uct_evaluation, result, playouts, time.perf_counter() - began))
             if result.playouts == 0:
                 break
         return best
@@ -72,4 +170,13 @@ STRATEGIES: dict[str, MakeStrategy] = {
     "legal": lambda _task: Memoryless(itemgetter(0)),
     "random": lambda task: Memoryless(task.rng.choice),
     "montecarlo": MonteCarlo,
-}  # by the name that a user gives
+}  # by the keys of `PLAYERS`
+
+
+def uct_evaluation(result: UctResult, playouts: int, seconds: float) -> Evaluation | None:
+    """What the reference thinks of its best move; it proves nothing."""
+    value = next((report.value for report in result.moves if report.move == result.best), None)
+    if value is None:
+        return None
+    visits = sum(report.visits for report in result.moves)
+    return Evaluation(100 * value, visits=visits, playouts_per_second=per_second(playouts, seconds))

@@ -1,62 +1,55 @@
-"""What a strategy is: a state and its legal moves → a move; what it is made from, and what may search for it."""
+"""What a strategy is: a state and its legal moves → a move; what it is made from, and how it meets the event loop."""
 
-import math
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, field
 from random import Random
+from threading import Event
 from typing import Protocol, TypeAlias
 
-from ggp.errors import SettingsError
+from ggp.errors import GgpError
 from ggp.gdl.rulesheet import Rulesheet
 from ggp.gdl.state_machine import Facts, JointMove, StateMachine
 from ggp.gdl.terms import Term
-from players.thought import Thought
+from ggp.protocol.evaluation import Evaluation
+from players.settings import PlayerSettings
 
 Warn: TypeAlias = Callable[[str], None]  # logs one line
-Beside: TypeAlias = Callable[[Callable[[], None]], None]  # does a job in a thread that ends with the match
+InBackground: TypeAlias = Callable[[Callable[[], None]], None]  # does a job in a thread that ends with the match
 
-BATCHES = (8, 16, 32, 64, 128, 256, 512)
+_MOMENT = 0.01  # seconds, too few to tell a speed
 
 
-@dataclass(frozen=True, slots=True)
-class SearchSettings:
-    """How `mcts` searches: the fields of `ggp.search.mcts.search.SearchSettings`, which are slow to load, and `tune`.
+@dataclass(slots=True)
+class Thought:
+    """One choice that is being made: written by the thread that thinks, read by the event loop.
 
-    None is as usual there.
-
-    SettingsError for what is out of range.
+    No lock: each field is one reference that one thread writes whole.
     """
 
-    exploration: float | None = None
-    ucb1_tuned: bool | None = None
-    first_play_urgency: float | None = None
-    virtual_loss: float | None = None
-    tie_margin: float | None = None
-    mast_temperature: float | None = None
-    grave_equivalence: float | None = None
-    retrograde: bool | None = None
-    proof: bool | None = None
-    tune: bool | None = None  # not of the search: whether settings that suit the game are looked for
-    playouts: int | None = None
-    lookahead_moves: int | None = None
-    most_steps: int | None = None
-    visits_per_descent: int | None = None
-    batch: int | None = None
-    memory: int | None = None  # MiB
-    threads: int | None = None
+    now: Callable[[], float]
+    stop_at: float  # on the clock of `now`
+    move: Term | None = None  # always a legal one; None while nothing is known
+    note: str = ""  # for the log
+    wants_evaluation: bool = False
+    evaluation: Evaluation | None = None
+    failure: str = ""  # why there is no evaluation, where that is a fault of this program
+    _cancelled: Event = field(default_factory=Event)
 
-    def __post_init__(self) -> None:
-        given = {name: value for name, value in asdict(self).items() if value is not None}
-        for name, value in given.items():
-            if not 0 <= value < math.inf:
-                raise SettingsError(f"{name} cannot be {value}")
-        for name in ("most_steps", "visits_per_descent", "memory", "threads"):
-            if given.get(name, 1) < 1:
-                raise SettingsError(f"{name} must be at least 1")
-        if given.get("virtual_loss", 0) > 1:
-            raise SettingsError("virtual_loss is at most 1")
-        if given.get("batch", 8) not in BATCHES:
-            raise SettingsError(f"batch must be one of {', '.join(map(str, BATCHES))}")
+    def stop(self) -> bool:
+        """Whether to stop; asked between any two calls of the state machine."""
+        return self._cancelled.is_set() or self.now() >= self.stop_at
+
+    def evaluate(self, make: Callable[[], Evaluation | None]) -> None:
+        """Keeps an evaluation if one is wanted. A failure to make it costs nothing else, least of all the move."""
+        if not self.wants_evaluation:
+            return
+        try:
+            self.evaluation = make()
+        except (GgpError, ArithmeticError, LookupError, TypeError, ValueError) as error:
+            self.failure = f"{type(error).__name__}: {error}"
+
+    def cancel(self) -> None:
+        self._cancelled.set()
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,11 +59,10 @@ class Task:
     rulesheet: Rulesheet
     machine: StateMachine
     role: str
-    seed: int
+    settings: PlayerSettings
     rng: Random
-    search: SearchSettings
     warn: Warn
-    beside: Beside
+    in_background: InBackground
 
 
 class Strategy(Protocol):
@@ -109,3 +101,8 @@ class Engine(Protocol):
 
     def close(self) -> None:
         """Ends its processes."""
+
+
+def per_second(playouts: int, seconds: float) -> float | None:
+    """None where there was no time to speak of."""
+    return playouts / seconds if playouts and seconds > _MOMENT else None

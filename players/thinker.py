@@ -14,8 +14,7 @@ from ggp.gdl.terms import Term, to_text
 from ggp.protocol.messages import Play, PlayPercepts, Start
 from players.settings import PlayerSettings
 from players.strategies import STRATEGIES
-from players.strategy import Beside, Task, Warn
-from players.thought import Thought
+from players.strategy import InBackground, Task, Thought, Warn
 
 News: TypeAlias = Play | PlayPercepts
 MakeMachine: TypeAlias = Callable[[Rulesheet], StateMachine]
@@ -43,7 +42,7 @@ class Thinker:
         settings: PlayerSettings,
         make_machine: MakeMachine,
         warn: Warn = log.warning,
-        beside: Beside = at_once,
+        in_background: InBackground = at_once,
     ) -> None:
         """RulesheetError, EvaluationError or UnknownRoleError when this match cannot be played."""
         rulesheet = parse_rulesheet(start.rules, start.match)
@@ -56,7 +55,7 @@ class Thinker:
         self._has_percepts = rulesheet.has_percepts
         self._rng = Random(settings.seed)  # noqa: S311 - not for secrets
         self._strategy = STRATEGIES[settings.strategy](
-            Task(rulesheet, machine, start.role, settings.seed, self._rng, settings.search, warn, beside)
+            Task(rulesheet, machine, start.role, settings, self._rng, warn, in_background)
         )
         self.state = machine.initial_state
         self._step = 0

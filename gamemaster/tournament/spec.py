@@ -14,6 +14,7 @@ from gamemaster.player import PlayerAddress, parse_player
 from gamemaster.settings import Clock, MatchSettings, Replacement, Seconds
 from ggp.errors import SettingsError
 from ggp.protocol.messages import Dialect
+from ggp.settings import declared
 
 Format = Literal["round robin", "gauntlet", "swiss", "knock-out"]
 LONGEST_NAME = 60  # characters
@@ -22,7 +23,7 @@ MOST_AT_A_TIME = 10_000
 
 _WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
 _OF_THE_TOURNAMENT = ("name", "seed")  # settings of a bot that follow from the specification
-_USUAL = {name: field.default for name, field in MatchSettings.model_fields.items()}
+_USUAL: dict[str, Any] = {setting.name: setting.default for setting in declared(MatchSettings)}
 
 
 def _word(text: str) -> str:

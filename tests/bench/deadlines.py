@@ -23,8 +23,8 @@ from ggp.gdl.terms import to_text
 from ggp.library import find_rulesheet
 from ggp.protocol.messages import Play, Start, Stop, format_message
 from players.settings import PlayerSettings
+from players.strategy import Thought
 from players.thinker import Thinker, make_interpreter
-from players.thought import Thought
 
 BUSY = "while True: pass"
 LONGEST = 60.0  # seconds to wait for an answer that is late

@@ -190,8 +190,7 @@ def test_the_terminal_has_a_short_column(tmp_path: Path) -> None:
 
 async def _mcts_match(keep: list[MatchRecord]) -> None:
     """Of one of our own players, in the same process."""
-    from players.server import listening  # noqa: PLC0415 - players and the game master meet in tests only
-    from players.service import make_app  # noqa: PLC0415
+    from players.service import listening, make_app  # noqa: PLC0415 - players and the game master meet in tests only
     from players.settings import PlayerSettings  # noqa: PLC0415
 
     app = make_app(PlayerSettings("montecarlo", seed=1))

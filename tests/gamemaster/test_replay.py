@@ -1,6 +1,7 @@
 """Replay: a record that holds gives its states; one that does not is refused at the step that is wrong."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -75,7 +76,7 @@ WRONG: dict[str, tuple[Change, str]] = {
     "a move too few": (with_step(2, moves=("noop",)), "step 2: 1 moves for 2 roles"),
     "a fault of a stranger": (with_step(1, faults={"zplayer": make_fault("timeout", "late")}), "which no player took"),
     "another seed": (
-        lambda record: changed(record, settings=record.settings.model_copy(update={"seed": 8})),
+        lambda record: changed(record, settings=replace(record.settings, seed=8)),
         "step 3: the game master's move for oplayer should be",
     ),
     "other goals": (lambda record: changed(record, goals={"xplayer": 0, "oplayer": 100}), "goals should be"),
@@ -87,7 +88,7 @@ WRONG: dict[str, tuple[Change, str]] = {
         "goals in a match that is running",
     ),
     "another scramble seed": (
-        lambda record: changed(record, settings=record.settings.model_copy(update={"scramble": True})),
+        lambda record: changed(record, settings=replace(record.settings, scramble=True)),
         "scramble_seed of xplayer should be",
     ),
     "no START": (lambda record: changed(record, start={}), "start should be of oplayer xplayer"),

@@ -4,8 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from players.server import listening
-from players.service import make_app
+from players.service import listening, make_app
 from players.settings import PlayerSettings
 from tests.players.dialogues import Dialogue, dialogues, differences, read_dialogue
 

@@ -11,7 +11,6 @@ from pytest_aiohttp.plugin import AiohttpClient
 
 import ggp
 import players.engines
-import players.mcts
 import players.service
 import players.strategies
 from ggp.engines import make_machine
@@ -21,10 +20,9 @@ from ggp.protocol.evaluation import HEADER, MOST_STEPS, Evaluation, parse_evalua
 from ggp.protocol.messages import Message, format_message
 from ggp.search.mcts.result import Reader
 from players.player import Player
-from players.server import listening
-from players.service import make_app
+from players.service import listening, make_app
 from players.settings import PlayerSettings
-from players.thought import Thought
+from players.strategy import Thought
 from players.tolerant import RequestReader
 from tests.gamemaster.games import GUESSING
 from tests.players.doubles import NIM, PATIENCE, FakeClock, StuckNim, maker, play, seen, start
@@ -276,7 +274,7 @@ def test_a_puzzle_tells_its_line_and_what_is_sure() -> None:
 
 
 def test_the_reference_tells_what_it_expects(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(players.mcts.Mcts, "_prepare", lambda strategy: strategy._prepared.set())
+    monkeypatch.setattr(players.strategies.Mcts, "_prepare", lambda strategy: strategy._prepared.set())
     thinker, thought = thinker_of(NIM.format(heap=6), "left"), wanting(9000)
     thinker.choose(play(), None, thought)
     evaluation = thought.evaluation

@@ -4,9 +4,8 @@ import pytest
 import typer
 from typer.testing import CliRunner, Result
 
-from players import commands
 from players.commands import add_commands
-from players.settings import PlayerSettings
+from players.settings import PLAYERS, PlayerSettings
 from players.strategies import STRATEGIES
 
 
@@ -18,7 +17,7 @@ def served(monkeypatch: pytest.MonkeyPatch) -> list[tuple[PlayerSettings, str, i
     async def serve(settings: PlayerSettings, host: str, port: int, *, announce: bool) -> None:
         seen.append((settings, host, port))
 
-    monkeypatch.setattr("players.server.serve", serve)
+    monkeypatch.setattr("players.service.serve", serve)
     return seen
 
 
@@ -33,9 +32,9 @@ def invoke(*arguments: str) -> Result:
 
 
 def test_every_strategy_has_its_command() -> None:
-    assert list(commands._PLAYERS) == list(STRATEGIES)
+    assert list(PLAYERS) == list(STRATEGIES)
     text = invoke("--help").output
-    assert all(summary in text for summary in commands._PLAYERS.values())
+    assert all(summary in text for summary in PLAYERS.values())
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)

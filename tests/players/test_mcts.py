@@ -10,20 +10,20 @@ import pytest
 
 import ggp
 import players.engines
-import players.mcts
+import players.strategies
 from ggp.engines import make_machine
 from ggp.errors import GroundingError
 from ggp.gdl.rulesheet import parse_rulesheet
 from ggp.gdl.state_machine import Facts
 from ggp.gdl.terms import Term, to_text
 from ggp.search.mcts.search import MoveReport, Search, SearchResult
+from ggp.search.mcts.settings import SearchSettings
 from ggp.simulation.state_machine import CircuitMachine
 from players.engines import LineSearch, TreeSearch, is_settled, make_engine
-from players.mcts import Mcts
 from players.settings import PlayerSettings
-from players.strategy import SearchSettings, Task
+from players.strategies import Mcts
+from players.strategy import Task, Thought
 from players.thinker import Thinker, make_interpreter
-from players.thought import Thought
 from tests.players.doubles import NIM, play, start
 from tests.players.test_thinker import SEES
 from tests.search.machines import Nim
@@ -60,14 +60,14 @@ class Counted:
 
 def thinker_of(rules: str, role: str, threads: int = 1) -> Thinker:
     """With its circuit, when this returns."""
-    settings = PlayerSettings("mcts", seed=1, search=SearchSettings(memory=16, threads=threads))
+    settings = PlayerSettings("mcts", seed=1, memory=16, search=SearchSettings(threads=threads))
     return Thinker(start(role=role, rules=rules), settings, make_interpreter)
 
 
 @pytest.mark.parametrize("rules", [NIM.format(heap=6), CLIMB])
 def test_any_seed_will_do(rules: str) -> None:
     """A game master gives its bots seeds of up to 63 bits."""
-    settings = PlayerSettings("mcts", seed=2**63 - 1, search=SearchSettings(memory=16))
+    settings = PlayerSettings("mcts", seed=2**63 - 1, memory=16)
     role = "robot" if rules == CLIMB else "left"
     thinker, thought = Thinker(start(role=role, rules=rules), settings, make_interpreter), Counted().thought()
     thinker.choose(play(), None, thought)
@@ -75,10 +75,14 @@ def test_any_seed_will_do(rules: str) -> None:
     assert "proven" in thought.note or "the best there is" in thought.note
 
 
-def task_of(rules: str, beside: Callable[[Callable[[], None]], None], warn: Callable[[str], None] = print) -> Task:
+def task_of(
+    rules: str, in_background: Callable[[Callable[[], None]], None], warn: Callable[[str], None] = print
+) -> Task:
     rulesheet = parse_rulesheet(rules)
     machine = make_interpreter(rulesheet)
-    return Task(rulesheet, machine, machine.roles[0], 1, Random(1), SearchSettings(memory=16), warn, beside)
+    return Task(
+        rulesheet, machine, machine.roles[0], PlayerSettings("mcts", seed=1, memory=16), Random(1), warn, in_background
+    )
 
 
 def test_proven_move_needs_no_more_thought() -> None:
@@ -258,7 +262,7 @@ def test_state_beyond_the_circuit_is_played_by_the_reference() -> None:
     """Here the state comes from a machine of other rules."""
     task = task_of(NIM.format(heap=6), lambda job: job())
     machine = Nim(6)
-    strategy = Mcts(Task(task.rulesheet, machine, "left", 1, Random(1), task.search, task.warn, task.beside))
+    strategy = Mcts(Task(task.rulesheet, machine, "left", task.settings, Random(1), task.warn, task.in_background))
     state: Facts = frozenset({("heap", "30"), ("mover", "left")})
     thought = Counted().thought(looks=3000)
     legal: tuple[Term, ...] = machine.legal_moves(state, "left")
@@ -272,9 +276,9 @@ def test_state_beyond_the_circuit_is_played_by_the_reference() -> None:
 def test_cold_kernels_are_compiled_beside_and_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     told: list[str] = []
     answers = iter([False, False, True])
-    monkeypatch.setattr(players.mcts, "is_warm", lambda: next(answers))
-    monkeypatch.setattr(players.mcts, "warm_in_background", lambda: told.append("begun"))
-    monkeypatch.setattr(players.mcts, "_COLD_WAIT", 0.0)
+    monkeypatch.setattr(players.strategies, "is_warm", lambda: next(answers))
+    monkeypatch.setattr(players.strategies, "warm_in_background", lambda: told.append("begun"))
+    monkeypatch.setattr(players.strategies, "_COLD_WAIT", 0.0)
     strategy = Mcts(task_of(NIM.format(heap=6), lambda job: job(), told.append))
     assert told[0] == "begun"
     assert "ggp cache warm" in told[1]

@@ -14,8 +14,7 @@ from ggp.protocol.messages import Abort, Message, Stop
 from players.player import Player
 from players.settings import PlayerSettings
 from players.strategies import STRATEGIES
-from players.strategy import Task
-from players.thought import Thought
+from players.strategy import Task, Thought
 from tests.players.doubles import PATIENCE, FakeClock, maker, play, seen, start
 from tests.search.machines import Nim
 
@@ -130,7 +129,7 @@ async def test_the_end_of_the_match_ends_the_pondering(strategy: Recording, mess
     await stage.begin()
     await stage.ask(play())
     await seen(strategy.begun)
-    threads = [thread for thread in set(threading.enumerate()) - before if thread.name in ("m", "m, beside")]
+    threads = [thread for thread in set(threading.enumerate()) - before if thread.name in ("m", "m, background")]
     assert len(threads) == 2
     assert await stage.ask(message) == word
     for thread in threads:

@@ -15,8 +15,7 @@ from pytest_aiohttp.plugin import AiohttpClient
 
 from ggp.errors import MessageError
 from ggp.protocol.messages import format_message
-from players.server import SWITCH_INTERVAL
-from players.service import make_app
+from players.service import SWITCH_INTERVAL, make_app
 from players.settings import PlayerSettings
 from players.strategies import STRATEGIES
 from tests.players.doubles import PATIENCE, FakeClock, SpinningNim, StuckNim, maker, play, seen, start

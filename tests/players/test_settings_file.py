@@ -1,7 +1,6 @@
 """The settings file, the options that beat it, and that both have every parameter of the search."""
 
 import re
-from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -10,18 +9,20 @@ import typer
 from typer.testing import CliRunner, Result
 
 from ggp.errors import SettingsError
-from ggp.search.mcts import search as mcts
-from players.commands import add_commands
-from players.engines import search_settings
-from players.settings import PlayerSettings
-from players.settings_file import SettingsFile, make_settings, read_settings
-from players.strategy import SearchSettings
+from ggp.search.mcts.settings import SearchSettings
+from ggp.settings import declared, read_toml
+from players.commands import add_commands, make_settings
+from players.settings import NO_OPTIONS, PlayerSettings
 
 
 def written(folder: Path, text: str) -> Path:
     path = folder / "my.toml"
     path.write_text(text, encoding="utf-8")
     return path
+
+
+def read_settings(path: Path) -> dict[str, Any]:
+    return read_toml(path, PlayerSettings, SearchSettings)
 
 
 def invoke(*arguments: str) -> Result:
@@ -35,15 +36,15 @@ def test_a_file_sets_what_it_names(tmp_path: Path) -> None:
     path = written(tmp_path, 'name = "Deep"\nexploration = 1\nponder = false\nmemory = 64\nthreads = 2\n')
     settings = make_settings("mcts", read_settings(path))
     assert settings == PlayerSettings(
-        "mcts", name="Deep", ponder=False, search=SearchSettings(exploration=1.0, memory=64, threads=2)
+        "mcts", name="Deep", ponder=False, memory=64, search=SearchSettings(exploration=1.0, threads=2)
     )
-    assert search_settings(settings.search) == mcts.SearchSettings(exploration=1.0, memory_bytes=2**26, threads=2)
+    assert settings.search_settings == SearchSettings(exploration=1.0, memory_bytes=2**26, threads=2)
 
 
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("exploratoin = 1", "exploratoin: there is no such setting; the settings are name, seed,"),
+        ("# mine\nexploratoin = 1", "exploratoin: there is no such setting; the settings are name, seed,"),
         ("exploration = -1", "exploration: input should be greater than or equal to 0, not -1"),
         ('exploration = "much"', "exploration: input should be a valid number, not 'much'"),
         ("threads = 0", "threads: input should be greater than or equal to 1, not 0"),
@@ -57,7 +58,9 @@ def test_what_is_wrong_in_a_file_is_told_with_its_place(tmp_path: Path, text: st
     path = written(tmp_path, text)
     with pytest.raises(SettingsError) as caught:
         read_settings(path)
-    assert str(caught.value).startswith(f"{path}: {reason}")
+    line = text.count("\n") + 1
+    place = f"{path}" if "Expected" in reason else f"{path}, line {line}"
+    assert str(caught.value).startswith(f"{place}: {reason}")
 
 
 def test_file_that_cannot_be_read(tmp_path: Path) -> None:
@@ -75,7 +78,7 @@ def test_options_beat_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     async def serve(settings: PlayerSettings, host: str, port: int, *, announce: bool) -> None:
         seen.append(settings)
 
-    monkeypatch.setattr("players.server.serve", serve)
+    monkeypatch.setattr("players.service.serve", serve)
     path = written(tmp_path, "exploration = 1\nfirst_play_urgency = 0.1\nseed = 5\nucb1_tuned = false\n")
     done = invoke("mcts", "--settings", str(path), "--exploration", "0.25", "--no-ponder", "--ucb1-tuned")
     assert done.exit_code == 0, done.output
@@ -86,33 +89,19 @@ def test_options_beat_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 
 @pytest.mark.parametrize(
     "wrong",
-    [
-        {"exploration": float("nan")},
-        {"virtual_loss": 1.5},
-        {"batch": 7},
-        {"memory": 0},
-        {"threads": 0},
-        {"lookahead_moves": -1},
-    ],
+    [{"exploration": float("nan")}, {"virtual_loss": 1.5}, {"batch": 7}, {"threads": 0}, {"lookahead_moves": -1}],
 )
 def test_search_settings_out_of_range(wrong: dict[str, Any]) -> None:
-    with pytest.raises(SettingsError):
+    with pytest.raises(SettingsError, match="must be"):
         SearchSettings(**wrong)
+    with pytest.raises(SettingsError, match=f"--{next(iter(wrong)).replace('_', '-')}: input should be"):
+        make_settings("mcts", wrong)
 
 
-def test_every_parameter_of_the_search_can_be_set() -> None:
-    names = {field.name for field in fields(mcts.SearchSettings)} - {"memory_bytes"} | {"memory", "tune"}
-    assert {field.name for field in fields(SearchSettings)} == names
-    others = {field.name for field in fields(PlayerSettings)} - {"strategy", "search"}
-    assert set(SettingsFile.model_fields) == names | others
-
-
-def test_help_tells_every_parameter_with_its_default() -> None:
+def test_help_tells_every_setting_with_its_default() -> None:
     text = invoke("--help").output
-    usual = {field.name: field.default for field in fields(mcts.SearchSettings)}
-    for name, default in {**usual, "memory": mcts.SearchSettings().memory_bytes // 2**20}.items():
-        option = "--" + name.replace("_", "-")
-        if name == "memory_bytes":
+    for setting in (*declared(PlayerSettings), *declared(SearchSettings)):
+        if setting.name in NO_OPTIONS:
             continue
-        shown = option[2:] if default is True else f"no-{option[2:]}" if default is False else str(default)
-        assert re.search(rf"{option}\s.*[a-z].*\[default: \({re.escape(shown)}\)\]", text), (option, shown)
+        shown = re.escape(setting.shown_default)
+        assert re.search(rf"{setting.option}\s.*[a-z].*\[default: \({shown}\)\]", text), setting.name

@@ -11,8 +11,8 @@ from ggp.gdl.state_machine import StateMachine
 from ggp.gdl.terms import Term, to_text
 from ggp.protocol.messages import PlayPercepts
 from players.settings import PlayerSettings
+from players.strategy import Thought
 from players.thinker import News, Thinker, joint_move_of
-from players.thought import Thought
 from tests.players.doubles import RULES, maker, play, start, terms
 from tests.search.machines import Nim, Table
 

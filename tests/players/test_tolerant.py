@@ -7,8 +7,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from players.server import listening
-from players.service import make_app
+from players.service import listening, make_app
 from players.settings import PlayerSettings
 from players.tolerant import SILENCES, RequestReader, TolerantProtocol
 from tests.players.doubles import FakeClock, maker
