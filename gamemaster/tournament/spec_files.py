@@ -1,6 +1,5 @@
 """A specification as a TOML file: read, with the line of every mistake, checked, and written."""
 
-import json
 import re
 import tomllib
 from bisect import bisect_right
@@ -9,6 +8,7 @@ from enum import Enum
 from pathlib import Path
 from typing import Any, TypeAlias
 
+import tomlkit
 from pydantic import BaseModel, ValidationError
 from pydantic_core import PydanticUndefined
 
@@ -339,7 +339,6 @@ class _Scanner:
         return found
 
 
-_BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 _EXAMPLES: Mapping[str, object] = {
     "name": "another-name",
     "bot": "mcts",
@@ -439,10 +438,10 @@ class _Writer:
             about = fields[name].description if name in fields and self._commented and remarks else None
             remark = f"  # {about}" if about else ""
             if name in written:
-                yield f"{_key(name)} = {_value(written[name])}{remark}"
+                yield _assignment(name, written[name]) + remark
             elif remark:
                 usual = fields[name].default
-                yield f"# {name} = {_value(_EXAMPLES[name] if usual in _NO_EXAMPLE else usual)}{remark}"
+                yield f"# {_assignment(name, _EXAMPLES[name] if usual in _NO_EXAMPLE else usual)}{remark}"
 
 
 def _unusual(model: BaseModel) -> dict[str, object]:
@@ -455,24 +454,11 @@ def _unusual(model: BaseModel) -> dict[str, object]:
     }
 
 
-def _key(name: str) -> str:
-    return name if _BARE_KEY.fullmatch(name) else _text(name)
-
-
-def _value(value: object) -> str:
-    match value:
-        case bool():
-            return "true" if value else "false"
-        case Enum():
-            return _text(str(value.value))
-        case int() | float():
-            return repr(value)
-        case dict():
-            return "{" + ", ".join(f"{_key(name)} = {_value(each)}" for name, each in value.items()) + "}"
-        case _:
-            return _text(str(value))
-
-
-def _text(text: str) -> str:
-    """A basic string of TOML: as in JSON, but that it may not hold DEL."""
-    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
+def _assignment(name: str, value: object) -> str:
+    """`name = value` in TOML."""
+    if isinstance(value, Mapping):
+        table = tomlkit.inline_table()
+        table.update(value)
+        value = table
+    item = tomlkit.item(value.value if isinstance(value, Enum) else value)
+    return f"{tomlkit.key(name).as_string()} = {item.as_string()}"
