@@ -21,7 +21,7 @@ from gamemaster.faults import Fault
 from gamemaster.settings import MatchSettings
 from gamemaster.tournament.progress import LineWriter, LiveProgress, PlainProgress
 from gamemaster.tournament.runner import NewsListener, Notice, Venue, run_tournament
-from gamemaster.tournament.schedule import Schedule
+from gamemaster.tournament.schedule import Schedule, schedule_of
 from gamemaster.tournament.spec import PlayerSpec, TournamentSpec
 from gamemaster.tournament.spec_files import check_spec, read_spec
 from gamemaster.tournament.spec_options import make_folder, spec_of_line
@@ -320,12 +320,9 @@ def _expected(event: Found) -> int | None:
     """How many matches there are in all; None where the rulesheets are not to be had any more."""
     spec = event.stored.spec
     try:
-        schedule = Schedule(spec, check_spec(spec))
-        for result in event.store.results(event.name):
-            schedule.add(result)
+        return schedule_of(spec, check_spec(spec), event.store.results(event.name)).expected
     except GgpError:
         return None
-    return schedule.expected
 
 
 def _running(row: MatchRow) -> str:

@@ -28,7 +28,7 @@ from gamemaster.record import MatchRecord, record_json
 from gamemaster.replay import exported, replay
 from gamemaster.tournament.ratings import Comparisons, Sprt, comparisons_of, course, entries_of, sprt_of
 from gamemaster.tournament.results import MatchResult
-from gamemaster.tournament.schedule import Schedule
+from gamemaster.tournament.schedule import schedule_of
 from gamemaster.tournament.spec import TournamentSpec
 from gamemaster.tournament.standings import KINDS, Meeting, Standings, standings
 from gamemaster.tournament.standings_texts import as_csv, as_json, as_text
@@ -252,9 +252,7 @@ def _ranking(spec: TournamentSpec, results: Collection[MatchResult]) -> tuple[st
     """Where the format has an order of its own, which is then what counts, once the event is complete."""
     if spec.format in ("round robin", "gauntlet"):
         return ()
-    schedule = Schedule(spec, {game.name: 2 for game in spec.games})
-    for result in results:
-        schedule.add(result)
+    schedule = schedule_of(spec, {game.name: 2 for game in spec.games}, results)
     return schedule.ranking if schedule.is_complete else ()
 
 

@@ -16,7 +16,7 @@ from gamemaster.record import Keep, MatchRecord
 from gamemaster.settings import derived
 from gamemaster.tournament.ratings.sprt import bounds, log_likelihood_ratio, sprt_of
 from gamemaster.tournament.results import MatchResult, Pairing
-from gamemaster.tournament.schedule import Schedule
+from gamemaster.tournament.schedule import Schedule, schedule_of
 from gamemaster.tournament.spec import SprtSpec, TournamentSpec
 from gamemaster.tournament.spec_files import check_spec
 from gamemaster.tournament.store import Manager, MatchRow, Store
@@ -138,7 +138,7 @@ async def run_tournament(spec: TournamentSpec, store: Store, venue: Venue, liste
     left = await asyncio.to_thread(store.running, spec.name)
     with store.manage(spec.name) as manager:
         results = await asyncio.to_thread(store.results, spec.name)
-        schedule = await asyncio.to_thread(_schedule, spec, roles, results)
+        schedule = await asyncio.to_thread(schedule_of, spec, roles, results)
         await _dismiss(spec, schedule, left)
         run = _Run(spec, manager, schedule, venue, listen)
         run.take_up(results)
@@ -311,13 +311,6 @@ class _Run:
             return
         self._listen(tested)
         self._note = self._note or self._test.verdict(tested)
-
-
-def _schedule(spec: TournamentSpec, roles: dict[str, int], results: Sequence[MatchResult]) -> Schedule:
-    schedule = Schedule(spec, roles)
-    for result in results:
-        schedule.add(result)
-    return schedule
 
 
 async def _dismiss(spec: TournamentSpec, schedule: Schedule, left: Sequence[MatchRow]) -> None:

@@ -21,12 +21,15 @@ def next_pairings(
     A pure function: the order of the results does not matter. It costs some microseconds for each pairing, so whoever
     gets results one by one asks a `Schedule` instead. SettingsError as there.
     """
-    return _with(spec, roles, results).pairings
+    return schedule_of(spec, roles, results).pairings
 
 
-def is_complete(spec: TournamentSpec, roles: Mapping[str, int], results: Collection[MatchResult]) -> bool:
-    """Whether every match of the tournament has a result; costs as much as `next_pairings`."""
-    return _with(spec, roles, results).is_complete
+def schedule_of(spec: TournamentSpec, roles: Mapping[str, int], results: Collection[MatchResult]) -> "Schedule":
+    """The schedule after some results."""
+    schedule = Schedule(spec, roles)
+    for result in results:
+        schedule.add(result)
+    return schedule
 
 
 class Schedule:
@@ -159,10 +162,3 @@ def _format(spec: TournamentSpec, roles: Mapping[str, int]) -> _Format:
             return KnockOut(names)
         case _:
             return _Fixed(names, roles)
-
-
-def _with(spec: TournamentSpec, roles: Mapping[str, int], results: Collection[MatchResult]) -> Schedule:
-    schedule = Schedule(spec, roles)
-    for result in results:
-        schedule.add(result)
-    return schedule

@@ -233,14 +233,19 @@ def test_lines_wait_for_no_reader() -> None:
 
 
 def test_lines_that_nobody_can_read_are_dropped() -> None:
+    tried: list[str] = []
+
     class Broken(io.StringIO):
         def write(self, text: str) -> int:
+            tried.append(text)
             raise BrokenPipeError
 
     writer = LineWriter(Broken())
     writer.write("one")
     writer.write("two")
     writer.close()
+    assert tried == ["one\n"]
+    assert not writer._thread.is_alive()
 
 
 def test_a_terminal_is_left_as_it_was(teller: Teller) -> None:

@@ -292,11 +292,16 @@ def holds(rate: Rate) -> bool:
 @pytest.mark.parametrize(
     "scenario",
     [
-        Scenario("alone", 4, 8, in_pairs=False),
         Scenario("one role is better", 4, 4, advantage=260),
-        Scenario("pairs repeat", 4, 4, form=175),
-        Scenario("draws", 4, 4, draws=0.7),
-        Scenario("three in a match", 4, 3, takers=3),
+        *(
+            pytest.param(scenario, marks=pytest.mark.slow)
+            for scenario in (
+                Scenario("alone", 4, 8, in_pairs=False),
+                Scenario("pairs repeat", 4, 4, form=175),
+                Scenario("draws", 4, 4, draws=0.7),
+                Scenario("three in a match", 4, 3, takers=3),
+            )
+        ),
     ],
     ids=lambda scenario: scenario.name,
 )

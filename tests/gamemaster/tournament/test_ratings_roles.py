@@ -107,6 +107,7 @@ def test_roles_that_nobody_was_compared_in_are_left_out() -> None:
     assert entries.roles == (("g", "white"), ("g", "black"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "scenario",
     [Scenario("exchanged", 5, 3, advantage=175), Scenario("not exchanged", 5, 6, advantage=175, in_pairs=False)],

@@ -23,7 +23,7 @@ def duels_of(schedule: Schedule) -> dict[str, list[Pairing]]:
     return duels
 
 
-@settings(max_examples=100)
+@settings(max_examples=40)
 @given(players=st.integers(2, 20), best_of=st.integers(1, 6), games=st.integers(1, 3), chance=st.integers(0, 999))
 def test_everybody_but_one_loses_one_duel(players: int, best_of: int, games: int, chance: int) -> None:
     spec = spec_of(players, [*ROLES][:games], format="knock-out", best_of=best_of)
@@ -41,7 +41,7 @@ def test_everybody_but_one_loses_one_duel(players: int, best_of: int, games: int
     assert [last[name] for name in schedule.ranking] == sorted(last.values(), reverse=True)
 
 
-@settings(max_examples=100)
+@settings(max_examples=40)
 @given(best_of=st.integers(1, 6), games=st.integers(1, 3), chance=st.integers(0, 999))
 def test_a_duel_ends_when_it_is_decided_and_not_before(best_of: int, games: int, chance: int) -> None:
     spec = spec_of(2, [*ROLES][:games], format="knock-out", best_of=best_of)

@@ -24,7 +24,7 @@ def rounds_of(schedule: Schedule) -> list[list[frozenset[str]]]:
     return [list(pairs) for pairs in rounds.values()]
 
 
-@settings(max_examples=100)
+@settings(max_examples=40)
 @given(players=st.integers(2, 12), rounds=st.integers(1, 14), games=st.integers(1, 2), chance=st.integers(0, 999))
 def test_nobody_plays_twice_in_a_round_and_byes_are_shared(players: int, rounds: int, games: int, chance: int) -> None:
     names = ["alpha", "beta"][:games]
@@ -39,7 +39,7 @@ def test_nobody_plays_twice_in_a_round_and_byes_are_shared(players: int, rounds:
     assert max(rested.values(), default=0) <= -(-rounds // players)
 
 
-@settings(max_examples=100)
+@settings(max_examples=40)
 @given(players=st.integers(2, 9), rounds=st.integers(1, 9), chance=st.integers(0, 999))
 def test_nobody_meets_again_while_there_is_a_way(players: int, rounds: int, chance: int) -> None:
     schedule = played(spec_of(players, format="swiss", rounds=rounds), ROLES, by_chance(chance))
@@ -144,7 +144,7 @@ def first_by_backtracking(names: Sequence[str], barred: dict[str, set[str]]) -> 
     return None
 
 
-@settings(max_examples=300)
+@settings(max_examples=150)
 @given(players=st.integers(0, 5), share=st.floats(0.2, 0.9), chance=st.integers(0, 9999))
 def test_a_matching_is_the_first_that_backtracking_finds(players: int, share: float, chance: int) -> None:
     names = [f"p{number}" for number in range(2 * players)]

@@ -334,7 +334,7 @@ def documents(draw: st.DrawFn) -> dict[str, Any]:
     }
 
 
-@settings(max_examples=150)
+@settings(max_examples=60)
 @given(document=documents(), commented=st.booleans())
 def test_a_specification_reads_back_from_its_text(document: dict[str, Any], commented: bool) -> None:
     assume(len(document["players"]) > 1 or document["format"] == "round robin")

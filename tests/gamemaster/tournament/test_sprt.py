@@ -136,6 +136,7 @@ def test_the_estimate_is_finite_and_covers() -> None:
     assert 0.93 - 4 * found.error < found.value < 0.98 + 4 * found.error
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scenario", [Scenario("pairs", 2, 1), Scenario("one role is better", 2, 1, advantage=260)])
 def test_it_errs_as_seldom_as_it_says(scenario: Scenario) -> None:
     """With true rates of 5 %, more than 13 % of 100 tests err with a chance of 1e-3; rates of 20 % would be found."""

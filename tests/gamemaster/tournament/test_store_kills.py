@@ -69,6 +69,7 @@ def test_a_call_that_is_killed_before_any_of_its_statements_did_nothing(
             assert manager.begin(a_pairing(again)) in (1, 2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("store_url", "seed"), [("sqlite", 1), ("sqlite", 2), ("postgresql", 3)], indirect=["store_url"]
 )
