@@ -213,7 +213,7 @@ def _ticks(low: float, high: float, least: float = 0.1) -> list[float]:
 
 def _apart(heights: Mapping[int, float], gap: float) -> dict[int, float]:
     """The same moved as little as needed for no two to be closer than the gap; their order is kept."""
-    blocks: list[tuple[list[int], float]] = []  # those that touch each other, and the middle of them
+    blocks: list[tuple[list[int], float]] = []  # numbers whose names touch each other, and their middle
     for number in sorted(heights, key=lambda number: heights[number]):
         members, middle = [number], heights[number]
         while blocks and blocks[-1][1] + gap * (len(blocks[-1][0]) + len(members)) / 2 > middle:

@@ -28,13 +28,20 @@ from ggp.boards.shapes import (
 )
 from ggp.boards.text import list_facts
 
-_EDGE = 12.0  # around everything
+_EDGE = 12.0  # around everything, in pixels like all lengths here
 _GAP = 28.0  # between boards
 _TITLE = 22.0  # height of the title of a board
-_LEAST = 260.0  # width of the panel
-_LINE = 17.0  # of listed facts
-_SMALL = 12.0
-_MOST_LINES = 30
+_LABELS = 22.0  # room for the names of rows and columns
+_HALF_HEIGHT = 1 / sqrt(3)  # of a hexagon of width 1
+_VALUES_WIDTH = 260.0  # at least, of the labelled values
+_VALUE_LINE = 24.0  # height of a line of values
+_VALUE_SIZE = 14.0  # of its letters
+_SPACE = 6.0  # between a label and its value
+_BETWEEN = 18.0  # between the entries of a value
+_MOST_ENTRIES = 60  # of a value
+_FACT_LINE = 17.0  # height of a line of listed facts
+_FACT_SIZE = 12.0  # of its letters
+_MOST_FACT_LINES = 30
 
 
 def picture_svg(
@@ -48,8 +55,8 @@ def picture_svg(
 ) -> str:
     """The picture as the text of an SVG image, without scripts and references.
 
-    marked: cells to highlight. has_values: labelled values and other facts below the boards. has_style: with the
-    colours in it, as a file needs it; a page that has `picture_style()` in its own style sheet leaves them out.
+    marked: cells to highlight. has_values: whether values and other facts are shown below the boards. has_style:
+    whether the SVG contains the colours, as a file must; pages have `picture_style()` in their own style sheet instead.
 
     Every cell is a `<g class="cell" data-board="…" data-cell="…">` with the constants of its coordinates, separated by
     spaces; every line between dots a `<g class="line" data-board data-from data-to data-drawn="yes|no">`. Both have
@@ -61,14 +68,14 @@ def picture_svg(
 def picture_png(
     picture: Picture, title: str = "", *, theme: Literal["light", "dark"] = "light", scale: float = 2.0
 ) -> bytes:
-    """The picture as the bytes of a PNG; `scale` is how many pixels one of the drawing becomes."""
+    """The picture as the bytes of a PNG, with `scale` pixels for each unit of length in the drawing."""
     return drawing_png(make_drawing(picture, title), theme=theme, scale=scale)
 
 
 def make_drawing(
     picture: Picture, title: str = "", marked: Collection[Spot] = (), *, has_values: bool = True
 ) -> Drawing:
-    """The picture as shapes; `marked` cells are highlighted, as those of the last move."""
+    """The picture as shapes; `marked` cells are highlighted, such as those of the last move."""
     plans = [_plan_board(board, marked) for board in picture.boards]
     groups: list[ShapeGroup] = []
     width, y = _EDGE, _EDGE
@@ -87,7 +94,7 @@ def make_drawing(
             height = max(height, plan.height + above)
             width = max(width, x - _gap(board))
         y += height + (_gap(members[0][0]) / 2 if row != rows[-1] else 0.0)
-    width = max(width, _EDGE + _LEAST)
+    width = max(width, _EDGE + _VALUES_WIDTH)
     if has_values:
         shown, y = _value_groups(picture.values, _EDGE, y + (10.0 if plans else 0.0), width)
         groups += shown
@@ -98,83 +105,74 @@ def make_drawing(
 
 
 def _gap(board: Board) -> float:
-    """Beside a board; one without a title belongs to the next one."""
+    """The space after a board; one without a title belongs to the next one."""
     return _GAP if board.title else _GAP / 2
 
 
 def _rest(picture: Picture, y: float) -> tuple[list[ShapeGroup], float, float]:
-    """Facts as text, where the lines end, and how far to the right they go."""
+    """Facts as text; the lower and the right end of the lines."""
     if not picture.rest:
         return [], y, 0.0
     lines = list_facts(picture.rest, 64)
-    if len(lines) > _MOST_LINES:
-        lines = [*lines[: _MOST_LINES - 1], f"… and {len(lines) - _MOST_LINES + 1} more lines"]
+    if len(lines) > _MOST_FACT_LINES:
+        lines = [*lines[: _MOST_FACT_LINES - 1], f"… and {len(lines) - _MOST_FACT_LINES + 1} more lines"]
     y += 6.0
-    texts = tuple(Text(_EDGE, y + _LINE * (n + 0.5), line, _SMALL, "dim", "start") for n, line in enumerate(lines))
-    widest = max(0.56 * _SMALL * len(line) for line in lines)
-    return [ShapeGroup(texts, kind="rest")], y + _LINE * len(lines), _EDGE + widest
-
-
-_LINE = 24.0
-_SIZE = 14.0
-_SPACE = 6.0
-_BETWEEN = 18.0  # entries
-_MOST = 60  # entries of a value
+    texts = tuple(
+        Text(_EDGE, y + _FACT_LINE * (n + 0.5), line, _FACT_SIZE, "dim", "start") for n, line in enumerate(lines)
+    )
+    widest = max(0.56 * _FACT_SIZE * len(line) for line in lines)
+    return [ShapeGroup(texts, kind="rest")], y + _FACT_LINE * len(lines), _EDGE + widest
 
 
 def _value_groups(values: Sequence[Value], left: float, top: float, right: float) -> tuple[list[ShapeGroup], float]:
-    """One group for each value, and where they end."""
+    """One group for each value, and their lower end."""
     groups: list[ShapeGroup] = []
     y = top
     for value in values:
         shapes: list[Shape] = [_text(left, y, value.label, "dim")]
-        start = left + approximate_width(value.label, _SIZE) + 2 * _SPACE
+        start = left + approximate_width(value.label, _VALUE_SIZE) + 2 * _SPACE
         x = start
         for entry in _few(value.entries):
             wide = _width(entry)
             if x > start and x + wide > right:
-                x, y = left + 2 * _BETWEEN, y + _LINE
+                x, y = left + 2 * _BETWEEN, y + _VALUE_LINE
             shapes += _entry(entry, x, y)
             x += wide + _BETWEEN
         groups.append(ShapeGroup(tuple(shapes), kind="value"))
-        y += _LINE
+        y += _VALUE_LINE
     return groups, y
 
 
 def _few(entries: Sequence[ValueEntry]) -> Sequence[ValueEntry]:
-    if len(entries) <= _MOST:
+    if len(entries) <= _MOST_ENTRIES:
         return entries
-    return [*entries[: _MOST - 1], ValueEntry("", f"… and {len(entries) - _MOST + 1} more")]
+    return [*entries[: _MOST_ENTRIES - 1], ValueEntry("", f"… and {len(entries) - _MOST_ENTRIES + 1} more")]
 
 
 def _width(entry: ValueEntry) -> float:
-    keyed = approximate_width(entry.key, _SIZE) + _SPACE if entry.key else 0.0
-    return (_LINE if entry.mark else 0.0) + keyed + approximate_width(entry.value, _SIZE)
+    keyed = approximate_width(entry.key, _VALUE_SIZE) + _SPACE if entry.key else 0.0
+    return (_VALUE_LINE if entry.mark else 0.0) + keyed + approximate_width(entry.value, _VALUE_SIZE)
 
 
 def _entry(entry: ValueEntry, x: float, y: float) -> list[Shape]:
     shapes: list[Shape] = []
     if entry.mark is not None and entry.mark.symbol != "text":
-        shapes += piece_shapes(entry.mark, x + _SIZE / 2, y + _LINE / 2, 1.3 * _SIZE)
-        x += _LINE
+        shapes += piece_shapes(entry.mark, x + _VALUE_SIZE / 2, y + _VALUE_LINE / 2, 1.3 * _VALUE_SIZE)
+        x += _VALUE_LINE
     if entry.key:
         shapes.append(_text(x, y, entry.key, "ink"))
-        x += approximate_width(entry.key, _SIZE) + _SPACE
-    shapes.append(Text(x, y + _LINE / 2, entry.value, _SIZE, "ink", "start", is_bold=True))
+        x += approximate_width(entry.key, _VALUE_SIZE) + _SPACE
+    shapes.append(Text(x, y + _VALUE_LINE / 2, entry.value, _VALUE_SIZE, "ink", "start", is_bold=True))
     return shapes
 
 
 def _text(x: float, y: float, text: str, paint: str) -> Text:
-    return Text(x, y + _LINE / 2, text, _SIZE, paint, "start")
-
-
-_LABELS = 22.0  # room for the names of rows and columns
-_HALF_HEIGHT = 1 / sqrt(3)  # of a hexagon that is 1 wide
+    return Text(x, y + _VALUE_LINE / 2, text, _VALUE_SIZE, paint, "start")
 
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """The shapes of a board, from its own corner on."""
+    """The shapes of a board, from its own upper left corner."""
 
     width: float
     height: float
@@ -193,7 +191,7 @@ def _plan_board(board: Board, marked: Collection[Spot]) -> _Plan:
 
 
 class _Planner:
-    """Turns the places of one board into pixels."""
+    """Draws one board."""
 
     def __init__(self, board: Board, marked: Collection[Spot]) -> None:
         self._board = board
@@ -276,7 +274,7 @@ class _Planner:
         return ShapeGroup(tuple(shapes), cell.text, "cell", data)
 
     def _ground(self, cell: Cell, x: float, y: float, *, is_marked: bool) -> list[Shape]:
-        """What is under the pieces."""
+        """The cell itself, below its pieces."""
         unit, shape = self._unit, self._board.shape
         is_shaded = self._board.shade == round(cell.down + cell.across) % 2
         fill = "marked" if is_marked else "shade" if is_shaded else "cell"
@@ -321,7 +319,7 @@ class _Planner:
         for mark in marks:
             if mark.symbol == "block":
                 shapes += piece_shapes(mark, x, y, scale * unit)
-            elif mark.symbol == "dot":  # beside what else is there
+            elif mark.symbol == "dot":  # in the corner, next to the other piece
                 shapes += piece_shapes(mark, x + 0.34 * unit, y + 0.34 * unit, 0.8 * scale * unit)
         if len(others) == 1:
             return [*shapes, *piece_shapes(others[0], x - 0.04 * unit, y - 0.04 * unit, 0.8 * scale * unit)]
@@ -404,12 +402,12 @@ _KNIGHT: tuple[Point, ...] = (
     (-0.05, 0.06), (-0.09, 0.15), (-0.18, 0.22), (-0.21, 0.3),
 )  # fmt: skip
 _TIPS: tuple[Point, ...] = ((-0.38, -0.2), (-0.18, -0.32), (0.0, -0.37), (0.18, -0.32), (0.38, -0.2))
-_ON_DARK = frozenset(("blue", "grey"))  # colours that want light letters
+_ON_DARK = frozenset(("blue", "grey"))  # colours with light letters
 _OUTLINE = 0.025
 
 
 def piece_shapes(mark: Mark, x: float, y: float, size: float) -> tuple[Shape, ...]:
-    """The mark in a square of this size around a point."""
+    """The shapes of a mark in a square of this size around a point. Pieces of chess are drawn by hand."""
     brush = Brush(mark.colour, _edge(mark.colour), max(1.0, _OUTLINE * size))
     match mark.symbol:
         case "cross":
@@ -440,7 +438,7 @@ def _lettered(mark: Mark, x: float, y: float, size: float, brush: Brush) -> tupl
 
 
 def _owner(mark: Mark, x: float, y: float, size: float, other: str) -> tuple[Shape, ...]:
-    """Letters on what would differ from others by its colour alone; black and white differ enough."""
+    """Letters on pieces that would differ by colour alone; black and white differ enough."""
     text = mark.owner or other
     return (_letters(text, mark.colour, x, y, size),) if text and mark.colour not in ("white", "black") else ()
 
@@ -451,7 +449,7 @@ def _letters(text: str, colour: Colour, x: float, y: float, size: float) -> Text
 
 
 def _size(text: str, size: float) -> float:
-    """Of letters that are to fit in a square."""
+    """The size of letters that fit into a square."""
     return min(0.5 * size, 1.15 * size / max(1, len(text)))
 
 
@@ -492,7 +490,7 @@ def _piece(mark: Mark, brush: Brush) -> tuple[Shape, ...]:
 
 
 def _rounded(points: tuple[Point, ...], times: int = 2) -> tuple[Point, ...]:
-    """With its corners cut (Chaikin, 1974); the first and the last side stay."""
+    """The polygon with its corners cut (Chaikin, 1974), except the first and the last point."""
     for _ in range(times):
         cut: list[Point] = [points[0]]
         for (x, y), (u, v) in pairwise(points):
