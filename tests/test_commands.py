@@ -2,13 +2,18 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
+from contextlib import redirect_stderr, redirect_stdout
+from io import BytesIO, StringIO, TextIOWrapper
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
 import ggp
+from ggp.commands import main
 
 BROKEN = "(role r)\n(<= (goal r ?x)\n  (not (p ?x)))\n(legal r a)\n(<= terminal (true x))\n"
 
@@ -16,9 +21,21 @@ BROKEN = "(role r)\n(<= (goal r ?x)\n  (not (p ?x)))\n(legal r a)\n(<= terminal 
 PROGRAM = [sys.executable, "-c", "from ggp.commands import main; main()"]
 
 
-def run(*arguments: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
-    command = [*PROGRAM, *arguments]
-    return subprocess.run(command, input=stdin, capture_output=True, text=True, check=False, timeout=60)
+class Done(NamedTuple):
+    returncode: int
+    stdout: str
+    stderr: str
+
+
+def run(*arguments: str, stdin: str = "") -> Done:
+    """Runs the command in this process."""
+    out, err = StringIO(), StringIO()
+    with pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(err):
+        patch.setattr(sys, "argv", ["ggp", *arguments])
+        patch.setattr(sys, "stdin", TextIOWrapper(BytesIO(stdin.encode()), encoding="utf-8"))
+        with pytest.raises(SystemExit) as ended:
+            main()
+    return Done(int(ended.value.code or 0), out.getvalue(), err.getvalue())
 
 
 def test_games_lists_the_shipped_ones() -> None:
@@ -69,7 +86,7 @@ def test_validate_as_json(tmp_path: Path) -> None:
 
 
 def test_validate_goes_on_after_a_file_that_is_not_there() -> None:
-    done = run("validate", "missing.kif", "tictactoe", "--matches", "1")
+    done = run("validate", "missing.kif", "tictactoe", "--matches", "0")
     assert done.returncode == 2
     assert done.stderr.count("\n") == 1
     assert "no game or file is called 'missing.kif'" in done.stderr
@@ -112,8 +129,15 @@ def test_a_closed_standard_input_gets_one_line(command: str) -> None:
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")
-@pytest.mark.parametrize("buffering", ["", "1"])
-@pytest.mark.parametrize("arguments", [("games",), ("perft", "tictactoe", "--depth", "1", "--json"), ("--help",)])
+@pytest.mark.parametrize(
+    ("arguments", "buffering"),
+    [
+        (("games",), ""),
+        (("games",), "1"),
+        (("perft", "tictactoe", "--engine", "interpreter", "--json"), ""),
+        (("--help",), "1"),
+    ],
+)
 def test_a_standard_output_that_is_full_gets_one_line(arguments: tuple[str, ...], buffering: str) -> None:
     environment = {**os.environ, "PYTHONUNBUFFERED": buffering}
     with Path("/dev/full").open("w", encoding="utf-8") as full:
@@ -145,13 +169,22 @@ def test_perft_stops_at_0() -> None:
     assert json.loads(done.stdout)["perft"] == [1, 0]
 
 
-def test_the_help_of_validate_explains_the_exit_codes() -> None:
-    text = " ".join(run("validate", "--help").stdout.split())
-    assert "The exit code is 1 if there are errors (or a file is not UTF-8 text)" in text.replace("│ │ ", "")
-
-
 def test_help_explains_every_command() -> None:
     text = run("--help").stdout
-    for name in ("games", "validate", "perft", "player", "match", "replay"):
-        assert name in text
+    for name in (
+        "games",
+        "validate",
+        "perft",
+        "draw",
+        "play",
+        "analyse",
+        "inspect",
+        "bench",
+        "cache",
+        "player",
+        "match",
+    ):
+        assert re.search(rf"│ {name} +\w", text), name
         assert run(name, "--help").returncode == 0
+    help_text = " ".join(run("validate", "--help").stdout.split())
+    assert "The exit code is 1 if there are errors (or a file is not UTF-8 text)" in help_text.replace("│ │ ", "")

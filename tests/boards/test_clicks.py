@@ -6,12 +6,13 @@ import ggp
 from ggp.boards import Layout, Spot, find_layout, move_cells
 from ggp.gdl.reader import read_term
 from ggp.gdl.terms import to_text
+from tests.boards import shipped
 from tests.boards.test_layout import LINES, NUMBERS
 
 
 def layout_of(text: str) -> Layout:
-    game = ggp.load(text, "interpreter") if text in ggp.games() else ggp.load_text(text, engine="interpreter")
-    return find_layout(game.rulesheet, game.machine, game.metadata.drawing)
+    game = ggp.load_text(text, engine="interpreter")
+    return find_layout(game.rulesheet, game.machine)
 
 
 def clicks(layout: Layout, move: str) -> list[list[str]]:
@@ -34,13 +35,12 @@ def clicks(layout: Layout, move: str) -> list[list[str]]:
     ],
 )
 def test_shipped_games(game: str, move: str, cells: list[list[str]]) -> None:
-    assert clicks(layout_of(game), move) == cells
+    assert clicks(shipped.layout_of(game), move) == cells
 
 
 @pytest.mark.parametrize("name", ["breakthrough", "connectfour", "dotsandboxes", "fiveinarow", "reversi"])
 def test_each_move_of_a_board_game_has_clicks_of_its_own(name: str) -> None:
-    game = ggp.load(name, "interpreter")
-    layout = find_layout(game.rulesheet, game.machine)
+    game, layout = shipped.game_of(name), shipped.layout_of(name, has_hints=False)
     cells = {str(Spot(board.name, place)) for board in layout.boards for place in board.places}
     legal = {
         to_text(move) for role in game.roles for move in game.machine.legal_moves(game.machine.initial_state, role)

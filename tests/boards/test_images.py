@@ -24,17 +24,10 @@ from ggp.boards import (
 )
 from ggp.boards.drawing import make_drawing
 from ggp.boards.shapes import Rect, Text
+from tests.boards import shipped
 from tests.boards.test_layout import LINES, picture_of
 
 SVG = "{http://www.w3.org/2000/svg}"
-
-
-def shipped(name: str, moves: int = 0) -> Picture:
-    game = ggp.load(name, "interpreter")
-    state = game.initial_state
-    for _ in range(moves):
-        state = state.play({role: state.legal_moves(role)[0] for role in game.roles})
-    return make_picture(find_layout(game.rulesheet, game.machine, game.metadata.drawing), state.terms)
 
 
 def parsed(svg: str) -> ElementTree.Element:
@@ -64,7 +57,7 @@ def groups(svg: str, kind: str) -> list[ElementTree.Element]:
 @pytest.mark.parametrize("name", ggp.games())
 def test_shipped_games(name: str) -> None:
     """Valid and harmless SVG, all shapes within the picture, no cell twice."""
-    picture = shipped(name, 5)
+    picture = shipped.picture_of(name, 5)
     svg = picture_svg(picture, name)
     root = checked(svg)
     _, _, width, height = map(float, (root.get("viewBox") or "").split())
@@ -76,7 +69,7 @@ def test_shipped_games(name: str) -> None:
 
 
 def test_cells_say_what_they_are() -> None:
-    svg = picture_svg(shipped("tictactoe", 1), "Tic-tac-toe")
+    svg = picture_svg(shipped.picture_of("tictactoe", 1), "Tic-tac-toe")
     (cell,) = [group for group in groups(svg, "cell") if group.get("data-cell") == "1 1"]
     assert cell.get("data-board") == ""
     assert cell.get("role") == "img"
@@ -96,21 +89,23 @@ def test_lines_say_from_where_to_where() -> None:
 
 
 def test_marked_cells_are_highlighted() -> None:
-    picture = shipped("tictactoe")
+    picture = shipped.picture_of("tictactoe")
     plain, marked = picture_svg(picture), picture_svg(picture, marked=[Spot("", ("2", "2"))])
     assert 'class="f-marked s-grid"' not in plain
     assert marked.count('class="f-marked s-grid"') == 1
 
 
 def test_values_can_be_left_out() -> None:
-    picture = shipped("tictactoe")
+    picture = shipped.picture_of("tictactoe")
     assert "control" in picture_svg(picture)
     assert "control" not in picture_svg(picture, has_values=False)
 
 
 def test_every_class_has_its_rule() -> None:
     style = picture_style()
-    svg = "".join(picture_svg(shipped(name, 5), has_style=False) for name in ("connectfour", "dotsandboxes", "reversi"))
+    svg = "".join(
+        picture_svg(shipped.picture_of(name, 5), has_style=False) for name in ("connectfour", "dotsandboxes", "reversi")
+    )
     used = {name for found in re.findall(r'class="([^"]*)"', svg) for name in found.split() if name[:2] in ("f-", "s-")}
     assert used
     assert all(f".{name}{{" in style for name in used)
@@ -120,8 +115,8 @@ def test_themes() -> None:
     assert "prefers-color-scheme" in picture_style()
     assert "prefers-color-scheme" not in picture_style("dark")
     assert picture_style("dark") != picture_style("light")
-    assert "<style>" in picture_svg(shipped("tictactoe"))
-    assert "style" not in picture_svg(shipped("tictactoe"), has_style=False)
+    assert "<style>" in picture_svg(shipped.picture_of("tictactoe"))
+    assert "style" not in picture_svg(shipped.picture_of("tictactoe"), has_style=False)
 
 
 HOSTILE = (
@@ -190,7 +185,7 @@ def test_a_state_without_anything_is_a_picture_too() -> None:
 
 
 def test_png() -> None:
-    picture = shipped("tictactoe", 3)
+    picture = shipped.picture_of("tictactoe", 3)
     drawing = make_drawing(picture, "t")
     light, dark = (Image.open(BytesIO(picture_png(picture, "t", theme=theme))) for theme in ("light", "dark"))
     assert light.format == "PNG"
@@ -201,7 +196,7 @@ def test_png() -> None:
 
 def test_cells_are_where_the_picture_says() -> None:
     """Rows from the top, columns from the left."""
-    picture = shipped("breakthrough")
+    picture = shipped.picture_of("breakthrough")
     drawing = make_drawing(picture)
     places = {}
     for group in drawing.groups:

@@ -7,10 +7,11 @@ from itertools import count
 import pytest
 
 import ggp
-from ggp.boards import Board, Layout, Picture, find_layout, make_picture, picture_lines, plain_text
+from ggp.boards import Board, Layout, Picture, find_layout, make_picture, picture_lines, plain_text, profiles
 from ggp.boards.profiles import run_bounded
 from ggp.game import Game
 from ggp.gdl.reader import read
+from tests.boards import shipped
 from tests.gamemaster.test_commands import ENDLESS
 
 MOVES = "(role a) (role b) (<= (legal ?r wait) (role ?r)) (<= terminal never) (goal a 50) (goal b 50)"
@@ -49,9 +50,7 @@ def drawn(text: str, facts: str = "") -> list[str]:
                                   "noughtsandcrosses", "tictactoe"])  # fmt: skip
 def test_what_the_rules_tell_is_what_people_have_written_down(name: str) -> None:
     """The hints in the metadata are by hand, from the prose of the games."""
-    game = ggp.load(name, "interpreter")
-    hinted = find_layout(game.rulesheet, game.machine, game.metadata.drawing)
-    found = find_layout(game.rulesheet, game.machine)
+    hinted, found = shipped.layout_of(name), shipped.layout_of(name, has_hints=False)
     for own, other in zip(found.boards, hinted.boards, strict=True):
         assert dict(own.places) == dict(other.places)
         assert own.shape == other.shape
@@ -61,8 +60,8 @@ def test_what_the_rules_tell_is_what_people_have_written_down(name: str) -> None
 
 
 def test_the_same_layout_in_every_run() -> None:
-    game = ggp.load("reversi", "interpreter")
-    assert find_layout(game.rulesheet, game.machine) == find_layout(game.rulesheet, game.machine)
+    game = shipped.game_of("connectfour")
+    assert find_layout(game.rulesheet, game.machine) == shipped.layout_of("connectfour", has_hints=False)
 
 
 def test_contents_of_cells_and_the_empty_one() -> None:
@@ -318,15 +317,15 @@ def test_what_is_not_understood_is_listed() -> None:
 
 def test_every_fact_is_on_a_board_or_listed() -> None:
     for name in ggp.games():
-        game = ggp.load(name, "interpreter")
-        layout = find_layout(game.rulesheet, game.machine, game.metadata.drawing)
+        game, layout = shipped.game_of(name), shipped.layout_of(name)
         picture = make_picture(layout, game.machine.initial_state)
         on_boards = {place.relation[0] for board in layout.boards for place in board.placements}
         assert {fact[0] for fact in game.machine.initial_state} <= on_boards | {fact[0] for fact in picture.listed}
         assert not on_boards & {fact[0] for fact in picture.listed}
 
 
-def test_rules_without_end_are_broken_off() -> None:
+def test_rules_without_end_are_interrupted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(profiles, "_SECONDS", 0.2)
     game = ggp.load_text(ENDLESS, engine="interpreter")
     layout = find_layout(game.rulesheet, game.machine)
     assert make_picture(layout, game.machine.initial_state).values[0].label == "a"
