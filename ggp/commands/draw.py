@@ -63,7 +63,7 @@ def draw(
     title = loaded.metadata.title or loaded.name
     if output is None:
         from ggp.boards import picture_lines  # noqa: PLC0415
-        from ggp.commands.shared import styled  # noqa: PLC0415 - likewise
+        from ggp.commands.shared import styled  # noqa: PLC0415 - as above
 
         console = Console(highlight=False, soft_wrap=True)
         for line in styled(picture_lines(picture)):

@@ -61,7 +61,7 @@ def play(  # noqa: PLR0913, PLR0917 - each is an option
     Against random moves: ggp play breakthrough me random
     """
     from ggp.boards import find_layout  # noqa: PLC0415 - every command would load it
-    from ggp.commands.session import Session, Table  # noqa: PLC0415 - likewise
+    from ggp.commands.session import MatchSetup, Session  # noqa: PLC0415 - as above
 
     choices = [None if name == ME else read_bot(name) for name in players] if players else None
     others = read_bot(against)
@@ -79,8 +79,8 @@ def play(  # noqa: PLR0913, PLR0917 - each is an option
         rng = Random(seed)  # noqa: S311 - not for secrets
         bots: dict[str, Bot] = {name: make_bot(bot, seconds, rng) for name, bot in chosen.items() if bot is not None}
         layout = find_layout(loaded.rulesheet, loaded.machine, loaded.metadata.drawing)
-        table = Table(loaded, layout, bots, make_bot(_DEFAULT, seconds, rng))
-        Session(table, console, ask).play(follow(loaded.initial_state, moves))
+        setup = MatchSetup(loaded, layout, bots, make_bot(_DEFAULT, seconds, rng))
+        Session(setup, console, ask).play(follow(loaded.initial_state, moves))
         return
     console.print()
 

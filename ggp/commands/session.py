@@ -47,7 +47,7 @@ class Request(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class MatchSetup:
     """A game, and who plays it: a bot for each role that no human plays."""
 
     game: Game
@@ -61,15 +61,15 @@ class Table:
 
     @property
     def is_hidden(self) -> bool:
-        """Whether people may know only what they are told: the rules say `sees`, and one person plays."""
+        """Whether the human must not see the state: the rules have percepts, and only one human plays."""
         return len(self.humans) == 1 and self.game.rulesheet.has_percepts
 
 
 class Session:
     """Plays one match."""
 
-    def __init__(self, table: Table, console: Console, ask: Ask) -> None:
-        self._table = table
+    def __init__(self, setup: MatchSetup, console: Console, ask: Ask) -> None:
+        self._setup = setup
         self._console = console
         self._ask = ask
         self._past: list[State] = []  # states in which a human had a choice, for undo
@@ -78,7 +78,7 @@ class Session:
         """Plays until the match ends, or a human resigns or quits."""
         self._say("? lists what you can type", _DIM)
         while not state.is_terminal:
-            if self._choosers(state) or not self._table.humans:
+            if self._choosers(state) or not self._setup.humans:
                 self._show(state, is_final=False)
             moves = self._moves(state)
             match moves:
@@ -97,7 +97,7 @@ class Session:
 
     def _moves(self, state: State) -> dict[str, str] | Request:
         """A move of each role; humans choose first, so that no bot thinks in vain."""
-        legal = {role: state.legal_moves(role) for role in self._table.game.roles}
+        legal = {role: state.legal_moves(role) for role in self._setup.game.roles}
         for role, found in legal.items():
             if not found:
                 raise EvaluationError(f"the rules give {role} no move, and the match is not over")
@@ -111,7 +111,7 @@ class Session:
                 chosen.append(waiting.pop(0))
             elif answer is not Request.UNDO:
                 return answer
-            elif self._table.is_hidden:
+            elif self._setup.is_hidden:
                 self._say("there is no undo in a game with hidden information", _WRONG)
             elif chosen:
                 waiting.insert(0, chosen.pop())
@@ -119,7 +119,7 @@ class Session:
                 return answer
             else:
                 self._say("there is nothing to undo", _WRONG)
-        bots = self._table.bots
+        bots = self._setup.bots
         for role, found in legal.items():
             if role not in moves:
                 moves[role] = bots[role].advise(state, role).move if role in bots else found[0]
@@ -127,14 +127,14 @@ class Session:
 
     def _choosers(self, state: State) -> list[str]:
         """The roles of humans that have more than one legal move."""
-        return [role for role in self._table.humans if len(state.legal_moves(role)) > 1]
+        return [role for role in self._setup.humans if len(state.legal_moves(role)) > 1]
 
     def _next(self, state: State, moves: Mapping[str, str]) -> State:
         """The state after the step; shows the moves, or with hidden information the percepts."""
-        machine = self._table.game.machine
-        joint_move = tuple(read_term(moves[role]) for role in self._table.game.roles)
-        if self._table.is_hidden:
-            (role,) = self._table.humans
+        machine = self._setup.game.machine
+        joint_move = tuple(read_term(moves[role]) for role in self._setup.game.roles)
+        if self._setup.is_hidden:
+            (role,) = self._setup.humans
             percepts = ", ".join(map(to_text, machine.percepts(state.terms, joint_move, role)))
             self._say(f"{role}: {moves[role]}; you see: {percepts or 'nothing'}")
         else:
@@ -180,10 +180,10 @@ class Session:
                 return Request.RESIGN
             case "quit":
                 return Request.QUIT
-            case "hint" if self._table.is_hidden:
+            case "hint" if self._setup.is_hidden:
                 self._say("there are no hints in a game with hidden information", _WRONG)
             case "hint":
-                advice = self._table.adviser.advise(state, role)
+                advice = self._setup.adviser.advise(state, role)
                 self._say(f"{advice.move}  {advice.reason}".rstrip())
             case "board":
                 self._show(state, is_final=False)
@@ -195,10 +195,10 @@ class Session:
 
     def _refuse(self, line: str, state: State, role: str, legal: Sequence[str]) -> None:
         text = meant_move(line, legal)
-        game = self._table.game
+        game = self._setup.game
         refused = refusal(game.rulesheet, game.machine, state.terms, role, text)
         reason = refused.reason if refused else "type more of the move"
-        if refused and refused.kind in ("turn", "condition") and self._table.is_hidden:
+        if refused and refused.kind in ("turn", "condition") and self._setup.is_hidden:
             reason = "the reason is hidden information"
         self._say(f"{text} is not legal: {reason}", _WRONG)
 
@@ -215,10 +215,10 @@ class Session:
             self._say("no move contains that", _WRONG)
 
     def _show(self, state: State, *, is_final: bool) -> None:
-        if self._table.is_hidden and not is_final:
+        if self._setup.is_hidden and not is_final:
             return
         self._say("")
-        for line in styled(picture_lines(make_picture(self._table.layout, state.terms))):
+        for line in styled(picture_lines(make_picture(self._setup.layout, state.terms))):
             self._console.print(line)
 
     def _say(self, text: str, style: str = "") -> None:
