@@ -11,6 +11,7 @@
     ├── MessageError         text that is no message of the protocol
     ├── RecordError          a match record that cannot be read, or whose moves contradict it
     ├── StoreError           a tournament store that cannot be used, or that another manager holds
+    │   └── NotStoredError   a tournament or match that the store does not have
     └── SettingsError        a setting that is unknown, of the wrong type, or out of range
 
 Mistakes of others during a match (a player that is late) are data, not exceptions: see `gamemaster.faults`.
@@ -88,6 +89,10 @@ class RecordError(GgpError):
 
 class StoreError(GgpError):
     """A tournament store that cannot be read or written, or that another manager holds."""
+
+
+class NotStoredError(StoreError):
+    """A tournament or match that the store does not have."""
 
 
 class SettingsError(GgpError):

@@ -273,7 +273,7 @@ class Match(MatchHead):
     engine: str
     origin: Origin | None
     start: dict[str, StartDetail]
-    joint_moves: tuple[Step, ...] = Field(description="The steps, in order.")
+    joint_moves: tuple[Step, ...] = Field(description="The steps, in order, from `first` of the query on.")
     is_live: bool
     is_hidden: bool = Field(description="Whether moves and states are kept from spectators until the end.")
     clock: Ticking
@@ -418,6 +418,18 @@ class Verdict(Part):
 
 class Empty(Part):
     """Nothing more to say."""
+
+
+class StepsWanted(Part):
+    """Which steps of a match are told."""
+
+    first: Offset = Field(0, description="Only the steps from this one on, for those who know the others.")
+
+
+class HumanWanted(StepsWanted):
+    """What a human is told."""
+
+    first_percepts: Offset = Field(0, description="Only the percepts and own moves from this step on.")
 
 
 class MatchesWanted(Part):

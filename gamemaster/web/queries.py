@@ -54,6 +54,7 @@ class MatchQueries:
         self._pool = pool
         self._catalogue = catalogue
         self._limits = limits
+        self._percepts: dict[str, bool] = {}  # SHA-256 of a rulesheet → whether its roles are told percepts
         self._replays: OrderedDict[tuple[str, str, int], tuple[Texts, ...]] = OrderedDict()
         self._drawn: OrderedDict[tuple[str, str, int], State] = OrderedDict()
 
@@ -62,10 +63,10 @@ class MatchQueries:
         live = self._live_matches.get(match)
         if live is not None:
             return FoundMatch(match, live.record, live.head, live)
-        record = await asyncio.to_thread(self._repository.record, match)
-        if record is None:
+        kept = await asyncio.to_thread(self._repository.find, match)
+        if kept is None:
             raise not_found(f"there is no match {match}")
-        head = await asyncio.to_thread(self._repository.head, match, record)
+        record, head = kept.record, kept.head
         own = head_of(record, match, tournament=head.tournament if head else "")
         if head is not None:
             own = own.model_copy(update={"status": head.status, "reason": own.reason or head.reason})
@@ -78,16 +79,20 @@ class MatchQueries:
         """Whether humans play who are not told everything."""
         if not _has_humans(record):
             return False
-        return await asyncio.to_thread(self._catalogue.has_percepts, record)
+        known = self._percepts.get(record.rulesheet_sha256)
+        if known is None:
+            known = await asyncio.to_thread(self._catalogue.has_percepts, record)
+            self._percepts[record.rulesheet_sha256] = known
+        return known
 
-    def match(self, found: FoundMatch) -> Match:
-        """The match with its steps."""
+    def match(self, found: FoundMatch, first: int = 0) -> Match:
+        """The match with its steps from `first` on."""
         if found.live is not None:
-            return found.live.match(takes_part=found.takes_part)
+            return found.live.match(takes_part=found.takes_part, first=first)
         assert found.record is not None
         is_live = found.head.status == "running"
         clock = ticking(found.record) if is_live else OVER
-        return match_of(found.record, found.head, clock=clock, is_live=is_live, is_hidden=found.is_hidden)
+        return match_of(found.record, found.head, first=first, clock=clock, is_live=is_live, is_hidden=found.is_hidden)
 
     def source(self, found: FoundMatch) -> Source:
         if found.live is not None:

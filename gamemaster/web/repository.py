@@ -3,21 +3,27 @@
 import re
 import threading
 import time
-from collections.abc import Iterable, Mapping
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
+from datetime import datetime
 from itertools import repeat
 from pathlib import Path
+from typing import TypeAlias
 
-from gamemaster.record import Keep, MatchRecord, RecordWriter, read_record
+from gamemaster.record import Keep, MatchRecord, RecordWriter, now, read_record
 from gamemaster.tournament.store import MatchRow, MatchStatus, Store
 from gamemaster.web.models import MatchesWanted, MatchHead, Player, RoleStatistics, Statistics, Status
-from gamemaster.web.views import BETWEEN, head_of, match_url
-from ggp.errors import RecordError, StoreError
+from gamemaster.web.views import BETWEEN, head_of, interrupted_at, match_url
+from ggp.errors import NotStoredError, RecordError, StoreError
 from ggp.gdl.rulesheet import NATURE
 
 SUFFIX = ".json"
+Version: TypeAlias = tuple[int, int]  # of a file: its time and size; of a match of the store: its revision, 0
 MOST_BYTES = 64 * 2**20  # of a record that is read
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,199}")
+_KEPT_RECORDS = 8  # that were read last
 _FRESH = 1.0  # seconds for which a folder is not looked at again in which no file came or was replaced
 _KINDS: dict[Status, str] = {
     "preparing": "running",
@@ -51,9 +57,18 @@ class MoveTime:
 class RecordSummary:
     """A record of the folder without its steps."""
 
-    stamp: tuple[int, int]  # when the file was written, and its size
+    version: Version
     head: MatchHead
     move_times: tuple[MoveTime, ...]
+    read_again: datetime | None  # when the status changes though the file does not, since it does not grow
+
+
+@dataclass(frozen=True, slots=True)
+class KeptMatch:
+    """A match of the repository."""
+
+    record: MatchRecord
+    head: MatchHead | None  # what the store says of it; None where it is a file of the folder
 
 
 class RecordFolder:
@@ -61,11 +76,11 @@ class RecordFolder:
 
     def __init__(self, folder: Path) -> None:
         self.path = folder
+        self._lock = threading.Lock()  # all that follows is read and written under it
         self._kept: dict[str, RecordSummary] = {}
-        self._bad: dict[str, tuple[int, int]] = {}  # what is no record, as it was when that was found
+        self._bad: dict[str, Version] = {}  # files that are no records
         self._looked = -_FRESH
-        self._changed = -1  # when a file had come or been replaced, as the folder said when it was looked at
-        self._lock = threading.Lock()
+        self._changed = -1  # when a file was last added or replaced, as of the last look
 
     def get(self, match: str) -> MatchRecord | None:
         """The record of a match; None where there is none, or the file is none."""
@@ -78,10 +93,19 @@ class RecordFolder:
             return None
 
     def all(self) -> list[RecordSummary]:
-        """All records, the match that began last first."""
-        self._refresh()
-        kept = list(self._kept.values())
+        """All records, the match that began last first. StoreError if the folder cannot be read."""
+        with self._lock:
+            self._refresh()
+            kept = list(self._kept.values())
         return sorted(kept, key=lambda one: one.head.started, reverse=True)
+
+    def version(self, match: str) -> Version | None:
+        """Changes with the file of a match; None where there is none."""
+        path = self._path(match)
+        try:
+            return None if path is None else _version(path)
+        except OSError:
+            return None
 
     def _path(self, match: str) -> Path | None:
         if not _ID.fullmatch(match):
@@ -95,21 +119,20 @@ class RecordFolder:
 
     def _refresh(self) -> None:
         """Reads what is new or has changed."""
-        with self._lock:
-            changed = self._written()
-            if changed == self._changed and time.monotonic() - self._looked < _FRESH:
-                return
-            found = dict(self._stamps())
-            for match in self._kept.keys() - found.keys():
-                del self._kept[match]
-            for match, stamp in found.items():
-                known = self._kept.get(match)
-                is_same = known is not None and known.stamp == stamp
-                if is_same and known is not None and known.head.status != "running":
-                    continue
-                if self._bad.get(match) != stamp:
-                    self._read(match, stamp)
-            self._looked, self._changed = time.monotonic(), changed
+        changed = self._written()
+        if changed == self._changed and time.monotonic() - self._looked < _FRESH:
+            return
+        found = dict(self._versions())
+        for match in self._kept.keys() - found.keys():
+            del self._kept[match]
+        for match, version in found.items():
+            known = self._kept.get(match)
+            is_same = known is not None and known.version == version
+            if is_same and known is not None and (known.read_again is None or now() < known.read_again):
+                continue
+            if self._bad.get(match) != version:
+                self._read(match, version)
+        self._looked, self._changed = time.monotonic(), changed
 
     def _written(self) -> int:
         try:
@@ -117,27 +140,33 @@ class RecordFolder:
         except OSError:
             return 0
 
-    def _stamps(self) -> Iterable[tuple[str, tuple[int, int]]]:
+    def _versions(self) -> Iterable[tuple[str, Version]]:
         try:
             paths = list(self.path.iterdir())
-        except OSError:
-            return
+        except FileNotFoundError:
+            return  # nothing has been kept yet
+        except OSError as error:
+            raise StoreError(f"{self.path}: {error.strerror or error}") from None
         for path in paths:
             if path.suffix == SUFFIX and _ID.fullmatch(path.stem):
-                try:
-                    status = path.stat()
-                except OSError:
-                    continue
-                yield path.stem, (status.st_mtime_ns, status.st_size)
+                with suppress(OSError):
+                    yield path.stem, _version(path)
 
-    def _read(self, match: str, stamp: tuple[int, int]) -> None:
+    def _read(self, match: str, version: Version) -> None:
         record = self.get(match)
         if record is None:
-            self._bad[match] = stamp
+            self._bad[match] = version
             self._kept.pop(match, None)
             return
         self._bad.pop(match, None)
-        self._kept[match] = RecordSummary(stamp, head_of(record, match), move_times_of(record))
+        head = head_of(record, match)
+        read_again = interrupted_at(record) if head.status == "running" else None
+        self._kept[match] = RecordSummary(version, head, move_times_of(record), read_again)
+
+
+def _version(path: Path) -> Version:
+    status = path.stat()
+    return status.st_mtime_ns, status.st_size
 
 
 def move_times_of(record: MatchRecord) -> tuple[MoveTime, ...]:
@@ -167,6 +196,8 @@ class MatchRepository:
     def __init__(self, folder: Path, store: Store | None) -> None:
         self._folder = RecordFolder(folder)
         self._store = store
+        self._lock = threading.Lock()  # for the records that were read last
+        self._records: OrderedDict[str, tuple[Version, MatchRecord]] = OrderedDict()
         self._move_times: dict[str, list[MoveTime]] = {}  # game → how long players of the store took
         self._measured_revision = -1  # the revision of the store that this was worked out of
         self._measuring = threading.Lock()
@@ -182,25 +213,36 @@ class MatchRepository:
             raise RecordError(f"{self._folder.path}: {error.strerror or error}") from None
         return RecordWriter(self._folder.path / f"{match}.json").write
 
-    def record(self, match: str) -> MatchRecord | None:
-        """The record of a match; None where there is none."""
-        if self._store is not None:
-            tournament, pairing = _names(match)
-            try:
-                return self._store.record(tournament, pairing)
-            except StoreError:
-                pass
-        return self._folder.get(match)
+    def find(self, match: str) -> KeptMatch | None:
+        """None where there is no such match. A record is read again only when it has changed.
 
-    def head(self, match: str, record: MatchRecord) -> MatchHead | None:
-        """What the store says of a match; None where it does not have it."""
-        if self._store is None:
-            return None
-        tournament, pairing = _names(match)
-        try:
-            return head_of_row(self._store.match(tournament, pairing), record.roles)
-        except StoreError:
-            return None
+        StoreError if the store does not answer.
+        """
+        store = self._store
+        if store is not None:
+            tournament, pairing = _names(match)
+            with suppress(NotStoredError):
+                row = store.match(tournament, pairing)
+                stored = self._once(match, (row.revision, 0), lambda: store.record(tournament, pairing))
+                assert stored is not None
+                return KeptMatch(stored, head_of_row(row, stored.roles))
+        version = self._folder.version(match)
+        record = None if version is None else self._once(match, version, lambda: self._folder.get(match))
+        return None if record is None else KeptMatch(record, None)
+
+    def _once(self, match: str, version: Version, read: Callable[[], MatchRecord | None]) -> MatchRecord | None:
+        with self._lock:
+            known = self._records.get(match)
+            if known is not None and known[0] == version:
+                self._records.move_to_end(match)
+                return known[1]
+        record = read()
+        if record is not None:
+            with self._lock:
+                self._records[match] = version, record
+                while len(self._records) > _KEPT_RECORDS:
+                    self._records.popitem(last=False)
+        return record
 
     def revision(self) -> tuple[int, int]:
         """Changes whenever something has; StoreError where the store does not answer."""
@@ -213,11 +255,12 @@ class MatchRepository:
     def listing(self, wanted: MatchesWanted, roles: Mapping[str, tuple[str, ...]]) -> tuple[int, list[MatchHead]]:
         """How many there are, and some of them: those of the store, then those of the folder; the last first.
 
-        roles: game → those that somebody takes; for matches that have not told yet.
+        roles: game → its roles without `random`, for matches whose roles the store does not know yet. StoreError if the
+        store or the folder cannot be read.
         """
         total = 0
         heads: list[MatchHead] = []
-        if (self._store is not None and wanted.tournament is not None) or self._store is not None:
+        if self._store is not None:
             try:
                 listing = self._store.matches(
                     wanted.tournament,
@@ -227,7 +270,7 @@ class MatchRepository:
                     game=wanted.game or None,
                     status=_STATUSES.get(wanted.status),
                 )
-            except StoreError:  # no such tournament
+            except NotStoredError:  # no such tournament
                 return 0, []
             total = listing.total
             heads = [head_of_row(row, roles.get(row.game, ())) for row in listing.rows]

@@ -18,7 +18,7 @@ from gamemaster.web import models
 from gamemaster.web.catalogue import roles_of
 from gamemaster.web.problems import not_found
 from gamemaster.web.repository import head_of_row
-from ggp.errors import GgpError, StoreError
+from ggp.errors import GgpError, NotStoredError
 from ggp.gdl.reader import decode
 from ggp.gdl.rulesheet import NATURE, parse_rulesheet
 from ggp.library import find_rulesheet, read_bytes
@@ -65,7 +65,7 @@ class Tournaments:
             raise not_found(f"there is no tournament {name}")
         try:
             stored = store.tournament(name)
-        except StoreError as error:
+        except NotStoredError as error:
             raise not_found(str(error)) from None
         worked = self._work(store, stored)
         found = worked.standings

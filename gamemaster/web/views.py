@@ -1,6 +1,6 @@
 """Records and what workers answer → values of the API."""
 
-from datetime import UTC, timedelta
+from datetime import UTC, datetime, timedelta
 from urllib.parse import quote, urlsplit
 
 from gamemaster.faults import Fault
@@ -55,11 +55,15 @@ def status_of(record: MatchRecord, *, is_live: bool) -> Status:
     """`interrupted` where a record says that it is running, but has not grown for too long."""
     if record.status != "running" or is_live:
         return record.status
+    return "running" if now() < interrupted_at(record) else "interrupted"
+
+
+def interrupted_at(record: MatchRecord) -> datetime:
+    """When a running match counts as interrupted unless its record has grown."""
     settings = record.settings
     last = record.steps[-1].time if record.steps else record.started
     clock = max(settings.playclock, settings.startclock) if not record.steps else settings.playclock
-    patience = timedelta(seconds=clock + settings.grace + _PATIENCE)
-    return "running" if now() - last < patience else "interrupted"
+    return last + timedelta(seconds=clock + settings.grace + _PATIENCE)
 
 
 def head_of(record: MatchRecord, match: str, *, tournament: str = "", is_live: bool = False) -> MatchHead:
@@ -80,16 +84,17 @@ def head_of(record: MatchRecord, match: str, *, tournament: str = "", is_live: b
     )
 
 
-def match_of(
+def match_of(  # noqa: PLR0913 - what is told depends on all of them
     record: MatchRecord,
     head: MatchHead,
     *,
+    first: int = 0,
     clock: Ticking = OVER,
     is_live: bool = False,
     is_hidden: bool = False,
     can_end: bool = False,
 ) -> Match:
-    """The match as spectators see it; `can_end` says whether it is played here."""
+    """The match as spectators see it, with its steps from `first` on; `can_end` says whether it is played here."""
     origin = origin_of(record.rulesheet)
     return Match(
         **dict(head),
@@ -104,7 +109,7 @@ def match_of(
             role: StartDetail(seconds=start.seconds, answer=start.answer, fault=fault_of(start.fault))
             for role, start in record.start.items()
         },
-        joint_moves=() if is_hidden else tuple(step_of(record, number) for number in range(len(record.steps))),
+        joint_moves=() if is_hidden else tuple(step_of(record, number) for number in range(first, len(record.steps))),
         is_live=is_live,
         is_hidden=is_hidden,
         clock=clock,

@@ -75,7 +75,7 @@ class Database:
         try:
             yield
         except StoreError as error:
-            raise self.error(str(error)) from error.__cause__
+            raise type(error)(f"{self.place}: {error}") from error.__cause__
         except SQLAlchemyError as error:
             raise self.error(_reason(error)) from error
         except sqlite3.Error as error:

@@ -28,7 +28,7 @@ from gamemaster.tournament.store.schema import (
     tournaments,
     unpacked,
 )
-from ggp.errors import StoreError
+from ggp.errors import NotStoredError, StoreError
 
 MatchStatus = Literal["running", "finished", "failed", "given up"]
 TournamentStatus = Literal["new", "running", "interrupted", "complete"]
@@ -118,12 +118,12 @@ def tournament_ids(connection: Connection) -> dict[str, int]:
 
 
 def tournament_id(connection: Connection, name: str) -> int:
-    """StoreError for a name that no tournament has."""
+    """NotStoredError for a name that no tournament has."""
     number = connection.execute(select(tournaments.c.id).where(tournaments.c.name == name)).scalar_one_or_none()
     if number is not None:
         return int(number)
     others = ", ".join(filter(None, tournament_ids(connection)))
-    raise StoreError(f"no tournament is called {name!r}; there {f'is {others}' if others else 'are none'}")
+    raise NotStoredError(f"no tournament is called {name!r}; there {f'is {others}' if others else 'are none'}")
 
 
 def results_of(connection: Connection, tournament: int) -> tuple[MatchResult, ...]:
@@ -190,9 +190,9 @@ def record_of(connection: Connection, tournament: int, pairing: str) -> MatchRec
     )
     row = connection.execute(query).one_or_none()
     if row is None:
-        raise StoreError(f"there is no match {pairing}")
+        raise NotStoredError(f"there is no match {pairing}")
     if row.record is None:
-        raise StoreError(f"match {pairing} has no record yet: it is {row.status}")
+        raise NotStoredError(f"match {pairing} has no record yet: it is {row.status}")
     try:
         record = unpacked(row.record, row.text)
     except ValueError as error:

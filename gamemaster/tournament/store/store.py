@@ -30,7 +30,7 @@ from gamemaster.tournament.store.reads import (
 )
 from gamemaster.tournament.store.schema import SINGLES, packed, prepare, tournaments
 from gamemaster.tournament.store.writes import Write
-from ggp.errors import StoreError
+from ggp.errors import NotStoredError, StoreError
 
 MOST_ROWS = 10_000  # that one question may ask for
 
@@ -132,12 +132,12 @@ class Store:
             return reads.listing(connection, wanted, max(offset, 0), min(max(limit, 0), MOST_ROWS))
 
     def match(self, name: str, pairing: str) -> MatchRow:
-        """StoreError where there is none."""
+        """NotStoredError where there is none."""
         self._give_up_lost()
         with self._database.reading() as connection:
             row = reads.match_row(connection, reads.tournament_id(connection, name), pairing)
             if row is None:
-                raise StoreError(f"there is no match {pairing}")
+                raise NotStoredError(f"there is no match {pairing}")
             return row
 
     def running(self, name: str | None) -> tuple[MatchRow, ...]:

@@ -7,7 +7,7 @@ from aiohttp import web
 
 from gamemaster.web import models
 from gamemaster.web.api.matches import analysed, begin_branch, begun, human_url
-from gamemaster.web.api.operations import Operation, Services, answer, read_body, services_of
+from gamemaster.web.api.operations import Operation, Services, answer, read_body, read_query, services_of
 from gamemaster.web.live.external import Endpoint
 from gamemaster.web.live.human import PLAY_URL, HumanPlayer
 from gamemaster.web.live.match import LiveMatch
@@ -27,7 +27,7 @@ def find_human(request: web.Request) -> tuple[LiveMatch, HumanPlayer]:
     return found
 
 
-async def human_view(live: LiveMatch, human: HumanPlayer) -> models.HumanView:
+async def human_view(live: LiveMatch, human: HumanPlayer, wanted: models.HumanWanted) -> models.HumanView:
     """Everything that the person may know."""
     state = None
     if not live.is_hidden:
@@ -35,12 +35,12 @@ async def human_view(live: LiveMatch, human: HumanPlayer) -> models.HumanView:
             state = await live.state(live.step)
     return models.HumanView(
         role=human.role,
-        match=live.match(takes_part=True),
+        match=live.match(takes_part=True, first=wanted.first),
         state=state,
         asked=human.wanted,
         legal=await live.choices(human, live.step) if human.wanted is not None else (),
-        percepts=tuple(human.percepts),
-        own_moves=tuple(human.own_moves),
+        percepts=tuple(human.percepts[wanted.first_percepts :]),
+        own_moves=tuple(human.own_moves[wanted.first_percepts :]),
         may_undo=_may_undo(live, human) is not None,
         may_hint=_may_hint(live, human),
         next=human.next,
@@ -50,7 +50,7 @@ async def human_view(live: LiveMatch, human: HumanPlayer) -> models.HumanView:
 
 async def get_human(request: web.Request) -> web.Response:
     live, human = find_human(request)
-    return answer(await human_view(live, human))
+    return answer(await human_view(live, human, read_query(request, models.HumanWanted)))
 
 
 async def get_events(request: web.Request) -> web.StreamResponse:
@@ -221,7 +221,7 @@ _PROBLEMS = (404, 409, 415)
 
 OPERATIONS = (
     Operation("GET", "/humans/{link}", "getHuman", "humans", "What the human sees.", get_human, models.HumanView,
-              problems=(404, 409)),
+              query=models.HumanWanted, problems=(404, 409)),
     Operation("GET", "/humans/{link}/events", "watchHuman", "humans",
               "Server-sent events: after each `changed` this is to be read anew. 204 when the match is over.",
               get_events, "text/event-stream", problems=(404, 503)),

@@ -105,8 +105,9 @@ async def post_match(request: web.Request) -> web.Response:
 
 async def get_match(request: web.Request) -> web.Response:
     services = services_of(request)
+    wanted = read_query(request, models.StepsWanted)
     found = await find_match(request)
-    return answer(services.queries.match(found))
+    return answer(services.queries.match(found, wanted.first))
 
 
 async def get_state(request: web.Request) -> web.Response:
@@ -233,7 +234,7 @@ OPERATIONS = (
     Operation("POST", "/matches", "beginMatch", "matches", "Begin a match; only the answer has the secret links.",
               post_match, models.Begun, body=models.NewMatch, status=201, problems=(403, 404, 415, 503)),
     Operation("GET", "/matches/{match}", "getMatch", "matches", "A match with its steps.", get_match, models.Match,
-              problems=(404, 409)),
+              query=models.StepsWanted, problems=(404, 409)),
     Operation("GET", "/matches/{match}/states/{step}", "getState", "matches", "A state of a match, drawn.", get_state,
               models.State, problems=_HIDDEN),
     Operation("GET", "/matches/{match}/states/{step}/picture", "getStatePicture", "matches", "A state as SVG.",

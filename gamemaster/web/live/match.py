@@ -137,14 +137,20 @@ class LiveMatch:
         waiting = tuple(role for role in self.order.players if not self._has_answered(role) and self._can_choose(role))
         return Ticking(phase=phase, step=self.step, remaining=remaining, total=total, waiting=waiting)
 
-    def match(self, *, takes_part: bool = False) -> Match:
+    def match(self, *, takes_part: bool = False, first: int = 0) -> Match:
         """As spectators see it, or those who take part: while it goes on they are not told what other players think."""
         goes_on = not self.is_over
         can_end = goes_on and not self.order.is_external
         if self.record is not None:
             record = without_evaluations(self.record) if takes_part and goes_on else self.record
             return match_of(
-                record, self.head, clock=self.clock, is_live=goes_on, is_hidden=self.is_hidden, can_end=can_end
+                record,
+                self.head,
+                first=first,
+                clock=self.clock,
+                is_live=goes_on,
+                is_hidden=self.is_hidden,
+                can_end=can_end,
             )
         order = self.order
         return Match(

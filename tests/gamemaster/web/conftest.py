@@ -22,9 +22,11 @@ async def serve(tmp_path: Path) -> AsyncIterator[Serve]:
     """Makes services with other settings than usual."""
     clients: list[TestClient] = []  # type: ignore[type-arg]
 
-    async def start(limits: Limits | None = None, store: Store | None = None, **settings: object) -> ApiClient:
+    async def start(limits: Limits | None = None, store: Store | str | None = None, **settings: object) -> ApiClient:
         given = {"records": tmp_path, "warm": False, "allowed_players": frozenset({"127.0.0.1"}), **settings}
-        app = make_app(ServeSettings(**given, limits=limits or Limits(workers=1)), store)  # type: ignore[arg-type]
+        given |= {"store": store} if isinstance(store, str) else {}
+        opened = None if isinstance(store, str) else store
+        app = make_app(ServeSettings(**given, limits=limits or Limits(workers=1)), opened)  # type: ignore[arg-type]
         client = TestClient(TestServer(app))
         await client.start_server()
         clients.append(client)

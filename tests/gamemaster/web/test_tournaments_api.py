@@ -1,13 +1,15 @@
 """Tournaments of the store, complete or under way: standings, matches, what others play while one looks."""
 
 import asyncio
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from gamemaster.record import MatchRecord, now
+from gamemaster.record import MatchRecord, RecordWriter, now
 from gamemaster.tournament.store import Store, open_store
+from gamemaster.web import repository
 from gamemaster.web.settings import Limits
 from tests.gamemaster.web.api_client import PATIENCE, ApiClient
 from tests.gamemaster.web.conftest import Players, Serve
@@ -94,7 +96,22 @@ async def test_matches_of_a_tournament(serve: Serve, store: Store, record: Match
     await client.get("/matches/nothing~nothing", 404)
 
 
-async def test_a_match_that_another_process_plays_is_watched(serve: Serve, store: Store, record: MatchRecord) -> None:
+def count_calls(monkeypatch: pytest.MonkeyPatch, owner: object, name: str) -> list[object]:
+    """Grows with every call of a function of a module or an object."""
+    made: list[object] = []
+    original = getattr(owner, name)
+
+    def counting(*given: object, **named: object) -> object:
+        made.append(given)
+        return original(*given, **named)
+
+    monkeypatch.setattr(owner, name, counting)
+    return made
+
+
+async def test_a_match_that_another_process_plays_is_watched(
+    serve: Serve, store: Store, record: MatchRecord, monkeypatch: pytest.MonkeyPatch
+) -> None:
     spec = a_tournament()
     store.create(spec)
     pairing = pairings_of(spec)[0]
@@ -106,6 +123,7 @@ async def test_a_match_that_another_process_plays_is_watched(serve: Serve, store
         match = await client.get(f"/matches/{NAME}~{pairing.id}")
         assert (match["status"], match["is_live"], match["steps"]) == ("running", True, 0)
         assert "end" not in match["links"]
+        counted = count_calls(monkeypatch, store, "record")
         found = []
         async with client.events(f"/matches/{NAME}~{pairing.id}/events") as events, asyncio.timeout(PATIENCE):
             manager.keep(pairing, growing(own, 2))
@@ -115,9 +133,50 @@ async def test_a_match_that_another_process_plays_is_watched(serve: Serve, store
                     manager.finish(pairing, own)
                 if event.kind == "end":
                     break
+    assert len(counted) <= 2  # the record grew twice
+    later = await client.get(f"/matches/{NAME}~{pairing.id}?first=2")
+    assert [step["number"] for step in later["joint_moves"]] == list(range(2, len(own.steps)))
     numbers = [event.data["number"] for event in found if event.kind == "step"]
     assert numbers == list(range(1, len(own.steps) + 1))
     assert found[-1].data["match"]["goals"] == {"xplayer": 100, "oplayer": 0}
+
+
+async def test_a_file_is_parsed_once_for_each_change(
+    serve: Serve, record: MatchRecord, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    records = tmp_path / "records"
+    records.mkdir()
+    writer = RecordWriter(records / "grows.json")
+    own = record.model_copy(update={"started": now()})
+    counted = count_calls(monkeypatch, repository, "read_record")
+    client = await serve(records=records)
+    for steps in (1, 2):
+        writer.write(growing(own, steps))
+        for _ in range(3):
+            assert (await client.get("/matches/grows"))["steps"] == steps
+    assert len(counted) == 2
+
+
+CRASHING = """
+import os, sys
+from gamemaster.record import MatchRecord
+from gamemaster.tournament.store import open_store
+open_store(sys.argv[1]).keep_single(MatchRecord.model_validate_json(sys.stdin.read()))
+os._exit(1)
+"""  # a service that is killed while it plays a match
+
+
+async def test_a_match_of_a_service_that_crashed_is_over(serve: Serve, record: MatchRecord, tmp_path: Path) -> None:
+    path = str(tmp_path / "crashed.sqlite")
+    running = growing(record, 1).model_copy(update={"started": now(), "match": "m-1"})
+    command = (sys.executable, "-c", CRASHING, path)
+    process = await asyncio.create_subprocess_exec(*command, stdin=asyncio.subprocess.PIPE)
+    await process.communicate(running.model_dump_json().encode())
+    client = await serve(store=path)
+    assert (await client.get("/matches/m-1"))["status"] == "given up"
+    (listed,) = (await client.get("/matches"))["matches"]
+    assert listed["status"] == "given up"
+    assert (await client.get("/matches?status=running"))["total"] == 0
 
 
 async def test_lists_are_told_of_what_others_do(serve: Serve, store: Store, record: MatchRecord) -> None:
@@ -152,5 +211,12 @@ async def test_a_store_that_does_not_answer_is_a_problem(serve: Serve, store: St
     client = await serve(Limits(workers=1), store=store)
     store.close()
     (tmp_path / "events.sqlite").unlink()
-    problem = await client.get("/tournaments", 503)
-    assert "events.sqlite" in problem["detail"]
+    for path in (
+        "/tournaments",
+        "/matches",
+        f"/matches?tournament={NAME}",
+        f"/matches/{NAME}~1",
+        f"/tournaments/{NAME}",
+    ):
+        problem = await client.get(path, 503)
+        assert "events.sqlite" in problem["detail"]

@@ -13,6 +13,7 @@ const role = root.dataset.role;
 const rows = document.querySelector("#moves tbody");
 const countdown = new Countdown(byId("clock"));
 const MOST_SHOWN = 120;
+const percepts = []; // of each step, with the own move
 let asked = 0, shown = 0;
 let human = null, drawn = "", offered = "", narrowed = [], isSending = false;
 
@@ -105,7 +106,7 @@ function showStatus() {
 
 /** What the human did and was told. */
 function perceived() {
-  const steps = human.percepts.map((told, at) => make("tr", {}, make("td", { class: "numbers" }, String(at + 1)), make("td", {}, make("span", { class: "move" }, human.own_moves[at] || "?")), make("td", { class: "mono small" }, told.join(" ") || "nothing")));
+  const steps = percepts.map(({ told, own }, at) => make("tr", {}, make("td", { class: "numbers" }, String(at + 1)), make("td", {}, make("span", { class: "move" }, own || "?")), make("td", { class: "mono small" }, told.join(" ") || "nothing")));
   if (!steps.length) return make("p", { class: "small" }, "You have been told nothing yet.");
   const head = ["Step", "You did", "You were told"].map((name) => make("th", { scope: "col" }, name));
   return make("table", {}, make("thead", {}, make("tr", {}, ...head)), make("tbody", {}, ...steps));
@@ -120,7 +121,7 @@ function show() {
     offered = "";
   }
   if (match.is_hidden) board.replaceChildren(make("p", { class: "muted" }, "In this game you are not shown the state, only told something of each step."));
-  byId("percepts").replaceChildren(...(match.is_hidden || human.percepts.length ? [perceived()] : []));
+  byId("percepts").replaceChildren(...(match.is_hidden || percepts.length ? [perceived()] : []));
   byId("moves").parentElement.hidden = match.is_hidden;
   for (const joint of match.joint_moves) if (rows.children.length === joint.number) rows.append(moveRow(match.roles, joint));
   byId("moves").scrollTop = byId("moves").scrollHeight;
@@ -132,12 +133,14 @@ function show() {
   byId("resign").disabled = !match.is_live;
 }
 
-/** Everything as it is now; an answer that comes after a later one says nothing. */
+/** The match as it is now, with what is new; an answer that comes after a later one is not used. */
 async function reload() {
-  const own = ++asked, found = await get(api);
+  const own = ++asked, first = percepts.length;
+  const found = await get(`${api}?first=${rows.children.length}&first_percepts=${first}`);
   if (own < shown) return human.match.is_live;
   shown = own;
   human = found;
+  human.percepts.forEach((told, at) => { percepts[first + at] = { told, own: human.own_moves[at] }; });
   if (human.next) {
     location.replace(human.next);
     return false;

@@ -20,6 +20,7 @@ let follows = isLive && step === last;
 let wantedStep = step;
 const isHidden = root.hasAttribute("data-hidden"); // until the match is over
 const values = new Map(); // step → role → expected goal value
+let known = 0; // steps that this page was told, with all that is said of them
 const thoughts = new Thoughts(byId("thoughts"), roles, (number) => go(number));
 
 async function stateAt(number) {
@@ -83,6 +84,7 @@ function keepInView(row) {
 function addSteps(joints) {
   thoughts.note(joints);
   for (const joint of joints) {
+    if (joint.number === known) known += 1;
     if (rows.children.length === joint.number + 1) rows.append(moveRow(roles, joint, (number) => `?step=${number}`));
   }
 }
@@ -108,9 +110,9 @@ function showClock(clock, match = null) {
   for (const item of document.querySelectorAll("#players li")) item.toggleAttribute("data-thinking", waiting.has(item.dataset.role));
 }
 
-/** The whole match as it is now. */
+/** The match as it is now, with the steps that are new here. */
 async function reload() {
-  const match = await get(api);
+  const match = await get(`${api}?first=${known}`);
   if (match.steps < last) return isLive; // told of more already
   const isNew = match.steps > last;
   addSteps(match.joint_moves);
@@ -150,7 +152,7 @@ if (isLive) {
     step: stepped,
     start: (event) => { showHead({ ...event.match, clock: event.clock }); showClock(event.clock); },
     clock: showClock,
-    end: async (event) => { stop(); showHead({ ...event.match, clock: event.clock }); await reload().catch(() => {}); ended(); if (isHidden) location.reload(); },
+    end: async (event) => { stop(); known = 0; showHead({ ...event.match, clock: event.clock }); await reload().catch(() => {}); ended(); if (isHidden) location.reload(); },
   }, reload);
   reload().then((goesOn) => { if (!goesOn) stop(); }, () => {});
 }
