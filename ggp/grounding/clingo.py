@@ -63,8 +63,8 @@ class OverBudgetError(GroundingError):
 class Clingo:
     """A process for runs of clingo, one run at a time, which can be bounded in memory, paused and killed.
 
-    It loads clingo in parallel with the caller when it is made, and anew after it was killed. One thread uses it, but
-    any may call `pause`, `resume` and `kill`.
+    It loads clingo in parallel with the caller when it is made, and anew after it was killed. One thread makes and uses
+    it, since Linux ends the process together with that thread; any may call `pause`, `resume` and `kill`.
     """
 
     def __init__(self) -> None:
@@ -187,7 +187,7 @@ def ground_text(clingo: Clingo, program: bytes, budget: Budget) -> bytes:
     if resource or late.is_set() or exit_code == _OUT_OF_MEMORY:
         raise OverBudgetError(resource or ("time" if late.is_set() else "memory"))
     if exit_code != 0:
-        raise GroundingError(f"gringo failed ({exit_code}): {message}")
+        raise GroundingError(f"gringo failed ({exit_code}): {message}" if exit_code else "clingo's process was killed")
     return output
 
 

@@ -41,7 +41,7 @@ class Interpreter:
     def __init__(self, rulesheet: Rulesheet) -> None:
         program = make_logic_program(rulesheet)
         self._has_percepts = rulesheet.has_percepts
-        self._lock = RLock()
+        self._lock = RLock()  # for `_texts`, `_state` and `_answers`, and all that the compiled functions keep
         self._texts = _Texts()
         analysis = _analysed(program)
         start = _load(_compile(program, analysis, _START, {}))

@@ -1,5 +1,7 @@
 """Ground programs written and read, and runs of clingo."""
 
+from threading import Timer
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -70,6 +72,14 @@ def test_a_run_that_gives_too_much_is_stopped_and_the_next_is_not(clingo: Clingo
     with pytest.raises(OverBudgetError, match="ran out of room"):
         ground_text(clingo, many, Budget(output=10))
     assert ground_text(clingo, many, Budget()).count(b"p(") == 10_000
+
+
+def test_a_process_that_is_killed_from_outside(clingo: Clingo) -> None:
+    timer = Timer(0.2, clingo.kill)
+    timer.start()
+    with pytest.raises(GroundingError, match="clingo's process was killed"):
+        ground_text(clingo, b"n(1..1000). p(X, Y, Z) :- n(X), n(Y), n(Z).", Budget(rules=1 << 40, output=1 << 40))
+    timer.join()
 
 
 def test_statements_by_hand() -> None:

@@ -1,4 +1,4 @@
-"""A state → moves that reach a goal, planned by clingo: several ways of asking, round by round for longer."""
+"""A state → moves that reach a goal, planned by clingo: several encodings take turns, each round with more time."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -41,7 +41,7 @@ class _Attempt:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Task:
-    """What is searched."""
+    """A state to plan for, and its game."""
 
     rulesheet: Rulesheet
     batches: Batches
@@ -51,7 +51,7 @@ class Task:
 class AspPlanner:
     """Plans for one state in a thread and a process of its own, until it is closed.
 
-    The thread writes `best`; others read it after `found` is set.
+    Only the thread writes `best`, one reference at a time, so that others may read it without a lock.
     """
 
     def __init__(self, task: Task, shown: Sample, memory_bytes: int, seed: int) -> None:
@@ -61,11 +61,10 @@ class AspPlanner:
         self._memory_bytes = memory_bytes
         self._rng = np.random.default_rng(seed)
         self.best = shown.best
-        self.found = Event()  # set when `best` has become better, or there is nothing left to be tried
+        self.found = Event()  # set when `best` has become better, or nothing is left to try
         self._closed = Event()
         self._running = Event()
         self._refuted: set[tuple[int, bool]] = set()  # horizon, ordered: of the highest goal
-        self._clingo = Clingo()
         self._thread = Thread(target=self._run, daemon=True)
         self._thread.start()
 
@@ -73,7 +72,7 @@ class AspPlanner:
         self._running.set()
 
     def pause(self) -> None:
-        """Let the process stand still, from a hundredth of a second later on."""
+        """Suspends the process within a hundredth of a second."""
         self._running.clear()
 
     def close(self) -> None:
@@ -82,7 +81,7 @@ class AspPlanner:
 
     @property
     def is_over(self) -> bool:
-        """Whether nothing is left to be tried."""
+        """Whether nothing is left to try."""
         return not self._thread.is_alive()
 
     def join(self) -> None:
@@ -90,7 +89,7 @@ class AspPlanner:
         self._thread.join()
 
     def _run(self) -> None:
-        with self._clingo:
+        with Clingo() as self._clingo:
             self._plan()
         self.found.set()
 
