@@ -91,9 +91,9 @@ async def picture_standing(browser: "Browser", server: Server, save: Save, *, da
         for name, path in PAGES.items():
             await page.goto(server.url + path)
             await save(page, name)
-        guest = await page.request.post(f"{server.url}/api/v1/guests", data={"name": "Ann"})
-        await page.goto(server.url + (await guest.json())["url"])
-        await save(page, "guest")
+        endpoint = await page.request.post(f"{server.url}/api/v1/endpoints", data={"name": "Ann"})
+        await page.goto(server.url + (await endpoint.json())["url"])
+        await save(page, "endpoint")
 
 
 async def picture_moving(browser: "Browser", server: Server, save: Save, *, dark: bool) -> None:
@@ -116,15 +116,15 @@ async def picture_moving(browser: "Browser", server: Server, save: Save, *, dark
         await page.goto(f"{server.url}/matches")
         await save(page, "matches")
     async with a_page(browser, dark=dark, phone=True) as page:
-        person = {"kind": "person", "name": "Ann"}
+        human = {"kind": "human", "name": "Ann"}
         legal = {"kind": "bot", "bot": "legal"}
         await page.goto(server.url)
         await save(page, "home-phone")
-        await page.goto(f"{server.url}{await begin(page, server, 'breakthrough', {'white': person, 'black': legal})}")
+        await page.goto(f"{server.url}{await begin(page, server, 'breakthrough', {'white': human, 'black': legal})}")
         await page.locator("#board g.cell[data-cell='4 2'][data-can]").click()
-        await save(page, "seat-phone")
+        await save(page, "human-phone")
     async with a_page(browser, dark=dark) as page:
-        await page.goto(f"{server.url}{await begin(page, server, 'dotsandboxes', {'xplayer': person, 'oplayer': BOT})}")
+        await page.goto(f"{server.url}{await begin(page, server, 'dotsandboxes', {'xplayer': human, 'oplayer': BOT})}")
         for line in ("1 1|1 2", "3 3|3 4", "4 3|4 4"):
             start, _, end = line.partition("|")
             own = f"#board g.line[data-from='{start}'][data-to='{end}']"
@@ -133,7 +133,7 @@ async def picture_moving(browser: "Browser", server: Server, save: Save, *, dark
             await page.locator("#status[data-mood='yours']").wait_for()
         await page.locator("#hint").click()
         await page.locator("#hint:not([disabled])").wait_for(timeout=120_000)
-        await save(page, "seat")
+        await save(page, "human")
 
 
 def boards(*, dark: bool) -> str:
@@ -162,7 +162,7 @@ async def begin(
     order = {"game": game, "players": players, "startclock": 10, "playclock": playclock, "think": 1, "seed": 4}
     answer = await page.request.post(f"{server.url}/api/v1/matches", data=order)
     begun = await answer.json()
-    return str(next(iter(begun["seats"].values()), begun["url"]))
+    return str(next(iter(begun["links"].values()), begun["url"]))
 
 
 if __name__ == "__main__":
