@@ -41,7 +41,7 @@ class PlayerSettings(Settings):
     tune: Annotated[
         bool, About("look for settings that suit the game by quick matches while waiting for other players")
     ] = True
-    memory: Annotated[int, Ge(1), About("that the search may take", "MiB")] = 512
+    memory: Annotated[int, Ge(1), About("memory that the search may take", "MiB")] = 512
     search: SearchSettings = field(default_factory=SearchSettings)  # `memory` counts, not its `memory_bytes`
 
     def __post_init__(self) -> None:

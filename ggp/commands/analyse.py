@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from time import perf_counter
 from types import FrameType
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console, Group
@@ -17,11 +17,13 @@ from rich.text import Text
 
 from ggp.analysis import Analyser, Analysis, Line, make_analyser
 from ggp.cache import is_warm
+from ggp.commands.options import given, options_of, with_options
 from ggp.commands.shared import GameArgument, JsonOption, load_argument
 from ggp.errors import GroundingError, SettingsError
 from ggp.game import State
 from ggp.gdl.reader import Node, read
 from ggp.gdl.terms import to_text
+from ggp.search.mcts.settings import SearchSettings
 
 _EVERY = (0.25, 1.0)  # seconds between two reports: on a terminal; into a file or pipe
 _SHOWN = 200  # characters of a line that still changes
@@ -29,7 +31,8 @@ _SHOWN = 200  # characters of a line that still changes
 
 def add_commands(app: typer.Typer) -> None:
     """Adds the sub-command to the application."""
-    app.command("analyse")(run_analysis)
+    options = options_of(SearchSettings, leave_out={"memory_bytes"}, panel="The search")
+    app.command("analyse")(with_options(run_analysis, options))
 
 
 def run_analysis(  # noqa: PLR0913, PLR0917 - each is an option
@@ -44,10 +47,10 @@ def run_analysis(  # noqa: PLR0913, PLR0917 - each is an option
         str | None, typer.Option(help="Role whose moves are compared; by default the first that has a choice.")
     ] = None,
     lines: Annotated[int, typer.Option(min=1, help="How many lines to show.")] = 3,
-    threads: Annotated[int, typer.Option(min=1, help="Threads that search one tree.")] = 1,
     memory: Annotated[int, typer.Option(min=1, help="Memory that the search may take, in MiB.")] = 512,
     seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Seed of the playouts.")] = 0,
     as_json: JsonOption = False,
+    **search: Any,  # noqa: ANN401 - the settings of a search, as typer has checked them
 ) -> None:
     """Search a state, and show the best lines while thinking: visits, expected goal values, proven bounds.
 
@@ -61,8 +64,6 @@ def run_analysis(  # noqa: PLR0913, PLR0917 - each is an option
 
     The same:          ggp analyse tictactoe --moves "((mark 2 2) noop) ((noop (mark 1 1)))"
     """
-    from ggp.search.mcts.search import SearchSettings  # noqa: PLC0415 - numba is slow to load
-
     console = Console(highlight=False, soft_wrap=True)
     if not is_warm():
         typer.echo("ggp: the kernels are compiled first, which takes minutes; see `ggp cache warm`", err=True)
@@ -71,7 +72,7 @@ def run_analysis(  # noqa: PLR0913, PLR0917 - each is an option
     except GroundingError as error:
         raise GroundingError(f"{game} has no circuit, which the search needs: {error}") from None
     state = follow(loaded.initial_state, moves)
-    settings = SearchSettings(memory_bytes=memory * 2**20, threads=threads)
+    settings = SearchSettings(memory_bytes=memory * 2**20, **given(search))
     shown = _JsonShown() if as_json else _LiveShown(console) if console.is_terminal else _PlainShown(console)
     with closing(make_analyser(state, settings, role, lines, seed)) as analyser, shown:
         _think(analyser, seconds, shown)

@@ -1,4 +1,4 @@
-"""How a search goes."""
+"""How a search goes: its settings, from which options, settings files and the table in the docs are derived."""
 
 from dataclasses import dataclass
 from typing import Annotated, Literal
@@ -36,10 +36,10 @@ class SearchSettings(Settings):
         About("GRAVE: visits of a move at which its value in the subtree counts half; 0: off"),
     ] = 0.0
     playouts: Annotated[
-        int, _NotNegative, About("of each new state; 0: as many as take about as long as the descent to it")
+        int, _NotNegative, About("playouts of each new state; 0: as many as take about as long as the descent to it")
     ] = 0
     lookahead_moves: Annotated[int, _NotNegative, About("one-ply lookahead for states with so many moves at most")] = 40
-    most_steps: Annotated[int, Ge(1), About("of a playout")] = 10_000
+    most_steps: Annotated[int, Ge(1), About("steps after which a playout is cut off")] = 10_000
     retrograde: Annotated[
         bool, About("solve the game from its ends in parallel with the search, if its states are few")
     ] = True
@@ -48,5 +48,5 @@ class SearchSettings(Settings):
         int, Ge(1), About("batch schedule: visits of the state for each descent in flight")
     ] = 16
     batch: Annotated[Literal[8, 16, 32, 64, 128, 256, 512], About("descents in flight at a time, at most")] = 512
-    memory_bytes: Annotated[int, Ge(2**20), About("that the search may take", unit="bytes")] = 2**29
-    threads: Annotated[int, Ge(1), About("that search one tree")] = 1
+    memory_bytes: Annotated[int, Ge(2**20), About("memory that the search may take", unit="bytes")] = 2**29
+    threads: Annotated[int, Ge(1), About("threads that search one tree")] = 1
