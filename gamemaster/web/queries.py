@@ -104,8 +104,8 @@ class MatchQueries:
         """Of a state; a Problem where there is none, or it is not for everybody yet."""
         if found.is_hidden:
             raise Problem(403, "the states of this match are hidden until it is over")
-        if found.live is not None and (found.live.has_states or not found.live.is_over):
-            return found.live.facts(step)
+        if found.live is not None and (len(found.live.states) > 0 or not found.live.is_over):
+            return found.live.states.facts(step)
         states = await self._states(found)
         if not 0 <= step < len(states):
             raise not_found(f"match {found.id} has no state {step}")
@@ -114,8 +114,8 @@ class MatchQueries:
     async def state(self, found: FoundMatch, step: int) -> State:
         """As `facts`, with the picture."""
         facts = await self.facts(found, step)
-        if found.live is not None and (found.live.has_states or not found.live.is_over):
-            return await found.live.state(step)
+        if found.live is not None and (len(found.live.states) > 0 or not found.live.is_over):
+            return await found.live.states.draw(step)
         assert found.record is not None
         key = (found.id, found.record.token, step)
         if key not in self._drawn:

@@ -32,7 +32,7 @@ async def human_view(live: LiveMatch, human: HumanPlayer, wanted: models.HumanWa
     state = None
     if not live.is_hidden:
         with suppress(GgpError, Problem):  # then any move can be typed
-            state = await live.state(live.step)
+            state = await live.states.draw(live.step)
     return models.HumanView(
         role=human.role,
         match=live.match(takes_part=True, first=wanted.first),
@@ -78,7 +78,7 @@ async def _check_move(services: Services, live: LiveMatch, human: HumanPlayer, c
     if human.choices is not None:
         _check_choice(human, chosen)
         return
-    request = {"do": "refusal", "state": live.facts(chosen.step), "role": human.role, "move": chosen.move}
+    request = {"do": "refusal", "state": live.states.facts(chosen.step), "role": human.role, "move": chosen.move}
     try:
         reason = await services.pool.ask(live.order.source, request, services.settings.limits.state_seconds)
     except GgpError as error:
@@ -126,7 +126,7 @@ async def post_undo(request: web.Request) -> web.Response:
     step = _may_undo(live, human)
     if step is None:
         raise conflict("there is nothing to take back, or other humans play")
-    while len(live.legal(await live.state(step), human.role)) < 2:
+    while len((await live.states.draw(step)).legal.get(human.role, ())) < 2:
         if step == 0:
             raise conflict("there was nothing to choose yet")
         step -= 1
@@ -150,12 +150,12 @@ async def post_hint(request: web.Request) -> web.StreamResponse:
     if not _may_hint(live, human):
         raise conflict("there are no hints in matches with other humans or with hidden states")
     wanted = wanted.model_copy(update={"role": human.role})
-    return await analysed(request, live.order.source, live.facts(live.step), wanted)
+    return await analysed(request, live.order.source, live.states.facts(live.step), wanted)
 
 
 async def _again(services: Services, live: LiveMatch, step: int, reason: str) -> web.Response:
     order = live.order
-    facts = live.facts(step)
+    facts = live.states.facts(step)
     await services.live_matches.end(live, reason)
     clocks = {"startclock": order.startclock, "playclock": order.playclock, "think": order.think}
     wanted = models.Branch(step=step, players=dict(order.players), **clocks)

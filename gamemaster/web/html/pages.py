@@ -92,7 +92,7 @@ async def show_human(request: web.Request) -> web.Response:
     state = None
     if live.record is not None and not live.is_hidden:
         with suppress(Problem, GgpError):  # then the page asks again
-            state = await live.state(live.step)
+            state = await live.states.draw(live.step)
     entry = services.catalogue.get(live.order.source.name)
     values = {
         "head": live.head,

@@ -44,6 +44,48 @@ class MatchOrder:
         return any(isinstance(player, Human) for player in self.players.values())
 
 
+class MatchStates:
+    """The states of one match so far; each is drawn when it is first asked for. Used in the event loop."""
+
+    def __init__(self, source: Source, pool: Pool, seconds: float) -> None:
+        self._source = source
+        self._pool = pool
+        self._seconds = seconds  # for drawing one
+        self._facts: list[Texts | None] = []
+        self._moves: list[tuple[str, ...]] = []  # that led to each state; none to the first
+        self._drawn: dict[int, State] = {}  # the last ones
+
+    def __len__(self) -> int:
+        return len(self._facts)
+
+    def add(self, state: Facts | None, moves: tuple[str, ...] = ()) -> None:
+        """The next state, and the joint move that led to it; None where the rules give none."""
+        self._facts.append(None if state is None else tuple(sorted(map(to_text, state))))
+        self._moves.append(moves)
+
+    def facts(self, step: int) -> Texts:
+        """A Problem where there is no such state."""
+        facts = self._facts[step] if 0 <= step < len(self._facts) else None
+        if facts is None:
+            raise not_found(f"the match has no state {step}")
+        return facts
+
+    def drawn(self, step: int) -> State | None:
+        """The state with its picture, if that is at hand."""
+        return self._drawn.get(step)
+
+    async def draw(self, step: int) -> State:
+        """The state with its picture; a Problem where there is none, GgpError where the rules fail."""
+        facts = self.facts(step)
+        if step not in self._drawn:
+            way = {"before": self._facts[step - 1], "moves": self._moves[step]} if step else {}
+            seen = await self._pool.ask(self._source, {"do": "draw", "state": facts, **way}, self._seconds)
+            self._drawn[step] = state_of(seen, step)
+            while len(self._drawn) > _KEPT_STATES:
+                self._drawn.pop(next(iter(self._drawn)))
+        return self._drawn[step]
+
+
 class LiveMatch:
     """What is known of one match, from the moment when it was ordered; used in the event loop."""
 
@@ -62,11 +104,8 @@ class LiveMatch:
         self.failure = ""  # why it could not be played
         self.is_over = False
         self.leave: Callable[[str], Awaitable[None]] | None = None  # ends it, where another game master runs it
-        self._pool = pool
-        self._state_seconds = state_seconds
+        self.states = MatchStates(order.source, pool, state_seconds)
         self._ordered = now()
-        self._states: list[Texts | None] = []
-        self._drawn: dict[int, State] = {}
         self._undrawn: asyncio.Queue[int | None] = asyncio.Queue()
         self._clock: tuple[float, float] | None = None  # when it runs out on the loop's clock, and its length
         self._tasks: set[asyncio.Task[None]] = set()
@@ -80,11 +119,6 @@ class LiveMatch:
     def has_ended(self) -> bool:
         """Whether the record is complete."""
         return self.record is not None and self.record.status != "running"
-
-    @property
-    def has_states(self) -> bool:
-        """False where the rules ended the match before it began."""
-        return bool(self._states)
 
     @property
     def is_hidden(self) -> bool:
@@ -170,48 +204,20 @@ class LiveMatch:
             links=links_of(self.id, self.order.source.name, can_end=can_end),
         )
 
-    async def state(self, step: int) -> State:
-        """A state with its picture; a Problem where there is none."""
-        if not 0 <= step < len(self._states):
-            raise not_found(f"match {self.id} has no state {step}")
-        if step not in self._drawn:
-            facts = self._states[step]
-            if facts is None:
-                raise not_found(f"the rules give no state {step}")
-            request = {"do": "draw", "state": facts, **self._way(step)}
-            look = await self._pool.ask(self.order.source, request, self._state_seconds)
-            self._drawn[step] = state_of(look, step)
-            while len(self._drawn) > _KEPT_STATES:
-                self._drawn.pop(next(iter(self._drawn)))
-        return self._drawn[step]
-
-    def _way(self, step: int) -> dict[str, object]:
-        """The state before, and the joint move that led from there."""
-        if step == 0 or self.record is None:
-            return {}
-        return {"before": self._states[step - 1], "moves": self.record.steps[step - 1].moves}
-
-    def facts(self, step: int) -> Texts:
-        """Of a state that there is."""
-        facts = self._states[step] if 0 <= step < len(self._states) else None
-        if facts is None:
-            raise not_found(f"match {self.id} has no state {step}")
-        return facts
-
     def watch(self, event: Event) -> None:
         """Told by the game master, which must not be kept waiting."""
         settings = event.record.settings
         self.record = event.record
         match event:
             case Began(_, state):
-                self._states.append(_texts(state))
+                self.states.add(state)
                 self._start_clock(settings.startclock)
                 self._undrawn.put_nowait(0)
             case Started():
                 self._start_clock(settings.playclock)
                 self.publish("start", {"match": self._told(), "clock": self.clock.model_dump(mode="json")})
             case Stepped(_, state):
-                self._states.append(None if state is None else _texts(state))
+                self.states.add(state, event.record.steps[-1].moves)
                 self._start_clock(settings.playclock)
                 self._undrawn.put_nowait(self.step)
             case Ended():
@@ -221,7 +227,7 @@ class LiveMatch:
         """Draws each state once and tells everybody, until the match is over and everything has been told."""
         while (step := await self._undrawn.get()) is not None:
             try:
-                state = None if self.is_hidden else await self.state(step)
+                state = None if self.is_hidden else await self.states.draw(step)
             except (GgpError, Problem):
                 state = None  # those who watch can ask for it again; the match goes on
             self._tell(step, state)
@@ -258,13 +264,10 @@ class LiveMatch:
         if human.choices is not None:
             return tuple(Move(move=move, clicks=()) for move in human.choices.moves)
         try:
-            moves = self.legal(await self.state(step), human.role)
+            moves = (await self.states.draw(step)).legal.get(human.role, ())
         except (GgpError, Problem):
             return ()
         return tuple(Move(move=one.move, clicks=()) for one in moves) if self.is_hidden else moves
-
-    def legal(self, state: State, role: str) -> tuple[Move, ...]:
-        return state.legal.get(role, ())
 
     def _tell(self, step: int, state: State | None) -> None:
         assert self.record is not None
@@ -300,7 +303,7 @@ class LiveMatch:
 
     def _can_choose(self, role: str) -> bool:
         """Whether the role has to decide anything in this step, as far as that is known."""
-        look = None if self.is_hidden else self._drawn.get(self.step)
+        look = None if self.is_hidden else self.states.drawn(self.step)
         return look is None or self.record is None or not self.record.start or len(look.legal.get(role, ())) != 1
 
     def _on_change(self, human: HumanPlayer) -> None:
@@ -333,7 +336,3 @@ def _player(player: NewPlayer) -> Player:
             return Player(name=name or bot, kind="bot", bot=bot)
         case _:
             return Player(name=player.name or player.url, kind="external")
-
-
-def _texts(state: Facts) -> Texts:
-    return tuple(sorted(map(to_text, state)))
