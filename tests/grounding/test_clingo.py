@@ -1,5 +1,8 @@
 """Ground programs written and read, and runs of clingo."""
 
+import subprocess
+import sys
+from pathlib import Path
 from threading import Timer
 
 import numpy as np
@@ -80,6 +83,22 @@ def test_a_process_that_is_killed_from_outside(clingo: Clingo) -> None:
     with pytest.raises(GroundingError, match="clingo's process was killed"):
         ground_text(clingo, b"n(1..1000). p(X, Y, Z) :- n(X), n(Y), n(Z).", Budget(rules=1 << 40, output=1 << 40))
     timer.join()
+
+
+@pytest.mark.parametrize("paths", [sys.path, []])
+def test_both_ways_to_find_clingo(paths: list[str], tmp_path: Path) -> None:
+    """By its C API, and by its Python API where there is no library of a known name."""
+    program = tmp_path / "program.lp"
+    program.write_text("a.")
+    script = (
+        f"import sys; from ggp.grounding.clingo_process import find_main; sys.exit(find_main({paths})(sys.argv[1:]))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script, "--mode=gringo", "--output=intermediate", program],
+        capture_output=True,
+        check=True,
+    )
+    assert done.stdout == b"asp 1 0 0\n1 0 1 1 0 0\n4 1 a 0\n0\n"
 
 
 def test_statements_by_hand() -> None:
