@@ -1,9 +1,10 @@
 """The messages of a match for one player, and what its answers mean."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from gamemaster.faults import Fault, make_fault
 from ggp.errors import MessageError
+from ggp.gdl.reader import read_term
 from ggp.gdl.rulesheet import Rulesheet
 from ggp.gdl.state_machine import JointMove
 from ggp.gdl.terms import Term, to_text
@@ -60,9 +61,12 @@ class MessageCodec:
     def evaluation(self, text: str, roles: int) -> Evaluation:
         """What a player says that it thinks; MessageError for what cannot be read."""
         found = rounded(parse_evaluation(text))
-        if any(len(step) != roles for step in found.line):
-            raise MessageError(f"a step of the line has not {roles} moves")
-        return replace(found, line=tuple(tuple(map(self._reveal, step)) for step in found.line))
+        if any(len(step) != roles for step in found.principal_variation):
+            raise MessageError(f"a step of the variation has not {roles} moves")
+        steps = tuple(
+            tuple(to_text(self._reveal(read_term(move))) for move in step) for step in found.principal_variation
+        )
+        return found.model_copy(update={"principal_variation": steps})
 
     def _joint_move(self, last: LastStep | None) -> JointMove | None:
         return None if last is None else tuple(map(self._hide, last.joint_move))

@@ -8,12 +8,13 @@ from rich.text import Text
 
 from gamemaster.faults import Fault
 from gamemaster.match import Began, Ended, Event, Started, Stepped
-from gamemaster.record import EvaluationRecord, MatchRecord, StepRecord
+from gamemaster.record import MatchRecord, StepRecord
 from ggp.boards import Layout, make_picture, picture_lines
 from ggp.boards.text import WIDTH
 from ggp.commands.shared import styled
 from ggp.gdl.rulesheet import NATURE
 from ggp.gdl.state_machine import Facts
+from ggp.protocol.evaluation import Evaluation
 
 NOBODY = "game master"  # who plays the role `random`
 
@@ -152,11 +153,10 @@ def _expected(step: StepRecord, role: str) -> tuple[tuple[str, str], ...]:
     return ((f"  {_value(step.evaluations.get(role)):>4}", _DIM),)
 
 
-def _value(evaluation: EvaluationRecord | None) -> str:
+def _value(evaluation: Evaluation | None) -> str:
     if evaluation is None or evaluation.value is None:
         return ""
-    is_proven = evaluation.low is not None and evaluation.low == evaluation.high
-    return f"{'=' if is_proven else ''}{evaluation.value:.0f}"
+    return f"{'=' if evaluation.is_proven else ''}{evaluation.value:.0f}"
 
 
 def _fault(fault: Fault) -> Text:

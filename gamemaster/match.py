@@ -15,13 +15,11 @@ from gamemaster.concurrency import all_of, in_daemon_thread
 from gamemaster.faults import Fault, make_fault, shown
 from gamemaster.player import Player
 from gamemaster.record import (
-    EvaluationRecord,
     Keep,
     MatchRecord,
     PlayerRecord,
     StartRecord,
     StepRecord,
-    evaluation_record,
     now,
 )
 from gamemaster.referee import Choice, Executed, Outcome, Referee, Situation
@@ -32,6 +30,7 @@ from ggp.game import Game
 from ggp.gdl.reader import read
 from ggp.gdl.state_machine import Facts
 from ggp.gdl.terms import to_text
+from ggp.protocol.evaluation import Evaluation
 from ggp.protocol.messages import Info, Message, parse_info
 from ggp.protocol.scramble import Scrambler
 
@@ -258,13 +257,13 @@ class MatchRunner:
             }
         )
 
-    def _evaluations(self, said: Mapping[str, str]) -> dict[str, EvaluationRecord]:
+    def _evaluations(self, said: Mapping[str, str]) -> dict[str, Evaluation]:
         """Role → what its player thinks, of those that can be read; the others are logged once. No clock runs."""
-        found: dict[str, EvaluationRecord] = {}
+        found: dict[str, Evaluation] = {}
         for role, text in said.items():
             try:
-                found[role] = evaluation_record(self._codecs[role].evaluation(text, len(self._game.roles)))
-            except (MessageError, ValueError) as error:  # ValueError: the record has the last word
+                found[role] = self._codecs[role].evaluation(text, len(self._game.roles))
+            except MessageError as error:
                 if role not in self._unread:
                     self._unread.add(role)
                     log.warning("what the player of %s thinks is ignored: %s", role, shown(str(error)))

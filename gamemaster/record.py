@@ -23,12 +23,10 @@ from gamemaster.player import PlayerKind
 from gamemaster.referee import Ending, Goals
 from gamemaster.settings import Clock, MatchSettings
 from ggp.errors import RecordError
-from ggp.gdl.terms import to_text
-from ggp.protocol.evaluation import MOST_STEPS, Evaluation
+from ggp.protocol.evaluation import Evaluation
 from ggp.protocol.messages import Dialect
 
 Seconds: TypeAlias = Annotated[float, Field(ge=0, allow_inf_nan=False)]
-Goal: TypeAlias = Annotated[float, Field(ge=0, le=100, allow_inf_nan=False)]
 Status = Literal["running"] | Ending
 
 
@@ -71,18 +69,6 @@ class StartRecord(_Part):
     fault: Fault | None = None
 
 
-class EvaluationRecord(_Part):
-    """What a player said that it thought when it was asked for a move; None where it said nothing."""
-
-    value: Goal | None = None  # the goal value that its role can expect
-    low: Goal | None = None  # proven bounds of that
-    high: Goal | None = None
-    visits: Annotated[int, Field(ge=0)] | None = None  # of the state in its search tree
-    playouts_per_second: Seconds | None = None
-    seconds: Seconds | None = None  # that it says it used
-    line: Annotated[tuple[tuple[str, ...], ...], Field(max_length=MOST_STEPS)] = ()  # joint moves that it expects
-
-
 class StepRecord(_Part):
     """One joint move, and how it came about."""
 
@@ -90,7 +76,7 @@ class StepRecord(_Part):
     seconds: dict[str, Seconds]  # role → from the request to the answer or fault; not of `random`
     faults: dict[str, Fault] = {}  # only of the roles that have one; their move is a replacement
     time: AwareDatetime  # when the joint move was executed, UTC
-    evaluations: dict[str, EvaluationRecord] = {}  # only of the roles whose players said something
+    evaluations: dict[str, Evaluation] = {}  # only of the roles whose players said something
 
     @model_serializer(mode="wrap")
     def _without_nothing(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
@@ -136,19 +122,6 @@ class MatchRecord(_Part):
 
 
 Keep: TypeAlias = Callable[[MatchRecord], None]  # what is done with a record whenever it has grown
-
-
-def evaluation_record(evaluation: Evaluation) -> EvaluationRecord:
-    """An evaluation as it is kept, its terms as text."""
-    return EvaluationRecord(
-        value=evaluation.value,
-        low=evaluation.low,
-        high=evaluation.high,
-        visits=evaluation.visits,
-        playouts_per_second=evaluation.playouts_per_second,
-        seconds=evaluation.seconds,
-        line=tuple(tuple(map(to_text, step)) for step in evaluation.line),
-    )
 
 
 def now() -> datetime:

@@ -139,8 +139,8 @@ def _check_evaluations(record: MatchRecord, number: int, step: StepRecord) -> No
     if strangers:
         raise _wrong(f"evaluations of {' '.join(sorted(strangers))} in step {number}, which no player took")
     for role, evaluation in step.evaluations.items():
-        if any(len(moves) != len(record.roles) for moves in evaluation.line):
-            raise _wrong(f"step {number}: the line of {role} should have {len(record.roles)} moves in each step")
+        if any(len(moves) != len(record.roles) for moves in evaluation.principal_variation):
+            raise _wrong(f"step {number}: the variation of {role} should have {len(record.roles)} moves in each step")
 
 
 def _check_same_roles(what: str, roles: Collection[str], record: MatchRecord) -> None:

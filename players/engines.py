@@ -8,7 +8,7 @@ from time import perf_counter
 from ggp.engines import make_machine
 from ggp.errors import EvaluationError
 from ggp.gdl.state_machine import Facts
-from ggp.gdl.terms import Term
+from ggp.gdl.terms import Term, to_text
 from ggp.protocol.evaluation import MOST_STEPS, Evaluation
 from ggp.search.loading import load_kernels
 from ggp.search.mcts.search import MoveReport, Search, SearchResult, SearchSettings
@@ -100,7 +100,8 @@ class TreeSearch:
     def _with_line(self, evaluation: Evaluation | None, move: Term | None) -> Evaluation | None:
         if evaluation is None:
             return None
-        return replace(evaluation, line=self._search.principal_variation(self._role, move, MOST_STEPS))
+        steps = self._search.principal_variation(self._role, move, MOST_STEPS)
+        return evaluation.model_copy(update={"principal_variation": tuple(tuple(map(to_text, step)) for step in steps)})
 
     def _tune(self, tuner: Tuner, state: Facts, thought: Thought, is_due: bool, *, at_start: bool) -> None:
         """Quick matches for better settings, where there is time for them."""
@@ -175,8 +176,8 @@ class LineSearch:
             return None
         value = float(line.value)
         highest = value if line.is_best else float(max(self._machine.compiled.goals[0], default=100))
-        steps = tuple((move,) for move in line.moves[:MOST_STEPS])
-        return Evaluation(value, value, max(value, highest), line=steps)
+        steps = tuple((to_text(move),) for move in line.moves[:MOST_STEPS])
+        return Evaluation(value=value, lower=value, upper=max(value, highest), principal_variation=steps)
 
 
 def is_settled(result: SearchResult) -> bool:
@@ -200,12 +201,12 @@ def _evaluation(result: SearchResult, playouts: int, seconds: float) -> Evaluati
     best = _best(result)
     if best is None or not is_informed(result):
         return None
-    low, high = 100 * best.lower, 100 * best.upper
-    value = None if best.value is None else min(max(100 * best.value, low), high)
+    lower, upper = 100 * best.lower, 100 * best.upper
+    value = None if best.value is None else min(max(100 * best.value, lower), upper)
     rate = per_second(playouts, seconds)
-    if (low, high) == (0, 100):
-        return Evaluation(value, visits=result.visits, playouts_per_second=rate)
-    return Evaluation(value, low, high, result.visits, rate)
+    if (lower, upper) == (0, 100):
+        return Evaluation(value=value, visits=result.visits, playouts_per_second=rate)
+    return Evaluation(value=value, lower=lower, upper=upper, visits=result.visits, playouts_per_second=rate)
 
 
 def _note(result: SearchResult, playouts: int, seconds: float) -> str:

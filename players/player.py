@@ -250,10 +250,7 @@ class Player:
         evaluation = asked.thought.evaluation
         if evaluation is None:
             return
-        try:
-            asked.evaluation = replace(evaluation, seconds=max(0.0, self.clock.now() - asked.received))
-        except GgpError as error:
-            log.warning("%s: no evaluation: %s", match.start.match, error)
+        asked.evaluation = evaluation.model_copy(update={"seconds": max(0.0, self.clock.now() - asked.received)})
 
     async def _by(self, moment: float, reply: Reply, otherwise: Callable[[], None]) -> str:
         """The reply, which `otherwise` gives when the moment comes first."""

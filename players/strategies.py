@@ -179,4 +179,4 @@ def uct_evaluation(result: UctResult, playouts: int, seconds: float) -> Evaluati
     if value is None:
         return None
     visits = sum(report.visits for report in result.moves)
-    return Evaluation(100 * value, visits=visits, playouts_per_second=per_second(playouts, seconds))
+    return Evaluation(value=100 * value, visits=visits, playouts_per_second=per_second(playouts, seconds))

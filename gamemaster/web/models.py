@@ -6,6 +6,7 @@ from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
 from gamemaster.faults import FaultKind
 from gamemaster.settings import LONGEST_CLOCK
+from ggp.protocol import evaluation as protocol
 
 Status = Literal[
     "preparing", "running", "terminal", "step limit", "broken", "aborted", "failed", "interrupted", "given up"
@@ -225,17 +226,10 @@ class StartDetail(Part):
     fault: FaultDetail | None
 
 
-class Evaluation(Part):
+class Evaluation(protocol.Evaluation):
     """What a player said that it thought when it was asked for a move; goal values 0 to 100 of its role."""
 
-    value: float | None = Field(description="The goal value that it expects.")
-    low: float | None = Field(description="Proven bounds of that, where it has any.")
-    high: float | None
-    visits: int | None = Field(description="Of the state in its search tree.")
-    playouts_per_second: float | None
-    seconds: float | None = Field(description="That it says it used.")
-    line: tuple[dict[str, str], ...] = Field(description="Joint moves that it expects from this state on.")
-    text: str = Field(description="The line as text, without the moves of the others where one role moves.")
+    text: str = Field(description="The variation as text, without the moves of the others where one role moves.")
 
 
 class Step(Part):

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 from urllib.parse import quote, urlsplit
 
 from gamemaster.faults import Fault
-from gamemaster.record import EvaluationRecord, MatchRecord, PlayerRecord, StepRecord, now
+from gamemaster.record import MatchRecord, PlayerRecord, StepRecord, now
 from gamemaster.web.catalogue import origin_of
 from gamemaster.web.models import (
     Evaluation,
@@ -19,6 +19,7 @@ from gamemaster.web.models import (
     Ticking,
 )
 from ggp.gdl.rulesheet import NATURE
+from ggp.protocol import evaluation as protocol
 
 BETWEEN = "~"  # between a tournament and a match of it, in what names the match here
 
@@ -149,22 +150,14 @@ def step_of(record: MatchRecord, number: int) -> Step:
         moves=dict(zip(record.roles, step.moves, strict=False)),
         seconds=step.seconds,
         faults={role: detail for role, fault in step.faults.items() if (detail := fault_of(fault)) is not None},
-        evaluations={role: evaluation_of(said, record.roles) for role, said in step.evaluations.items()},
+        evaluations={role: evaluation_of(said) for role, said in step.evaluations.items()},
         time=step.time.astimezone(UTC),
     )
 
 
-def evaluation_of(said: EvaluationRecord, roles: tuple[str, ...]) -> Evaluation:
-    return Evaluation(
-        value=said.value,
-        low=said.low,
-        high=said.high,
-        visits=said.visits,
-        playouts_per_second=said.playouts_per_second,
-        seconds=said.seconds,
-        line=tuple(dict(zip(roles, moves, strict=False)) for moves in said.line),
-        text=", ".join(" / ".join(_telling(moves)) for moves in said.line),
-    )
+def evaluation_of(said: protocol.Evaluation) -> Evaluation:
+    text = ", ".join(" / ".join(_telling(moves)) for moves in said.principal_variation)
+    return Evaluation(**dict(said), text=text)
 
 
 def without_evaluations(record: MatchRecord) -> MatchRecord:

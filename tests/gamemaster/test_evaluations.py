@@ -10,12 +10,13 @@ import pytest
 import ggp
 from gamemaster.match import Event, Stepped, run_match
 from gamemaster.player import Player
-from gamemaster.record import EvaluationRecord, MatchRecord, read_record, record_json
+from gamemaster.record import MatchRecord, read_record, record_json
 from gamemaster.replay import exported, replay
 from gamemaster.settings import make_settings
 from gamemaster.tournament.store.schema import packed, packed_text, unpacked
 from ggp.errors import RecordError
 from ggp.gdl.terms import to_text
+from ggp.protocol.evaluation import Evaluation
 from tests.gamemaster import games
 from tests.gamemaster.matches import play_match
 from tests.gamemaster.scripted import Exchange, ScriptedPlayer, Trouble, When, response, says, thinks
@@ -26,14 +27,14 @@ ALL = (
     '{"value":61.5,"low":50,"high":100,"visits":1234,"playouts_per_second":5000,"seconds":1.5,'
     '"line":"((mark 3 3) noop) (noop (mark 1 1))"}'
 )
-KEPT = EvaluationRecord(
+KEPT = Evaluation(
     value=61.5,
-    low=50,
-    high=100,
+    lower=50,
+    upper=100,
     visits=1234,
     playouts_per_second=5000,
     seconds=1.5,
-    line=(("(mark 3 3)", "noop"), ("noop", "(mark 1 1)")),
+    principal_variation=(("(mark 3 3)", "noop"), ("noop", "(mark 1 1)")),
 )
 
 
@@ -48,7 +49,7 @@ def test_it_is_kept_with_the_step_and_told_with_it(tmp_path: Path) -> None:
     assert [step.evaluations for step in record.steps[:3]] == [
         {"xplayer": KEPT},
         {},
-        {"xplayer": EvaluationRecord(value=50)},
+        {"xplayer": Evaluation(value=50)},
     ]
     assert record.faults == ()
     steps = [event for event in events if isinstance(event, Stepped)]
@@ -67,9 +68,9 @@ def test_nothing_is_made_of_what_was_not_asked_for(tmp_path: Path) -> None:
     [
         ("", "not JSON"),
         ("61.5", "not a JSON object"),
-        ('{"value":101}', "value is not between 0 and 100"),
-        ('{"value":50,"line":"((mark 1 1))"}', "a step of the line has not 2 moves"),
-        ('{"value":50,"line":"(a b) (a"}', "line:1:7: '(' is never closed"),
+        ('{"value":101}', "value: Input should be less than or equal to 100"),
+        ('{"value":50,"line":"((mark 1 1))"}', "a step of the variation has not 2 moves"),
+        ('{"value":50,"line":"(a b) (a"}', "principal_variation:1:7: '(' is never closed"),
         ('{"value":50,"line":"' + "x" * 4000 + '"}', "more than 2000 characters"),
         ('{"value":50,"\u00fc":1}', "not ASCII"),
         ('{"value":50,"\\u001b[2J":1}', "no field is called '\\x1b[2J'"),
@@ -97,7 +98,7 @@ async def _hidden(exchange: Exchange) -> None:
 
 def test_what_a_player_thinks_in_other_words_is_kept_in_those_of_the_rulesheet(tmp_path: Path) -> None:
     record = match({0: _hidden}, tmp_path, scramble=True)
-    line = record.steps[0].evaluations["xplayer"].line
+    line = record.steps[0].evaluations["xplayer"].principal_variation
     legal = {to_text(move) for move in TICTACTOE.machine.legal_moves(TICTACTOE.machine.initial_state, "xplayer")}
     assert line[0][0] in legal
     assert line[0][1] == "noop"
@@ -148,7 +149,7 @@ def test_a_record_with_it_is_kept_everywhere(tmp_path: Path) -> None:
     ("evaluations", "problem"),
     [
         ({"nobody": {"value": 5}}, "evaluations of nobody in step 0, which no player took"),
-        ({"xplayer": {"line": [["noop"]]}}, "the line of xplayer should have 2 moves in each step"),
+        ({"xplayer": {"line": [["noop"]]}}, "the variation of xplayer should have 2 moves in each step"),
     ],
 )
 def test_a_record_that_makes_no_sense_does_not_replay(
@@ -223,4 +224,4 @@ def test_games_where_all_choose_at_once(tmp_path: Path) -> None:
     }
     record = play_match(games.game(games.GUESSING), both, tmp_path)
     assert {role: said.value for role, said in record.steps[0].evaluations.items()} == {"left": 40, "right": 60}
-    assert record.steps[0].evaluations["left"].line == (("(show 1)", "(show 2)"),)
+    assert record.steps[0].evaluations["left"].principal_variation == (("(show 1)", "(show 2)"),)

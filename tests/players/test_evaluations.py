@@ -14,11 +14,14 @@ import players.engines
 import players.service
 import players.strategies
 from ggp.engines import make_machine
+from ggp.gdl.reader import read_term
 from ggp.gdl.rulesheet import parse_rulesheet
 from ggp.gdl.state_machine import Facts, JointMove, StateMachine
+from ggp.gdl.terms import to_text
 from ggp.protocol.evaluation import HEADER, MOST_STEPS, Evaluation, parse_evaluation
 from ggp.protocol.messages import Message, format_message
 from ggp.search.mcts.result import Reader
+from ggp.search.mcts.search import Search
 from players.player import Player
 from players.service import listening, make_app
 from players.settings import PlayerSettings
@@ -199,7 +202,7 @@ def wanting(looks: int = 100_000) -> Thought:
 
 def test_nothing_is_made_unless_it_is_wanted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(players.engines, "_evaluation", fail)
-    monkeypatch.setattr(players.engines, "expected_line", fail)
+    monkeypatch.setattr(Search, "principal_variation", fail)
     thinker, thought = thinker_of(NIM.format(heap=6), "left"), Counted().thought()
     thinker.choose(play(), None, thought)
     thinker.forget()
@@ -213,14 +216,14 @@ def test_a_tree_proves_what_it_is_worth() -> None:
     thinker.forget()
     evaluation = thought.evaluation
     assert evaluation is not None
-    assert (evaluation.value, evaluation.low, evaluation.high) == (100, 100, 100)
+    assert (evaluation.value, evaluation.lower, evaluation.upper) == (100, 100, 100)
     assert evaluation.visits
-    assert evaluation.line[0] == (("take", "2"), "wait")
+    assert evaluation.principal_variation[0] == ("(take 2)", "wait")
 
 
-@pytest.mark.parametrize("stage", ["_evaluation", "expected_line"])
-def test_a_tree_plays_on_where_it_fails(monkeypatch: pytest.MonkeyPatch, stage: str) -> None:
-    monkeypatch.setattr(players.engines, stage, fail)
+@pytest.mark.parametrize(("owner", "stage"), [(players.engines, "_evaluation"), (Search, "principal_variation")])
+def test_a_tree_plays_on_where_it_fails(monkeypatch: pytest.MonkeyPatch, owner: object, stage: str) -> None:
+    monkeypatch.setattr(owner, stage, fail)
     thinker, thought = thinker_of(NIM.format(heap=6), "left"), wanting()
     thinker.choose(play(), None, thought)
     thinker.forget()
@@ -243,10 +246,10 @@ def test_a_line_can_be_played(rules: str, role: str) -> None:
     machine = make_machine(parse_rulesheet(rules), "interpreter")
     own, state = machine.roles.index(role), machine.initial_state
     assert thought.evaluation is not None
-    line = thought.evaluation.line
+    line = thought.evaluation.principal_variation
     assert 1 <= len(line) <= MOST_STEPS
-    assert line[0][own] == thought.move
-    for step in line:
+    assert line[0][own] == to_text(thought.move or "")
+    for step in (tuple(map(read_term, texts)) for texts in line):
         assert all(move in machine.legal_moves(state, name) for move, name in zip(step, machine.roles, strict=True))
         state = machine.next_state(state, step)
 
@@ -256,7 +259,7 @@ def test_a_line_of_a_large_tree_goes_on() -> None:
     thinker.choose(play(), None, thought)
     thinker.forget()
     assert thought.evaluation is not None
-    assert len(thought.evaluation.line) >= 3
+    assert len(thought.evaluation.principal_variation) >= 3
     assert thought.evaluation.value is not None
     assert 0 < thought.evaluation.value < 100
     assert thought.evaluation.playouts_per_second
@@ -268,9 +271,9 @@ def test_a_puzzle_tells_its_line_and_what_is_sure() -> None:
     thinker.forget()
     evaluation = thought.evaluation
     assert evaluation is not None
-    assert (evaluation.value, evaluation.low, evaluation.high) == (100, 100, 100)
-    assert len(evaluation.line) == 6
-    assert evaluation.line[0] == (thought.move,)
+    assert (evaluation.value, evaluation.lower, evaluation.upper) == (100, 100, 100)
+    assert len(evaluation.principal_variation) == 6
+    assert evaluation.principal_variation[0] == (to_text(thought.move or ""),)
 
 
 def test_the_reference_tells_what_it_expects(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -281,7 +284,7 @@ def test_the_reference_tells_what_it_expects(monkeypatch: pytest.MonkeyPatch) ->
     assert evaluation is not None
     assert evaluation.value is not None
     assert evaluation.value > 60
-    assert (evaluation.low, evaluation.high, evaluation.line) == (None, None, ())
+    assert (evaluation.lower, evaluation.upper, evaluation.principal_variation) == (None, None, ())
 
 
 def test_a_move_without_a_choice_is_not_thought_about() -> None:
@@ -305,4 +308,4 @@ def test_a_line_takes_no_work_that_grows_with_the_tree(monkeypatch: pytest.Monke
     thinker.choose(play(), None, thought)
     thinker.forget()
     assert thought.evaluation is not None
-    assert len(looks) == 2 * len(thought.evaluation.line)
+    assert len(looks) == 2 * len(thought.evaluation.principal_variation)

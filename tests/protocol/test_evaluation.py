@@ -1,12 +1,13 @@
 """A player's own evaluation as text: what is said is read again, and nothing else is."""
 
 import json
-from random import Random
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from ggp.errors import MessageError
-from ggp.gdl.terms import Term
+from ggp.gdl.terms import Term, to_text
 from ggp.protocol.evaluation import (
     MOST_CHARACTERS,
     MOST_STEPS,
@@ -16,49 +17,77 @@ from ggp.protocol.evaluation import (
     rounded,
 )
 
-LINE = ((("mark", "1", "1"), "noop"), ("noop", ("mark", "2", "2")))
+VARIATION = (("(mark 1 1)", "noop"), ("noop", "(mark 2 2)"))
 
 
 def test_all_of_it_as_text() -> None:
-    evaluation = Evaluation(53.234, 12.5, 100, 1234, 51_234.6, 1.98765, LINE)
+    evaluation = Evaluation(
+        value=53.234,
+        lower=12.5,
+        upper=100,
+        visits=1234,
+        playouts_per_second=51_234.6,
+        seconds=1.98765,
+        principal_variation=VARIATION,
+    )
     text = format_evaluation(evaluation)
     assert text == (
-        '{"value":53.23,"low":12.5,"high":100,"visits":1234,"playouts_per_second":51235.0,"seconds":1.988,'
-        '"line":"((mark 1 1) noop) (noop (mark 2 2))"}'
+        '{"value":53.23,"lower":12.5,"upper":100.0,"visits":1234,"playouts_per_second":51235.0,"seconds":1.988,'
+        '"principal_variation":"((mark 1 1) noop) (noop (mark 2 2))"}'
     )
     assert parse_evaluation(text) == rounded(evaluation)
 
 
 def test_what_is_not_known_is_not_said() -> None:
-    assert format_evaluation(Evaluation(0.0)) == '{"value":0.0}'
-    assert format_evaluation(Evaluation(line=(("up",), (("move", "a"),)))) == '{"line":"(up) ((move a))"}'
-    assert parse_evaluation('{"line":"(up) ((move a))"}').line == (("up",), (("move", "a"),))
+    assert format_evaluation(Evaluation(value=0.0)) == '{"value":0.0}'
+    assert format_evaluation(Evaluation(principal_variation=(("up",), ("(move a)",)))) == (
+        '{"principal_variation":"(up) ((move a))"}'
+    )
 
 
-@pytest.mark.parametrize("seed", range(50))
-def test_what_is_said_is_read_again(seed: int) -> None:
-    rng = Random(seed)
-    low, value, high = sorted(rng.uniform(0, 100) for _ in range(3))
+def test_the_names_of_0_1_are_read() -> None:
+    """Of bots that run elsewhere, and of records."""
+    found = parse_evaluation('{"low":10,"high":20,"line":"(up) ((move a))"}')
+    assert found == Evaluation(lower=10, upper=20, principal_variation=(("up",), ("(move a)",)))
+    assert Evaluation.model_validate_json('{"low":10,"high":20,"line":[["up"],["(move a)"]]}') == found
 
-    def term(depth: int = 0) -> Term:
-        if depth == 3 or rng.random() < 0.5:
-            return rng.choice(["a", "noop", "é", "17", "{", '"', "\\"])
-        return ("f", *(term(depth + 1) for _ in range(rng.randint(1, 3))))
 
-    line = tuple((term(), term()) for _ in range(rng.randrange(MOST_STEPS + 1)))
-    evaluation = Evaluation(value, low, high, rng.randrange(2**40), rng.uniform(0, 1e6), rng.uniform(0, 60), line)
+words = st.sampled_from(["a", "noop", "é", "17", "{", '"', "\\"])
+terms = st.recursive(
+    words, lambda part: st.tuples(st.just("f"), part) | st.tuples(st.just("f"), part, part), max_leaves=8
+)
+
+
+@given(
+    st.lists(st.floats(0, 100), min_size=3, max_size=3).map(sorted),
+    st.integers(0, 2**40),
+    st.floats(0, 1e6),
+    st.floats(0, 60),
+    st.lists(st.tuples(terms, terms), max_size=MOST_STEPS),
+)
+def test_what_is_said_is_read_again(
+    bounds: list[float], visits: int, rate: float, seconds: float, steps: list[tuple[Term, Term]]
+) -> None:
+    lower, value, upper = bounds
+    variation = tuple(tuple(map(to_text, step)) for step in steps)
+    evaluation = Evaluation(
+        value=value, lower=lower, upper=upper, visits=visits, playouts_per_second=rate, seconds=seconds,
+        principal_variation=variation,
+    )  # fmt: skip
     text = format_evaluation(evaluation)
     found = parse_evaluation(text)
     assert text.isascii()
-    assert found == rounded(evaluation) or len(found.line) < len(line)
+    assert found == rounded(evaluation) or len(found.principal_variation) < len(variation)
 
 
 def test_the_end_of_a_long_line_is_left_out() -> None:
-    step = (("long", "x" * 400),)
-    text = format_evaluation(Evaluation(50.0, line=(step,) * MOST_STEPS))
+    step = (f"(long {'x' * 400})",)
+    text = format_evaluation(Evaluation(value=50.0, principal_variation=(step,) * MOST_STEPS))
     assert len(text) <= MOST_CHARACTERS
-    assert parse_evaluation(text) == Evaluation(50.0, line=(step,) * 4)
-    assert format_evaluation(Evaluation(50.0, line=((("long", "é" * 400),),))) == '{"value":50.0}'
+    assert parse_evaluation(text) == Evaluation(value=50.0, principal_variation=(step,) * 4)
+    assert (
+        format_evaluation(Evaluation(value=50.0, principal_variation=((f"(long {'é' * 400})",),))) == '{"value":50.0}'
+    )
 
 
 @pytest.mark.parametrize(
@@ -70,35 +99,35 @@ def test_the_end_of_a_long_line_is_left_out() -> None:
         ("null", "not a JSON object"),
         ("{}", "nothing is said"),
         ('{"visits":5}', "nothing is said"),
-        ('{"value":"50"}', "value is no number"),
-        ('{"value":true}', "value is no number"),
-        ('{"value":null}', "value is no number"),
-        ('{"value":-1}', "value is not between 0 and 100"),
-        ('{"value":100.5}', "value is not between 0 and 100"),
+        ('{"value":null}', "nothing is said"),
+        ('{"value":"50"}', "value: Input should be a valid number"),
+        ('{"value":true}', "value: Input should be a valid number"),
+        ('{"value":-1}', "value: Input should be greater than or equal to 0"),
+        ('{"value":100.5}', "value: Input should be less than or equal to 100"),
         ('{"value":NaN}', "not JSON"),
         ('{"value":Infinity}', "not JSON"),
-        ('{"value":1e999}', "value is not between 0 and 100"),
-        (f'{{"value":{"9" * 1000}}}', "value is not between 0 and 100"),
-        ('{"value":50,"low":10}', "low and high belong together"),
-        ('{"low":60,"high":40}', "the value is not between low and high"),
-        ('{"value":50,"low":60,"high":70}', "the value is not between low and high"),
-        ('{"value":50,"visits":1.5}', "visits is no whole number"),
-        ('{"value":50,"visits":-1}', "visits is not between"),
-        ('{"value":50,"playouts_per_second":1e300}', "playouts_per_second is not between"),
-        ('{"value":50,"seconds":-0.1}', "seconds is not between"),
+        ('{"value":1e999}', "value: Input should be a finite number"),
+        (f'{{"value":{"9" * 1000}}}', "value: Input should be"),
+        ('{"value":50,"lower":10}', "lower and upper belong together"),
+        ('{"lower":60,"upper":40}', "the value is not between lower and upper"),
+        ('{"value":50,"lower":60,"upper":70}', "the value is not between lower and upper"),
+        ('{"value":50,"visits":1.5}', "visits: Input should be a valid integer"),
+        ('{"value":50,"visits":-1}', "visits: Input should be greater"),
+        ('{"value":50,"playouts_per_second":1e300}', "playouts_per_second: Input should be less"),
+        ('{"value":50,"seconds":-0.1}', "seconds: Input should be greater"),
         ('{"value":50,"colour":"red"}', "no field is called 'colour'"),
-        ('{"value":50,"line":["(a)"]}', "the line is not printable text"),
-        ('{"value":50,"line":"(a\\u001b[31m)"}', "the line is not printable text"),
-        ('{"value":50,"line":"(a \\ud800)"}', "the line is not printable text"),
-        ('{"value":50,"line":"(a"}', "'(' is never closed"),
-        ('{"value":50,"line":"a b"}', "a step of the line is no list of moves"),
-        ('{"value":50,"line":"()"}', "a step of the line is no list of moves"),
-        ('{"value":50,"line":"(((a) b))"}', "a term starts with a name"),
-        (f'{{"value":50,"line":"{"(a) " * 9}"}}', "a line of more than 8 steps"),
-        (f'{{"value":50,"line":"{"(" * 900}{")" * 900}"}}', "nested deeper than"),
+        ('{"value":50,"principal_variation":["(a)"]}', "the variation is not printable text"),
+        ('{"value":50,"principal_variation":"(a\\u001b[31m)"}', "the variation is not printable text"),
+        ('{"value":50,"principal_variation":"(a \\ud800)"}', "the variation is not printable text"),
+        ('{"value":50,"principal_variation":"(a"}', "'(' is never closed"),
+        ('{"value":50,"principal_variation":"a b"}', "a step of the variation is no list of moves"),
+        ('{"value":50,"principal_variation":"()"}', "a step of the variation is no list of moves"),
+        ('{"value":50,"principal_variation":"(((a) b))"}', "a term starts with a name"),
+        (f'{{"value":50,"principal_variation":"{"(a) " * 9}"}}', "should have at most 8 items"),
+        (f'{{"value":50,"principal_variation":"{"(" * 900}{")" * 900}"}}', "nested deeper than"),
         ("[" * 1900, "not JSON"),
-        ('{"value":50,"line":"(é)"}', "not ASCII"),
-        (f'{{"value":50,"line":"({"x" * 2000})"}}', "more than 2000 characters"),
+        ('{"value":50,"principal_variation":"(é)"}', "not ASCII"),
+        (f'{{"value":50,"principal_variation":"({"x" * 2000})"}}', "more than 2000 characters"),
     ],
 )
 def test_anything_else_is_refused(text: str, reason: str) -> None:
@@ -107,6 +136,6 @@ def test_anything_else_is_refused(text: str, reason: str) -> None:
     assert reason in str(caught.value)
 
 
-@pytest.mark.parametrize("text", [json.dumps({"value": 50, "line": ""}), ' {"value": 50} '])
+@pytest.mark.parametrize("text", [json.dumps({"value": 50, "principal_variation": ""}), ' {"value": 50} '])
 def test_spaces_and_an_empty_line_do_no_harm(text: str) -> None:
-    assert parse_evaluation(text) == Evaluation(50)
+    assert parse_evaluation(text) == Evaluation(value=50)

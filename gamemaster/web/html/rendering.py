@@ -135,7 +135,7 @@ def status_name(match: MatchHead) -> str:
 
 
 def is_proven(said: Evaluation) -> bool:
-    return said.low is not None and said.low == said.high
+    return said.is_proven
 
 
 def expected(said: Evaluation) -> str:
@@ -146,8 +146,8 @@ def expected(said: Evaluation) -> str:
 def went(said: Evaluation, number: int) -> str:
     """How a player came to what it thinks of a state."""
     parts = [f"in state {number}"]
-    if said.low is not None and said.high is not None and not is_proven(said):
-        parts.append(f"proven from {said.low:.0f} to {said.high:.0f}")
+    if said.lower is not None and said.upper is not None and not is_proven(said):
+        parts.append(f"proven from {said.lower:.0f} to {said.upper:.0f}")
     if said.visits:
         parts.append(f"{big(said.visits)} visits")
     if said.playouts_per_second:

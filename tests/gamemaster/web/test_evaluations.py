@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from gamemaster.record import EvaluationRecord, now
+from gamemaster.record import now
 from gamemaster.web.html.rendering import expected, went
-from gamemaster.web.models import Evaluation
 from gamemaster.web.views import evaluation_of
+from ggp.protocol.evaluation import Evaluation
 from tests.gamemaster.scripted import ScriptedPlayer, thinks
 from tests.gamemaster.web.api_client import ApiClient
 from tests.gamemaster.web.conftest import Players, Serve
@@ -190,18 +190,18 @@ async def test_people_in_matches_that_are_played_elsewhere(serve: Serve, players
 @pytest.mark.parametrize(
     ("record", "short", "text"),
     [
-        (EvaluationRecord(value=61.5), "62", "in state 3"),
-        (EvaluationRecord(value=0, low=0, high=0, seconds=0.05), "=0", "in state 3, 50 ms"),
-        (EvaluationRecord(value=5, low=0, high=50), "5", "in state 3, proven from 0 to 50"),
+        (Evaluation(value=61.5), "62", "in state 3"),
+        (Evaluation(value=0, lower=0, upper=0, seconds=0.05), "=0", "in state 3, 50 ms"),
+        (Evaluation(value=5, lower=0, upper=50), "5", "in state 3, proven from 0 to 50"),
     ],
 )
-def test_in_words(record: EvaluationRecord, short: str, text: str) -> None:
-    said = evaluation_of(record, ("left", "right"))
+def test_in_words(record: Evaluation, short: str, text: str) -> None:
+    said = evaluation_of(record)
     assert (expected(said), went(said, 3)) == (short, text)
 
 
 def test_moves_without_arguments_are_left_out_of_a_line_beside_others() -> None:
     line = (("(mark 1 1)", "noop"), ("wait", "wait"), ("(a)", "(b c)"))
-    said: Evaluation = evaluation_of(EvaluationRecord(line=line), ("left", "right"))
+    said = evaluation_of(Evaluation(principal_variation=line))
     assert said.text == "(mark 1 1), wait / wait, (a) / (b c)"
-    assert said.line[0] == {"left": "(mark 1 1)", "right": "noop"}
+    assert said.principal_variation == line

@@ -3,7 +3,7 @@
 import { big, make, seconds } from "./lib.js";
 import { valuePlot } from "./plot.js";
 
-const isProven = (said) => said.low !== null && said.low === said.high;
+const isProven = (said) => said.lower !== null && said.lower === said.upper;
 const isKnown = (value) => value !== null && value !== undefined;
 
 /** The value that a player expects, for the row of its move; null where it said none. */
@@ -55,7 +55,7 @@ export class Thoughts {
 
 function went(said, state) {
   const parts = [`in state ${state}`];
-  if (isKnown(said.low) && !isProven(said)) parts.push(`proven from ${Math.round(said.low)} to ${Math.round(said.high)}`);
+  if (isKnown(said.lower) && !isProven(said)) parts.push(`proven from ${Math.round(said.lower)} to ${Math.round(said.upper)}`);
   if (said.visits) parts.push(`${big(said.visits)} visits`);
   if (said.playouts_per_second) parts.push(`${big(said.playouts_per_second)} random matches a second`);
   if (isKnown(said.seconds)) parts.push(seconds(said.seconds));
