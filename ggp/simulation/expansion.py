@@ -161,6 +161,14 @@ def list_steps(expansion: Expansion, states: Bits, state: Int, row: Int, move: I
 
 
 @lean
+def evaluate_steps(expansion: Expansion, joint: Ids, rows: Int) -> None:
+    """`do_steps`, and of `after` all that `look` and `value_ends` show."""
+    do_steps(expansion, joint, rows)
+    look(expansion, expansion.after, rows)
+    value_ends(expansion, expansion.after, rows)
+
+
+@lean
 def do_steps(expansion: Expansion, joint: Ids, rows: Int) -> None:
     """`before` and joint moves → `after`."""
     evaluate_rows(expansion.rows, expansion.words, np.int64(NEXT), expansion.before, joint, expansion.after, rows)

@@ -23,21 +23,21 @@ class StateTable(NamedTuple):
     """Room for N states."""
 
     states: Bits  # (N, words)
-    slots: Ids  # (a power of 2, at least 2 N) numbers of states where their hashes lead, or EMPTY
+    slots: Ids  # (a power of 2, at least 4 N / 3) numbers of states where their hashes lead, or EMPTY
     size: NDArray[np.int64]  # (1,) states 0 … size - 1 are taken by `add_state`; else it is not used
 
 
 def make_state_table(words: int, capacity: int) -> StateTable:
     """No states yet. Memory for states is taken as they come, for slots at once."""
-    slots = np.full(1 << (2 * capacity - 1).bit_length(), EMPTY, np.int32)
-    return StateTable(np.empty((capacity, words), np.uint64), slots, np.zeros(1, np.int64))
+    slots = 1 << ((4 * capacity + 2) // 3 - 1).bit_length()
+    return StateTable(np.zeros((capacity, words), np.uint64), np.full(slots, EMPTY, np.int32), np.zeros(1, np.int64))
 
 
 def capacity_within(budget_bytes: int, state_bytes: int) -> int:
     """How many states fit, at least 1, if each takes so many bytes and its slots."""
     best = 1
     for slots in (1 << bits for bits in range(1, 32)):
-        best = max(best, min(slots // 2, (budget_bytes - 4 * slots) // state_bytes))
+        best = max(best, min(3 * slots // 4, (budget_bytes - 4 * slots) // state_bytes))
     return best
 
 

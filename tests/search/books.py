@@ -5,8 +5,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
 from math import prod
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ggp.search.mcts.tree import (
     AMAF,
@@ -37,8 +39,8 @@ from ggp.search.mcts.tree import (
     SLOTS,
     VISITS,
     Tree,
-    find_state,
 )
+from ggp.simulation.state_table import find_state
 
 TINY = 1e-6
 
@@ -80,6 +82,11 @@ class Node:
             places.append(self.slots_of(role)[at])
         assert code == 0
         return places[::-1]
+
+
+def arrays_of(tree: Tree) -> list[NDArray[Any]]:
+    """All that a tree consists of."""
+    return [*tree.table, *(field for field in tree if isinstance(field, np.ndarray))]
 
 
 def nodes_of(tree: Tree) -> dict[int, Node]:
@@ -124,11 +131,11 @@ def check_structure(tree: Tree, pins: Mapping[int, int] | None = None) -> dict[i
     _check_blocks(tree, nodes)
     _check_edges(tree, nodes)
     _check_tables(tree, nodes)
-    known = {int(entry) for entry in tree.table if entry != NONE}
+    known = {int(entry) for entry in tree.table.slots if entry != NONE}
     assert known == set(nodes)
-    assert np.count_nonzero(tree.table != NONE) == len(nodes)
+    assert np.count_nonzero(tree.table.slots != NONE) == len(nodes)
     for number in nodes:
-        assert int(find_state(tree, tree.states, number)) == number
+        assert int(find_state(tree.table, tree.table.states, number)) == number
     return nodes
 
 

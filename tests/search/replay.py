@@ -17,7 +17,7 @@ TINY = 1e-9
 
 
 def state_of(search: Search, number: int) -> Facts:
-    return search.machine.unpacked(search.tree.states[number][np.newaxis])
+    return search.machine.unpacked(search.tree.table.states[number][np.newaxis])
 
 
 def edges(tree: Tree, node: Node) -> Iterator[tuple[list[int], int]]:
@@ -40,7 +40,7 @@ def check_replay(search: Search, machine: StateMachine, most: int = 200, seed: i
     for number in chosen:
         node, state = nodes[number], state_of(search, number)
         known = compiled.phases[int(tree.nodes[number, PHASE])]
-        flags = unpack(tree.states[number][np.newaxis], len(compiled.facts))[0]
+        flags = unpack(tree.table.states[number][np.newaxis], len(compiled.facts))[0]
         assert (flags == known)[known >= 0].all()
         legal = [machine.legal_moves(state, role) for role in machine.roles]
         assert (node.kind == END) == (machine.is_terminal(state) or not all(legal))

@@ -28,11 +28,11 @@ from ggp.search.mcts.tree import (
     ROOT,
     VISITS,
     collapse,
-    find_state,
     joint_code,
 )
+from ggp.simulation.state_table import find_state
 from tests.circuit.agreement import Pair, make_pair
-from tests.search.books import check_flow, check_statistics, check_structure
+from tests.search.books import arrays_of, check_flow, check_statistics, check_structure
 from tests.search.replay import check_replay
 from tests.simulation.games import FATES, GAMES
 
@@ -130,7 +130,7 @@ def test_the_same_seed_gives_the_same_search(name: str) -> None:
         for visits in (200, 900):
             search.run(never, visits)
         role = search.machine.roles[0]
-        found.append(([part.tobytes() for part in search.tree], search.result(role)))
+        found.append(([part.tobytes() for part in arrays_of(search.tree)], search.result(role)))
     assert found[0] == found[1]
     assert found[0][0] != found[2][0]
 
@@ -172,10 +172,10 @@ def walk(search: Search, machine: StateMachine, visits: int, seed: int) -> int:
 def test_a_small_tree_lasts_for_matches(name: str) -> None:
     search = search_of(name, 6, playouts=1)
     pair = pair_of(name)
-    sizes = [part.nbytes for part in search.tree]
+    sizes = [part.nbytes for part in arrays_of(search.tree)]
     assert walk(search, pair.circuit, 3000, 1) > 4
     check_replay(search, pair.interpreter, 30)
-    assert [part.nbytes for part in search.tree] == sizes
+    assert [part.nbytes for part in arrays_of(search.tree)] == sizes
     assert search.tree.numbers[COLLAPSED] > 0
 
 
@@ -221,7 +221,7 @@ def test_a_state_whose_proven_moves_made_room_is_proven_again() -> None:
     state = machine.next_state(machine.initial_state, (("take", "2"), "wait"))  # a mistake: 19 are left
     bits = machine.packed(state)
     assert bits is not None
-    child = int(find_state(search.tree, bits, 0))
+    child = int(find_state(search.tree.table, bits, 0))
     assert search.tree.nodes[child, KIND] == INNER
     collapse(search.tree, child)
     search.tree.nodes[child, KIND] = LEAF
@@ -368,10 +368,10 @@ def test_goes_to_states_and_keeps_what_is_known() -> None:
 def test_states_that_the_circuit_does_not_know(state: Facts) -> None:
     search = search_of("tictactoe", 12)
     search.run(never, 500)
-    before = [part.tobytes() for part in search.tree]
+    before = [part.tobytes() for part in arrays_of(search.tree)]
     with pytest.raises(EvaluationError):
         search.go_to(state)
-    assert [part.tobytes() for part in search.tree] == before
+    assert [part.tobytes() for part in arrays_of(search.tree)] == before
     search.run(never, 500)
     check_books(search)
 

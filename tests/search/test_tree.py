@@ -26,16 +26,14 @@ from ggp.search.mcts.tree import (
     add_edge,
     collapse,
     find_edge,
-    find_state,
-    forget_state,
     hold,
-    keep_state,
     make_tree,
     new_node,
     new_slots,
     release,
 )
-from tests.search.books import below, check_structure, nodes_of
+from ggp.simulation.state_table import find_state, forget_state, keep_state, make_state_table
+from tests.search.books import arrays_of, below, check_structure, nodes_of
 
 pytestmark = pytest.mark.kernels
 
@@ -49,8 +47,7 @@ def small_tree(nodes: int, slots: int, edges: int, most_moves: int = MOST_MOVES)
     by_slot = ("move", "visits", "in_flight", "value_sum", "square_sum", "lower", "upper", "child")
     by_edge = ("edge_code", "edge_child", "edge_next")
     return tree._replace(
-        states=tree.states[:nodes], nodes=tree.nodes[:nodes], values=tree.values[:nodes],
-        table=tree.table[: 1 << (2 * nodes - 1).bit_length()],
+        table=make_state_table(1, nodes), nodes=tree.nodes[:nodes], values=tree.values[:nodes],
         **{name: getattr(tree, name)[:slots] for name in by_slot},
         **{name: getattr(tree, name)[:edges] for name in by_edge},
     )  # fmt: skip
@@ -90,7 +87,7 @@ class Model:
     def add_node(self) -> int:
         """A node of a new state, or the one that there is, pinned; NONE without room."""
         tree, state = self.tree, self.random.randrange(self.states)
-        known = int(find_state(tree, np.array([[state]], np.uint64), 0))
+        known = int(find_state(tree.table, np.array([[state]], np.uint64), 0))
         assert known == next((number for number, plain in self.nodes.items() if plain.state == state), NONE)
         if known != NONE:
             self.pin(known)
@@ -99,10 +96,10 @@ class Model:
         self.settle(gone=number)
         if number != NONE:
             assert number not in self.nodes
-            tree.states[number] = state
+            tree.table.states[number] = state
             tree.nodes[number, KIND] = LEAF
             tree.values[number, VISITS] = self.random.randrange(20)
-            keep_state(tree, number)
+            keep_state(tree.table, number)
             self.nodes[number] = Plain(state)
             self.pin(number)
         return number
@@ -204,7 +201,7 @@ class Model:
         assert set(found) == set(self.nodes)
         for number, plain in self.nodes.items():
             node = found[number]
-            assert int(tree.states[number, 0]) == plain.state
+            assert int(tree.table.states[number, 0]) == plain.state
             assert sum(plain.counts) == sum(node.counts)
             assert tree.value_sum[list(node.slots)].tolist() == plain.marks
             assert node.edges == plain.edges
@@ -241,9 +238,9 @@ def linked(tree: Tree, state: int, above: int = NONE, count: int = 1) -> int:
     """A node with slots, held by the first free slot of another one."""
     number = int(new_node(tree))
     assert number != NONE
-    tree.states[number] = state
+    tree.table.states[number] = state
     tree.nodes[number, KIND] = INNER
-    keep_state(tree, number)
+    keep_state(tree.table, number)
     hold(tree, number)
     if above == NONE:
         tree.numbers[ROOT] = number
@@ -312,20 +309,20 @@ def test_a_large_block_is_made_of_small_ones() -> None:
 def test_states_are_found_until_they_are_forgotten(seed: int) -> None:
     random = Random(seed)
     tree = small_tree(300, 10, 1)
-    tree.states[:] = np.array([[random.getrandbits(64)] for _ in range(300)], np.uint64)
+    tree.table.states[:] = np.array([[random.getrandbits(64)] for _ in range(300)], np.uint64)
     known: set[int] = set()
     for _ in range(4000):
         number = random.randrange(300)
         if number in known:
-            forget_state(tree, number)
+            forget_state(tree.table, number)
             known.remove(number)
         else:
-            keep_state(tree, number)
+            keep_state(tree.table, number)
             known.add(number)
         for other in random.sample(range(300), 5):
-            assert (find_state(tree, tree.states, other) == other) == (other in known)
+            assert (find_state(tree.table, tree.table.states, other) == other) == (other in known)
     for number in range(300):
-        assert (find_state(tree, tree.states, number) == number) == (number in known)
+        assert (find_state(tree.table, tree.table.states, number) == number) == (number in known)
 
 
 @pytest.mark.parametrize("words", [1, 3, 40])
@@ -333,9 +330,9 @@ def test_states_are_found_until_they_are_forgotten(seed: int) -> None:
 @pytest.mark.parametrize("budget_bytes", [2**22, 10**7, 2**25])
 def test_a_tree_takes_what_it_may(words: int, roles: int, budget_bytes: int) -> None:
     tree = make_tree(words, roles, 60, budget_bytes)
-    taken = sum(part.nbytes for part in tree)
+    taken = sum(part.nbytes for part in arrays_of(tree))
     assert taken <= budget_bytes + 2**13
     assert taken > 0.7 * budget_bytes
     assert tree.numbers[NODES] == 0
     assert tree.numbers[GARBAGE] == NONE
-    assert len(tree.table) > len(tree.states)
+    assert len(tree.table.slots) > len(tree.table.states)

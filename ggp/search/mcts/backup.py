@@ -63,7 +63,7 @@ def start_playouts(tree: Tree, batch: Batch, leaves: Lanes, starts: Bits, count:
         leaf = batch.leaf[descent]
         for copy in range(copies):
             lane = descent + copy * count
-            copy_state(starts, lane, tree.states, leaf)
+            copy_state(starts, lane, tree.table.states, leaf)
             leaves.phase[lane] = tree.nodes[leaf, PHASE]
             leaves.quota[lane] = rounds
 

@@ -94,7 +94,7 @@ class Reader:
     @property
     def root_bits(self) -> Bits:
         """(1, words)"""
-        bits: Bits = self.tree.states[self.root][np.newaxis]
+        bits: Bits = self.tree.table.states[self.root][np.newaxis]
         return bits
 
     @property
@@ -321,7 +321,7 @@ class Reader:
 
 def tree_bytes(tree: Tree) -> int:
     """What nodes, slots and edges in use take up."""
-    node = tree.states[0].nbytes + tree.nodes[0].nbytes + tree.values[0].nbytes + tree.table[0].nbytes
+    node = tree.table.states[0].nbytes + tree.nodes[0].nbytes + tree.values[0].nbytes + tree.table.slots[0].nbytes
     statistics = (tree.visits, tree.in_flight, tree.value_sum, tree.square_sum, tree.lower, tree.upper)
     slot = sum(int(array[0].nbytes) for array in (tree.move, *statistics, tree.child))
     edge = sum(int(array[0].nbytes) for array in (tree.edge_code, tree.edge_child, tree.edge_next))

@@ -14,9 +14,9 @@ import numpy as np
 from ggp.errors import EvaluationError
 from ggp.gdl.state_machine import Facts, JointMove
 from ggp.gdl.terms import Term
-from ggp.kernel import LANES, aligned_words
+from ggp.kernel import LANES
 from ggp.search.mcts.backup import back_up_exact, back_up_played, cancel, start_playouts
-from ggp.search.mcts.expansion import Rules, evaluate_fresh, expand
+from ggp.search.mcts.expansion import evaluate_fresh, expand
 from ggp.search.mcts.mast import FORGET, LEAST_VISITS, MOST_GATES, MastPlayouts
 from ggp.search.mcts.result import MoveReport, Reader, SearchResult, Values, Variation
 from ggp.search.mcts.selection import descend
@@ -38,9 +38,7 @@ from ggp.search.mcts.tree import (
     Batch,
     Parameters,
     Tree,
-    find_state,
     hold,
-    keep_state,
     make_batch,
     make_parameters,
     make_tree,
@@ -49,6 +47,7 @@ from ggp.search.mcts.tree import (
     with_settings,
 )
 from ggp.simulation.evaluate import UNKNOWN, Bits, unpack
+from ggp.simulation.expansion import make_expansion
 from ggp.simulation.machine_code import is_worthwhile
 from ggp.simulation.playout import (
     STEPS,
@@ -63,6 +62,7 @@ from ggp.simulation.playout import (
     worth_of,
 )
 from ggp.simulation.state_machine import CircuitMachine
+from ggp.simulation.state_table import find_state, keep_state
 
 __all__ = ["MoveReport", "Search", "SearchResult", "SearchSettings", "Variation"]
 
@@ -116,7 +116,7 @@ class Search:
             raise EvaluationError("the state is none that the circuit knows")
         tree = self.tree
         previous = int(tree.numbers[ROOT])
-        node = int(find_state(tree, bits, 0))
+        node = int(find_state(tree.table, bits, 0))
         if node == previous and node != NONE:
             return
         for worker in self.workers:
@@ -127,10 +127,10 @@ class Search:
             if node == NONE:
                 self.tree = tree = self._make_tree()
                 previous, node = NONE, int(new_node(tree))
-            tree.states[node] = bits[0]
+            tree.table.states[node] = bits[0]
             tree.nodes[node, PHASE] = phase
             tree.nodes[node, KIND] = LEAF
-            keep_state(tree, node)
+            keep_state(tree.table, node)
             self._mark_end(node, state)
         hold(tree, node)
         tree.numbers[ROOT] = node
@@ -274,23 +274,18 @@ class Worker:
     """One thread's part of a search: a batch of descents, the lanes of their playouts, and the cycle of both."""
 
     def __init__(self, machine: CircuitMachine, plan: Plan, seed: int) -> None:
-        compiled, batches = machine.compiled, machine.batches
+        compiled = machine.compiled
         roles = len(compiled.roles)
-        words = (
-            batches.initial.shape[1],
-            (int(batches.first_move[-1]) + 64) // 64,
-            max(1, (int(batches.first_goal[-1]) + 63) // 64),
-        )
-        self.batch: Batch = make_batch(words, roles, sum(map(len, compiled.moves)), seed)
+        self.batch: Batch = make_batch(roles, sum(map(len, compiled.moves)), seed)
         self.leaves = make_lanes(plan, machine.simulator().steps.rows, roles, seed)
-        self.rules = Rules(batches.rows, aligned_words(batches.size), batches.first_goal, batches.goal_values)
+        self.expansion = make_expansion(machine.batches)
         self._machine = machine
         self._plan = plan
         self._seed = seed
         self._mast: MastPlayouts | None = None
         self._mast_leaves: Lanes | None = None
         self._worth = worth_of(compiled)
-        self._starts = np.zeros((LANES, words[0]), np.uint64)
+        self._starts = np.zeros_like(self.expansion.before)
         self._steps_per_slice = 4
 
     @property
@@ -325,9 +320,9 @@ class Worker:
                 leaves, plan = self._with_mast(parameters)
             batch.status[:count] = WANTED
             descend(tree, batch, parameters, count)
-            expand(tree, batch, self.rules, parameters)
+            expand(tree, batch, self.expansion, parameters)
             descend(tree, batch, parameters, count)
-            evaluate_fresh(tree, batch, self.rules, parameters, count)
+            evaluate_fresh(tree, batch, self.expansion, parameters, count)
             back_up_exact(tree, batch, parameters, count)
             start_playouts(tree, batch, leaves, self._starts, count, rounds)
         load_lanes(plan, leaves, self._starts)
@@ -345,7 +340,7 @@ class Worker:
         None when `stop` came in between.
         """
         leaves, root = self.leaves, int(tree.numbers[ROOT])
-        self._starts[:] = tree.states[root]
+        self._starts[:] = tree.table.states[root]
         leaves.phase[:], leaves.quota[:] = tree.nodes[root, PHASE], 1
         before = self.steps
         load_lanes(self._plan, leaves, self._starts)

@@ -114,7 +114,7 @@ class Solver:
         root = int(tree.numbers[ROOT])
         if self._retrograde is None:
             budget = min(self._memory_bytes // _RETROGRADE_SHARE, _MOST_RETROGRADE_BYTES)
-            self._retrograde = RetrogradeSolver(self._machine, tree.states[root : root + 1], budget)
+            self._retrograde = RetrogradeSolver(self._machine, tree.table.states[root : root + 1], budget)
         found = self._retrograde
         wanted = found.work_done + more if more else 0
         enough = max(_RETROGRADE_PER_VISIT * int(tree.values[root, VISITS]), wanted)
@@ -168,7 +168,7 @@ class BackgroundProof:
         root = int(tree.numbers[ROOT])
         self._is_at_root = tree.nodes[root, KIND] != END
         if self._is_at_root:
-            self.prover.go_to(tree.states[root : root + 1], _mean(tree))
+            self.prover.go_to(tree.table.states[root : root + 1], _mean(tree))
         self._ahead = self.prover.work_done - _wanted(tree)
         self._take_note()
 
@@ -246,7 +246,7 @@ def write_proof(tree: Tree, node: Int, chooser: Int, low: NDArray[np.float64], h
 @lean
 def write_exact_values(tree: Tree, node: Int, graph: StateGraph) -> None:
     """Give a node, and its slots, the bounds and the length that the graph of all states has for it."""
-    number = find_state(graph.table, tree.states, node)
+    number = find_state(graph.table, tree.table.states, node)
     if number == EMPTY:
         return
     roles = graph.low.shape[1]

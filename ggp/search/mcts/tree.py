@@ -23,7 +23,8 @@ from ggp.circuit.network import Ids
 from ggp.gdl.rulesheet import NATURE
 from ggp.kernel import LANES, Int, inner, lean
 from ggp.search.mcts.settings import SearchSettings
-from ggp.simulation.evaluate import Bits
+from ggp.simulation.expansion import goal_range
+from ggp.simulation.state_table import StateTable, forget_state, make_state_table
 
 # what a node is
 FREE, PENDING, LEAF, EXPANDING, INNER, END = range(6)  # PENDING: its state is not worked out; EXPANDING: getting slots
@@ -59,7 +60,7 @@ EXPANDING_NODES, FRESH_NODES, BACKED_UP, EXACT_BACKED_UP, DEPTHS = range(5)
 class Tree(NamedTuple):
     """R roles; N nodes, S slots (one for each legal move of each role of a node), E joint-move edges."""
 
-    states: Bits  # (N, words)
+    table: StateTable  # finds nodes by their states; the numbers of states are those of nodes
     nodes: Ids  # (N, 11 + R) see above; from COUNT on the number of slots of each role
     values: NDArray[np.float64]  # (N, 3 R + 1) sums over visits, lower bounds, upper bounds, of each role; visits
     move: Ids  # (S,) its number within the role
@@ -75,7 +76,6 @@ class Tree(NamedTuple):
     edge_next: Ids  # (E,) the node's next edge
     amaf: NDArray[np.float64]  # (A, 2, M) visits and value sums of all moves below some nodes
     amaf_owner: Ids  # (A,) the node, or NONE
-    table: Ids  # (T,) nodes by the hash of their states, T a power of 2 above N
     scratch: NDArray[np.float64]  # (3, most moves)
     heads: Ids  # free blocks by their size / GRAIN
     numbers: NDArray[np.int64]
@@ -96,16 +96,8 @@ class Batch(NamedTuple):
     fresh_joint: Ids  # (512, roles) numbers of moves
     fresh_slot: Ids  # (512,) that leads to the node, or NONE
     fresh_code: NDArray[np.int64]  # (512,) of the edge that leads to it, where no slot does
-    lookahead_parent: Ids  # (512,) one-ply lookahead: the node, its slot, and the joint move
+    lookahead_parent: Ids  # (512,) one-ply lookahead: the node, and its slot
     lookahead_slot: Ids  # (512,)
-    lookahead_joint: Ids  # (512, roles)
-    states: Bits  # (512, words) before a step on the circuit
-    following: Bits  # and after it
-    legal: Bits  # (512, words of moves, and the bit of an end)
-    goals: Bits  # (512, words of goals)
-    goal_values: NDArray[np.int16]  # (512, roles)
-    ended: Ids  # (512,) which of the states after the step are ends
-    end_values: NDArray[np.float64]  # (512, roles)
     scores: NDArray[np.float64]  # (most moves,)
     random: NDArray[np.uint64]  # (1,)
     numbers: NDArray[np.int64]
@@ -135,8 +127,7 @@ class Parameters(NamedTuple):
 def make_parameters(settings: SearchSettings, game: CompiledGame, *, with_mast: bool) -> Parameters:
     """with_mast: whether playouts can prefer moves at all."""
     counts = list(map(len, game.moves))
-    lowest = np.array([min(values, default=0) for values in game.goals], np.float64)
-    highest = np.array([max(values, default=0) for values in game.goals], np.float64)
+    lowest, span = goal_range(game.goals)
     empty = Parameters(
         0.0, False, 0.0, 0.0, 0.0, 0.0, 0.0, 0,
         phases=len(game.phases),
@@ -144,7 +135,7 @@ def make_parameters(settings: SearchSettings, game: CompiledGame, *, with_mast: 
         nature=np.array([role == NATURE for role in game.roles]),
         forced=np.full(len(counts), NONE, np.int32),
         lowest=lowest,
-        span=np.maximum(highest - lowest, 1.0),
+        span=span,
         first_move=np.cumsum([0, *counts])[:-1].astype(np.int32),
         mast=np.zeros((2, sum(counts))),
     )  # fmt: skip
@@ -179,7 +170,7 @@ def make_tree(words: int, roles: int, most_moves: int, budget_bytes: int) -> Tre
     numbers[[FREE_NODE, FREE_EDGE, GARBAGE, ROOT]] = NONE
     numbers[THRESHOLD] = 2
     return Tree(
-        states=np.zeros((nodes, words), np.uint64),
+        table=make_state_table(words, nodes),
         nodes=np.zeros((nodes, COUNT + roles), np.int32),
         values=np.zeros((nodes, 3 * roles + 1), np.float64),
         move=np.zeros(slots, np.int32),
@@ -195,7 +186,6 @@ def make_tree(words: int, roles: int, most_moves: int, budget_bytes: int) -> Tre
         edge_next=np.zeros(edges, np.int32),
         amaf=np.zeros((tables, 2, most_moves)),
         amaf_owner=np.full(tables, NONE, np.int32),
-        table=np.full(1 << (2 * nodes - 1).bit_length(), NONE, np.int32),
         scratch=np.zeros((3, most_moves + 1)),
         heads=np.full(most_moves // GRAIN + 2, NONE, np.int32),
         numbers=numbers,
@@ -339,7 +329,7 @@ def make_room(tree: Tree) -> bool:
         if nodes[node, REFERENCES]:
             continue  # found again by its state in the meantime
         if nodes[node, KIND] != PENDING:
-            forget_state(tree, node)
+            forget_state(tree.table, node)
         collapse(tree, node)
         free_node(tree, node)
     return True
@@ -481,72 +471,11 @@ def add_edge(tree: Tree, node: Int, code: Int, target: Int) -> bool:
     return True
 
 
-@lean
-def find_state(tree: Tree, state: Bits, row: Int) -> Int:
-    """The node of the state in a row, or NONE."""
-    mask = len(tree.table) - 1
-    at = hash_state(state, row) & mask
-    while tree.table[at] != NONE:
-        node = np.int64(tree.table[at])
-        same = True
-        for word in range(state.shape[1]):
-            same = same and tree.states[node, word] == state[row, word]
-        if same:
-            return node
-        at = (at + 1) & mask
-    return NONE
-
-
-@lean
-def keep_state(tree: Tree, node: Int) -> None:
-    """Make a node findable by its state; no other node may have it."""
-    mask = len(tree.table) - 1
-    at = hash_state(tree.states, node) & mask
-    while tree.table[at] != NONE:
-        at = (at + 1) & mask
-    tree.table[at] = node
-
-
-@lean
-def forget_state(tree: Tree, node: Int) -> None:
-    """The reverse of `keep_state` (linear probing: those behind move up; Knuth 6.4, algorithm R)."""
-    table, mask = tree.table, len(tree.table) - 1
-    at = hash_state(tree.states, node) & mask
-    while table[at] != node:
-        if table[at] == NONE:
-            return
-        at = (at + 1) & mask
-    hole = at
-    while True:
-        at = (at + 1) & mask
-        if table[at] == NONE:
-            break
-        home = hash_state(tree.states, np.int64(table[at])) & mask
-        if (at - home) & mask >= (at - hole) & mask:
-            table[hole] = table[at]
-            hole = at
-    table[hole] = NONE
-
-
-@inner
-def hash_state(states: Bits, row: Int) -> Int:
-    """The words of a state mixed into a number that is not negative."""
-    mixed = np.uint64(0x9E3779B97F4A7C15)
-    for word in range(states.shape[1]):
-        mixed = (mixed ^ states[row, word]) * np.uint64(0xBF58476D1CE4E5B9)
-        mixed ^= mixed >> np.uint64(29)
-    return np.int64((mixed * np.uint64(0x94D049BB133111EB)) >> np.uint64(16))
-
-
-def make_batch(words: tuple[int, int, int], roles: int, most_moves: int, seed: int) -> Batch:
-    """All idle. words: of a state, of its moves and end, of its goals."""
-    state, moves, goals = words
+def make_batch(roles: int, most_moves: int, seed: int) -> Batch:
+    """All idle."""
 
     def ids(*shape: int) -> Ids:
         return np.zeros((LANES, *shape), np.int32)
-
-    def bits(count: int) -> Bits:
-        return np.zeros((LANES, count), np.uint64)
 
     return Batch(
         status=ids(),
@@ -563,14 +492,6 @@ def make_batch(words: tuple[int, int, int], roles: int, most_moves: int, seed: i
         fresh_code=np.zeros(LANES, np.int64),
         lookahead_parent=ids(),
         lookahead_slot=ids(),
-        lookahead_joint=ids(roles),
-        states=bits(state),
-        following=bits(state),
-        legal=bits(moves),
-        goals=bits(goals),
-        goal_values=np.zeros((LANES, roles), np.int16),
-        ended=ids(),
-        end_values=np.zeros((LANES, roles), np.float64),
         scores=np.zeros(max(1, most_moves), np.float64),
         random=np.array([2 * seed + 1], np.uint64) * np.uint64(0x9E3779B97F4A7C15),
         numbers=np.zeros(5, np.int64),

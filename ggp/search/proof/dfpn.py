@@ -30,7 +30,7 @@ from ggp.search.proof.table import (
     put_part,
 )
 from ggp.simulation.evaluate import Bits, copy_state
-from ggp.simulation.expansion import OVER, Expansion, do_steps, list_steps, look, value_ends
+from ggp.simulation.expansion import OVER, Expansion, evaluate_steps, list_steps, look
 
 DESCENTS = 32
 DEPTH = 256  # of a descent, in steps, at most
@@ -138,9 +138,7 @@ def _list_children(descents: Descents, expansion: Expansion, done: Int) -> tuple
 def _work_out(descents: Descents, expansion: Expansion, rows: Int) -> None:
     """The states after the listed steps, and what is known of these at first sight."""
     counters = descents.counters
-    do_steps(expansion, expansion.joint, rows)
-    look(expansion, expansion.after, rows)
-    value_ends(expansion, expansion.after, rows)
+    evaluate_steps(expansion, expansion.joint, rows)
     for row in range(rows):
         child, chooser = np.int64(expansion.owner[row]), expansion.chooser[row]
         copy_state(descents.states, child, expansion.after, row)
