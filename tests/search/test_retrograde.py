@@ -13,6 +13,8 @@ from tests.search.test_mcts import nim
 from tests.search.truth import World, explore
 from tests.simulation.games import GAMES
 
+pytestmark = pytest.mark.kernels
+
 SHAPES = {
     "opposed": Shape(positions=24),
     "opposed, cycles": Shape(positions=24, cycles=True),
@@ -21,7 +23,7 @@ SHAPES = {
     "chance": Shape(chance=True, beats=4, positions=24),
     "at once": Shape(together=True, positions=24),
 }
-SEEDS = 12
+SEEDS = 5
 
 
 def solver_of(pair: Pair, budget_bytes: int = 2**20) -> RetrogradeSolver:

@@ -32,7 +32,7 @@ from ggp.search.mcts.tree import (
     new_slots,
     release,
 )
-from ggp.simulation.state_table import find_state, forget_state, keep_state, make_state_table
+from ggp.simulation.state_table import find_state, keep_state, make_state_table
 from tests.search.books import arrays_of, below, check_structure, nodes_of
 
 pytestmark = pytest.mark.kernels
@@ -303,26 +303,6 @@ def test_a_large_block_is_made_of_small_ones() -> None:
         tree.numbers[SLOTS] -= GRAIN * size
     check_structure(tree)
     assert (tree.nodes[children[:10], KIND] == INNER).all()
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_states_are_found_until_they_are_forgotten(seed: int) -> None:
-    random = Random(seed)
-    tree = small_tree(300, 10, 1)
-    tree.table.states[:] = np.array([[random.getrandbits(64)] for _ in range(300)], np.uint64)
-    known: set[int] = set()
-    for _ in range(4000):
-        number = random.randrange(300)
-        if number in known:
-            forget_state(tree.table, number)
-            known.remove(number)
-        else:
-            keep_state(tree.table, number)
-            known.add(number)
-        for other in random.sample(range(300), 5):
-            assert (find_state(tree.table, tree.table.states, other) == other) == (other in known)
-    for number in range(300):
-        assert (find_state(tree.table, tree.table.states, number) == number) == (number in known)
 
 
 @pytest.mark.parametrize("words", [1, 3, 40])

@@ -18,6 +18,8 @@ from ggp.simulation.evaluate import Batches, unpack
 from ggp.simulation.expansion import make_expansion
 from tests.search.planning.games import GAMES, all_states, best_value, machine_of, rulesheet_of, shortest, value_of
 
+pytestmark = pytest.mark.kernels
+
 BYTES = 1 << 24
 SOLVER_BYTES = 1 << 30
 

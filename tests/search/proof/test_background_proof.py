@@ -14,6 +14,8 @@ from tests.search.proof.test_prover import OPPOSED, OTHERS, TINY, inner_states, 
 from tests.search.test_mcts import nim
 from tests.search.test_mcts_proofs import check_books, check_claims, is_opposed, never
 
+pytestmark = pytest.mark.kernels
+
 SETTINGS = SearchSettings(
     memory_bytes=2**23, retrograde=False, lookahead_moves=0, visits_per_descent=1000
 )  # the tree itself proves late

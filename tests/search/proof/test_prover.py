@@ -1,6 +1,7 @@
 """What a proof-number search claims, against exhaustive search of random small games."""
 
 from collections import Counter
+from functools import cache
 from itertools import count
 from math import inf
 
@@ -17,8 +18,10 @@ from tests.search.graphs import Shape, random_graph
 from tests.search.test_mcts import nim
 from tests.search.truth import World, explore
 
+pytestmark = pytest.mark.kernels
+
 TINY = 1e-9
-SEEDS = 6
+SEEDS = 4
 OPPOSED = {
     "turns": Shape(positions=20, beats=2),
     "many values": Shape(positions=20, ends=8, values=(0, 10, 30, 50, 60, 100), beats=2),
@@ -53,6 +56,7 @@ def ask(prover: Prover, pair: Pair, state: Facts, value: float = 0.5, most: int 
         prover.advance(value, inf)
 
 
+@cache
 def worlds(shape: Shape) -> list[tuple[int, Pair, World]]:
     found = []
     for seed in range(SEEDS):
