@@ -1,4 +1,4 @@
-"""Small games with one role, and what the best line of each gives, found by looking at all states one by one."""
+"""Small games with one role, and what the best solution of each gives, found by looking at all states one by one."""
 
 from ggp.circuit.compile import compile_game
 from ggp.gdl.rulesheet import Rulesheet, parse_rulesheet
@@ -149,7 +149,7 @@ def best_value(name: str) -> int | None:
 
 
 def shortest(name: str) -> int:
-    """How long the shortest line to the highest goal value is, by the interpreter."""
+    """How long the shortest way to the highest goal value is, by the interpreter."""
     machine, best = Interpreter(rulesheet_of(name)), best_value(name)
     role = machine.roles[0]
     layer, steps = {machine.initial_state}, 0
@@ -161,7 +161,7 @@ def shortest(name: str) -> int:
 
 
 def value_of(name: str, state: Facts, moves: tuple[Term, ...]) -> int:
-    """What a line comes to, by the interpreter; it must be legal and end exactly at the first terminal state."""
+    """What moves come to, by the interpreter; they must be legal and end exactly at the first terminal state."""
     machine = Interpreter(rulesheet_of(name))
     role = machine.roles[0]
     for move in moves:

@@ -1,4 +1,4 @@
-"""The search of games with one role: its lines are what they claim, and what is proven agrees with all states."""
+"""The search of games with one role: its solutions are what they claim, and what is proven agrees with all states."""
 
 from collections.abc import Callable
 from itertools import count
@@ -25,27 +25,27 @@ def after(polls: int) -> Callable[[], bool]:
 def test_best_solutions(name: str, threads: int) -> None:
     machine = machine_of(name)
     planner = Planner(machine, seed=1, budget_bytes=SMALL_BYTES, threads=threads)
-    line = planner.search(machine.initial_state, after(10_000))
+    solution = planner.search(machine.initial_state, after(10_000))
     planner.close()
     expected = best_value(name)
-    assert (None if line is None else line.value) == expected
-    assert planner.best == line
-    if line is not None:
-        assert line.is_best
-        assert value_of(name, machine.initial_state, line.moves) == expected
+    assert (None if solution is None else solution.value) == expected
+    assert planner.best == solution
+    if solution is not None:
+        assert solution.is_best
+        assert value_of(name, machine.initial_state, solution.moves) == expected
 
 
 def test_the_end_of_a_line_is_kept() -> None:
     machine = machine_of("lights")
     planner = Planner(machine, seed=2, budget_bytes=SMALL_BYTES)
-    line = planner.search(machine.initial_state, after(10_000))
-    assert line is not None
+    solution = planner.search(machine.initial_state, after(10_000))
+    assert solution is not None
     state = machine.initial_state
-    for step, move in enumerate(line.moves):
+    for step, move in enumerate(solution.moves):
         state = machine.next_state(state, (move,))
         planner.advance(move)
         assert planner.best is not None
-        assert planner.best.moves == line.moves[step + 1 :]
+        assert planner.best.moves == solution.moves[step + 1 :]
         assert (planner.best.value, planner.best.is_best) == (100, True)
         assert planner.search(state, after(0)) == planner.best
     assert machine.is_terminal(state)
@@ -55,8 +55,8 @@ def test_the_end_of_a_line_is_kept() -> None:
 def test_another_move_than_that_of_the_line() -> None:
     machine = machine_of("hopeless")
     planner = Planner(machine, seed=3, budget_bytes=SMALL_BYTES)
-    line = planner.search(machine.initial_state, after(10_000))
-    assert line is not None
+    solution = planner.search(machine.initial_state, after(10_000))
+    assert solution is not None
     state = machine.initial_state
     for move in ("a", "a"):
         state = machine.next_state(state, (move,))
@@ -74,12 +74,12 @@ def test_a_search_that_is_stopped_goes_on() -> None:
     machine = machine_of("slide")
     planner = Planner(machine, seed=4, budget_bytes=SMALL_BYTES)
     assert planner.search(machine.initial_state, after(0)) is None
-    line, calls = None, 0
-    while (line is None or not line.is_best) and calls < 1000:
-        line, calls = planner.search(machine.initial_state, after(1)), calls + 1
+    solution, calls = None, 0
+    while (solution is None or not solution.is_best) and calls < 1000:
+        solution, calls = planner.search(machine.initial_state, after(1)), calls + 1
     planner.close()
-    assert line is not None
-    assert line.value == 100
+    assert solution is not None
+    assert solution.value == 100
     assert 1 < calls < 1000
 
 

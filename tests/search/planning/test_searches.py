@@ -106,7 +106,7 @@ def test_plans_in_steps(clingo: Clingo, name: str, ordered: bool) -> None:
         assert solver.wait(60)
         if not solvable:
             assert (solver.answer, solver.is_refuted) == (None, True)
-        elif not (ordered and name == "slide"):  # its moves do not commute, so that an order may lose all lines
+        elif not (ordered and name == "slide"):  # its moves do not commute, so that an order may lose all plans
             assert solver.answer is not None
             path = follow(machine.batches, machine.batches.initial, read_moves(solver.answer))
             assert path_holds(name, path)
