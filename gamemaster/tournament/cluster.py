@@ -35,7 +35,7 @@ MINE = "ray://auto"  # of the one that this computer is a node of
 STORE_BYTES = 2**27  # of the object store of a cluster that is started here; a record takes some kB
 
 _ENVIRONMENT = {
-    "RAY_USAGE_STATS_ENABLED": "0",  # tells nobody about us
+    "RAY_USAGE_STATS_ENABLED": "0",  # sends no statistics
     "RAY_DEDUP_LOGS_SKIP_REGEX": ".",  # prints nothing in between of what we show
     "RAY_IGNORE_UNHANDLED_ERRORS": "1",  # likewise
     "RAY_ENABLE_AUTO_CONNECT": "0",  # starts no cluster of its own when the one that there was is lost
@@ -66,7 +66,7 @@ class RunningTask:
 
 
 class Cluster:
-    """Ray's calls, one after the other in a thread of their own, so that nobody waits for them.
+    """Ray's calls, one after the other in a thread of their own, so that the event loop never waits for them.
 
     It has to be one thread: what it starts here, Linux kills as soon as the thread that started it ends.
     """
@@ -116,7 +116,7 @@ class Cluster:
             raise
 
     async def start_actor(self, kind: type, *arguments: object) -> Any:  # noqa: ANN401 - Ray's own
-        """An actor beside us where that is possible, without processors; started again, and empty, when it dies."""
+        """An actor without processors, on our own node if possible; when it dies, an empty one is started."""
         return await self.call(partial(self._start_actor, kind, arguments))
 
     async def ask(self, method: Any) -> Any:  # noqa: ANN401 - Ray's own
@@ -167,8 +167,8 @@ class Cluster:
     def _start_actor(self, kind: type, arguments: Sequence[object]) -> Any:  # noqa: ANN401
         strategies = import_module("ray.util.scheduling_strategies")
         node = self.ray.get_runtime_context().get_node_id()
-        beside = strategies.NodeAffinitySchedulingStrategy(node, soft=True)
-        return self.ray.remote(num_cpus=0, max_restarts=-1, scheduling_strategy=beside)(kind).remote(*arguments)
+        here = strategies.NodeAffinitySchedulingStrategy(node, soft=True)
+        return self.ray.remote(num_cpus=0, max_restarts=-1, scheduling_strategy=here)(kind).remote(*arguments)
 
     def _running(self, reference: Any) -> RunningTask:  # noqa: ANN401
         result = asyncio.wrap_future(reference.future())
@@ -189,7 +189,7 @@ async def connected(address: str, processors: int) -> AsyncIterator[Cluster]:
 
 
 def _look_at(result: asyncio.Future[Any]) -> None:
-    """Nobody may want to know any more how a task failed."""
+    """Marks a failure as seen: the match may have been given up by now."""
     if not result.cancelled():
         result.exception()
 
@@ -319,7 +319,7 @@ class ClusterVenue:
             await self._cluster.cancel(running, at_once=True)
 
     async def _dismiss(self, job: Job) -> None:
-        """Tells external players that a match is over which nobody plays any more."""
+        """Sends ABORT to the external players of a match that was lost."""
         settings = job.settings
         external = [self._players[name] for name in job.pairing.players if self._players[name].url is not None]
         async with open_session() as session:

@@ -112,7 +112,7 @@ class How:
 
 
 def run_file(file: Path, wrong: Sequence[str], *, resume: bool, cluster: str | None, as_json: bool) -> int:
-    """Runs a specification; `wrong` are options that were given beside it. The exit code."""
+    """Runs a specification; `wrong` are options that contradict it. The exit code."""
     if wrong:
         raise SettingsError(f"--{wrong[0]}: not together with a FILE, which says it")
     spec = read_spec(file)
@@ -178,7 +178,7 @@ def _play(spec: TournamentSpec, store: Store, how: How) -> int:
 
 
 def _conclude(spec: TournamentSpec, store: Store, how: How) -> None:
-    """Writes the report where one is wanted, and says what came of it."""
+    """Writes the report where one is wanted, and prints the standings."""
     stored = store.tournament(spec.name)
     values = standings([player.name for player in spec.players], store.results(spec.name))
     report = _export(spec, store) if stored.status == "complete" and spec.results.folder else None
@@ -221,11 +221,11 @@ async def _venue(spec: TournamentSpec, cluster: str | None, tell: Callable[[str]
         async with import_module(CLUSTER).open_venue(spec, cluster, tell) as venue:
             yield venue
         return
-    workshop = LocalVenue(spec, tell)
+    venue = LocalVenue(spec, tell)
     try:
-        yield workshop
+        yield venue
     finally:
-        await workshop.close()
+        await venue.close()
 
 
 async def _supervised(work: Coroutine[Any, Any, None]) -> int:
@@ -253,7 +253,7 @@ async def _supervised(work: Coroutine[Any, Any, None]) -> int:
 
 @contextmanager
 def _shown(how: How) -> Iterator[NewsListener]:
-    """Who shows the news: a screen on a terminal, lines elsewhere, nobody for a program."""
+    """What shows the news: a full screen on a terminal, lines elsewhere, nothing for a program."""
     console = Console(markup=False, highlight=False, emoji=False)
     if how.as_json:
         yield lambda _: None
@@ -335,7 +335,7 @@ EXIT_BAD = 1
 
 @dataclass(frozen=True, slots=True)
 class Tried:
-    """What became of a player."""
+    """What a check found out about a player."""
 
     player: str
     place: str  # the URL or the name of the bot

@@ -12,13 +12,12 @@ only what is left. A file is whole at every moment.
 import json
 import os
 import re
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import sha256
 from itertools import groupby
 from pathlib import Path
-from typing import TypeAlias
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
@@ -37,8 +36,6 @@ from ggp.errors import GgpError, RecordError
 
 TILTYARD = "tiltyard"
 
-Progress: TypeAlias = Callable[[int, int], None]  # matches that are done, and all of them
-
 
 @dataclass(frozen=True, slots=True)
 class Exported:
@@ -50,31 +47,25 @@ class Exported:
     problems: tuple[str, ...]  # a line for each match that could not be exported as ggp-base writes it
 
 
-def export_all(store: Store, name: str, folder: Path, progress: Progress | None = None) -> Exported:
+def export_all(store: Store, name: str, folder: Path) -> Exported:
     """Writes everything; StoreError for what cannot be read, RecordError for a file that cannot be written.
 
     A record that does not replay is written as it is, and is a problem instead of a file for other tools.
     """
     results = store.results(name)
-    export_tables(store, name, folder, results)
+    _export_tables(store, name, folder, results)
     written, problems = 0, []
-    for done, result in enumerate(results):
-        if progress is not None:
-            progress(done, len(results))
+    for result in results:
         record = store.record(name, result.pairing.id)
         try:
             written += _export_match(record, folder, match_file(result.pairing.id), name)
         except _ReplayError as error:
             problems.append(f"{result.pairing.id}: {error}")
-    if progress is not None:
-        progress(len(results), len(results))
     return Exported(folder, written, len(results) - written - len(problems), tuple(problems))
 
 
-def export_tables(store: Store, name: str, folder: Path, results: tuple[MatchResult, ...] | None = None) -> None:
-    """Writes standings and report only; links of the report lead to records as `export_all` writes them."""
-    if results is None:
-        results = store.results(name)
+def _export_tables(store: Store, name: str, folder: Path, results: Collection[MatchResult]) -> None:
+    """Standings and report."""
     stored = store.tournament(name)
     values = standings([player.name for player in stored.spec.players], results)
     status = f"{stored.status}: {stored.note}" if stored.note else stored.status
@@ -127,7 +118,7 @@ def _put(path: Path, text: str) -> None:
         raise RecordError(f"{path}: it cannot be written: {error.strerror or error}") from None
 
 
-MATCHES = "matches"  # the folder beside the report that holds the records
+MATCHES = "matches"  # the folder with the records, next to the report
 POINTS = 30  # of the course of the ratings
 
 _WORD = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,120}")
@@ -204,7 +195,7 @@ class _Row:
 class _Match:
     id: str
     link: str
-    takers: tuple[tuple[str, int | None], ...]  # player and goal value
+    players: tuple[tuple[str, int | None], ...]  # player and goal value
     steps: int
     faults: int
     ending: str
@@ -306,7 +297,7 @@ def _match(result: MatchResult, *, with_links: bool) -> _Match:
     return _Match(
         id=pairing.id,
         link=f"{MATCHES}/{match_file(pairing.id)}" if with_links else "",
-        takers=tuple(zip(pairing.players, result.goals, strict=True)),
+        players=tuple(zip(pairing.players, result.goals, strict=True)),
         steps=result.steps,
         faults=sum(sum(kinds.values()) for kinds in result.faults),
         ending=result.ending,

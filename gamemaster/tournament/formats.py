@@ -12,7 +12,7 @@ from gamemaster.tournament.pairings import WIN, Names, Numbered, assignment_coun
 from gamemaster.tournament.results import MatchResult, Pairing
 from gamemaster.tournament.spec import TournamentSpec
 
-Turn: TypeAlias = Sequence[tuple[str, ...]]  # those who meet at the same time; nobody is in two of them
+Turn: TypeAlias = Sequence[tuple[str, ...]]  # those who meet at the same time; no player is in two of them
 
 
 def fixed_count(spec: TournamentSpec, roles: Mapping[str, int]) -> int:
@@ -23,7 +23,7 @@ def fixed_count(spec: TournamentSpec, roles: Mapping[str, int]) -> int:
 
 
 def fixed_schedule(names: Names, roles: Mapping[str, int]) -> Iterator[Numbered]:
-    """All matches, round after round; in a round the games alternate, and everybody has about as many at any time."""
+    """All matches, round after round; in a round the games alternate, and no player is far ahead of the others."""
     spec = names.spec
     for round_ in range(spec.rounds):
         turns = [_turns(spec, round_, game.name, roles[game.name]) for game in spec.games]
@@ -40,7 +40,7 @@ def fixed_schedule(names: Names, roles: Mapping[str, int]) -> Iterator[Numbered]
 
 
 def circle(players: Sequence[str]) -> list[Turn]:
-    """Everybody against everybody, in as few turns as there can be: the circle method (Schurig, 1886)."""
+    """All against all, in as few turns as there can be: the circle method (Schurig, 1886)."""
     ring: list[str | None] = [*players, *([None] if len(players) % 2 else [])]
     half = len(ring) // 2
     turns: list[Turn] = []
@@ -77,10 +77,10 @@ class Swiss:
     """A Swiss tournament under way.
 
     The order of the players in the specification is their seeding; it decides between equal points. Those of a group
-    with as many points meet so that its upper half plays its lower half; whoever is left over plays the highest of the
+    with as many points meet so that its upper half plays its lower half; a player left over meets the highest of the
     next group. With an odd number of players, the lowest of those with the fewest byes does not play, which counts as
-    a win of every match. Nobody meets the same one again as long as a round without that exists, whoever has the bye;
-    after that nobody meets the same one more often than need be, and those who have met less often go first.
+    a win of every match. No two players meet again as long as a round without that exists, with any of those who may
+    have the bye; after that no two meet more often than need be, and those who have met less often go first.
     """
 
     def __init__(self, names: Names) -> None:
@@ -145,7 +145,7 @@ class Swiss:
                 pairs = pair_up(playing, partial(self._opponents, often), barred)
                 if pairs is not None:
                     return pairs, resting
-        raise AssertionError("in so many rounds nobody can have met more often than there were rounds")
+        raise AssertionError("two players cannot have met more often than there were rounds")
 
     def _who_may_rest(self, ranking: Sequence[str]) -> Iterable[str | None]:
         if len(ranking) % 2 == 0:
@@ -171,7 +171,7 @@ Barred: TypeAlias = Mapping[str, Set[str]]  # player → those whom it may not m
 def pair_up(players: Sequence[str], opponents: Opponents, barred: Barred) -> list[tuple[str, str]] | None:
     """Pairs of all players, of whom there is an even number; None when there is no way to pair them.
 
-    The first player gets the first opponent with whom everybody else can still be paired, then the next player, and so
+    The first player gets the first opponent with whom all others can still be paired, then the next player, and so
     on: what backtracking would find first, but in polynomial time, since a matching of the rest is always at hand.
     """
     pairs = _greedy_pairs(players, opponents, barred)
@@ -267,13 +267,13 @@ class KnockOut:
         size = 1 << (len(players) - 1).bit_length()
         self._bracket: Sequence[_Duel | str | None] = [
             players[seed] if seed < len(players) else None for seed in bracket(size)
-        ]  # who meets in the next round, pair by pair; None beside a bye
+        ]  # who meets in the next round, pair by pair; None opposite a bye
         self._duels: Mapping[str, _Duel] = {}  # of this round, by the group of their matches
         self.byes = dict.fromkeys(players[: size - len(players)], 1)
 
     @property
     def ranking(self) -> tuple[str, ...]:
-        """Whoever is in, then those who came farther; among equals by seeding."""
+        """Players still in, then the others, the later they lost the earlier; equals by seeding."""
         return tuple(sorted(self._seeding, key=lambda name: -self._lost.get(name, self._round + 1)))
 
     @property

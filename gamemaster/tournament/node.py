@@ -34,7 +34,7 @@ class Assignment:
 
 @dataclass(frozen=True, slots=True)
 class NodeReport:
-    """What happened in a match, or what a person may want to know of its bots."""
+    """An event of a match, or a line about its bots for the user."""
 
     match: str
     news: Event | str
@@ -75,14 +75,14 @@ async def _play(assignment: Assignment, mailbox: MailboxHandle) -> MatchRecord:
     with _claimed(assignment) as numbers:
         limits = {"matches": None, "processors": None, "pin": numbers is not None}
         spec = assignment.spec.model_copy(update={"limits": assignment.spec.limits.model_copy(update=limits)})
-        workshop = LocalVenue(spec, tell, range(assignment.processors) if numbers is None else numbers, load)
-        place = workshop.reserve(job.pairing.players)
+        venue = LocalVenue(spec, tell, range(assignment.processors) if numbers is None else numbers, load)
+        place = venue.reserve(job.pairing.players)
         assert isinstance(place, Reservation)
         async with _reporting(job.match, mailbox) as reporter:
             try:
-                return await workshop.play(job, place, _keep_nothing, reporter.listen)
+                return await venue.play(job, place, _keep_nothing, reporter.listen)
             finally:
-                await workshop.close()
+                await venue.close()
 
 
 def _claimed(assignment: Assignment) -> AbstractContextManager[Sequence[int] | None]:
@@ -91,7 +91,7 @@ def _claimed(assignment: Assignment) -> AbstractContextManager[Sequence[int] | N
 
 
 class _Reporter:
-    """Sends the newest event of a match as soon as it may; nobody waits for it, and what is lost is lost."""
+    """Sends the newest event of a match once a second; the match does not wait for it, and a report may get lost."""
 
     def __init__(self, match: str, mailbox: MailboxHandle) -> None:
         self._match = match

@@ -37,7 +37,7 @@ class Names:
 
     def pairing(self, round_: int, number: int, game: str, players: tuple[str, ...], group: str) -> Numbered:
         words = "-vs-".join([self._words.get(name) or self._word(name) for name in players])[:64]
-        # The name of the game has no - here, so round and number can be told from it, and ids are unique.
+        # The name of the game has no - here, so round and number can be read from it, and ids are unique.
         name = f"r{round_ + 1:03}-{self._game(game)}-{number:04}-{words}"
         seed = derived(self.spec.seed, name) % _SEEDS
         return Numbered(number, Pairing(name, round_, game, players, seed, group))
@@ -54,7 +54,7 @@ class Names:
 def assignments(players: Sequence[str], chance: int) -> list[tuple[str, ...]]:
     """Who takes which role in the matches of one meeting, in an order that follows from `chance`.
 
-    Up to three roles: every assignment once. More: the rotations of one order of the players, so that everybody takes
+    Up to three roles: every assignment once. More: the rotations of one order of the players, so that each takes
     every role once, and next to whom changes with `chance`.
     """
     if len(players) > FEW_ROLES:

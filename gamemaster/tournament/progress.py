@@ -296,7 +296,7 @@ class LineWriter:
             try:
                 self._stream.write(f"{line}\n")
                 self._stream.flush()
-            except (OSError, ValueError):  # nobody reads any more, the disk is full, or it is closed
+            except (OSError, ValueError):  # the reader is gone, the disk is full, or it is closed
                 is_open = False
 
 

@@ -1,4 +1,4 @@
-"""What passes between the parts of a tournament: a match that is to be played, and what came of it."""
+"""What passes between the parts of a tournament: a match that is to be played, and its result."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -81,7 +81,7 @@ class SprtProgress:
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """Something else that a person may want to know."""
+    """A line of text for the user."""
 
     text: str
 
@@ -131,8 +131,8 @@ class Venue(Protocol):
 async def run_tournament(spec: TournamentSpec, store: Store, venue: Venue, listen: NewsListener) -> str:
     """Plays what has no result yet; why not all had to be played, empty when it was.
 
-    The tournament must be in the store. When cancelled, it gives up the matches under way, and whoever runs it again
-    plays them anew. StoreError when somebody else runs it; `TournamentError` when a match cannot be played.
+    The tournament must be in the store. When cancelled, it gives up the matches under way, and the next run
+    plays them anew. StoreError when another process runs it; `TournamentError` when a match cannot be played.
     """
     roles = await asyncio.to_thread(check_spec, spec)
     left = await asyncio.to_thread(store.running, spec.name)
@@ -150,7 +150,7 @@ async def run_tournament(spec: TournamentSpec, store: Store, venue: Venue, liste
 
 
 def match_name(pairing: Pairing, attempt: int, *, scramble: bool) -> str:
-    """What players are told as the name of a match; it says nothing of the game where that is scrambled.
+    """The name of a match in the messages to players; it does not give a scrambled game away.
 
     Each attempt has another, because a player may not have heard that the one before was given up.
     """

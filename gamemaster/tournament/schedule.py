@@ -18,8 +18,8 @@ def next_pairings(
 ) -> tuple[Pairing, ...]:
     """All pairings that are known now, those with results too, in order; `roles` says how many players a game takes.
 
-    A pure function: the order of the results does not matter. It costs some microseconds for each pairing, so whoever
-    gets results one by one asks a `Schedule` instead. SettingsError as there.
+    A pure function: the order of the results does not matter. It costs some microseconds for each pairing, so with
+    results that come one by one, a `Schedule` is quicker. SettingsError as there.
     """
     return schedule_of(spec, roles, results).pairings
 
@@ -78,7 +78,7 @@ class Schedule:
 
     @property
     def byes(self) -> Mapping[str, int]:
-        """Who had how many byes so far; nobody in a round robin or a gauntlet."""
+        """Player → byes so far; empty in a round robin or a gauntlet."""
         return self._format.byes
 
     @property

@@ -11,7 +11,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PlainValidato
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from gamemaster.player import PlayerAddress, parse_player
-from gamemaster.settings import Clock, MatchSettings, Replacement, Seconds
+from gamemaster.settings import Clock, MatchSettings, Replacement, Seconds, Steps
 from ggp.errors import SettingsError
 from ggp.protocol.messages import Dialect
 from ggp.settings import declared
@@ -23,7 +23,7 @@ MOST_AT_A_TIME = 10_000
 
 _WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
 _OF_THE_TOURNAMENT = ("name", "seed")  # settings of a bot that follow from the specification
-_USUAL: dict[str, Any] = {setting.name: setting.default for setting in declared(MatchSettings)}
+_OF_A_MATCH = {setting.name: setting for setting in declared(MatchSettings)}
 
 
 def _word(text: str) -> str:
@@ -65,38 +65,47 @@ PlayerName: TypeAlias = Annotated[str, AfterValidator(_player_name)]
 Bot: TypeAlias = Annotated[str, AfterValidator(_bot)]
 Url: TypeAlias = Annotated[str, AfterValidator(_url)]
 Setting: TypeAlias = Annotated[bool | int | float | str, PlainValidator(_setting)]
-Steps: TypeAlias = Annotated[int, Field(ge=1, le=1_000_000)]
 AtATime: TypeAlias = Annotated[int, Field(ge=1, le=MOST_AT_A_TIME)]
 Chance: TypeAlias = Annotated[float, Field(gt=0, lt=0.5)]
 Elo: TypeAlias = Annotated[float, Field(ge=-2000, le=2000, allow_inf_nan=False)]
 
 
 class _Part(BaseModel):
-    """Descriptions of fields are what `spec_text` writes beside them."""
+    """`spec_text` writes the description of a field after its value."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
 
-class MatchSpec(_Part):
-    """The settings of all matches; a subset of `MatchSettings`, with the same defaults."""
+def _declared(name: str, *, is_optional: bool = False) -> Any:  # noqa: ANN401 - a field of any type
+    """A setting of a match as a field here, with its default and description."""
+    setting = _OF_A_MATCH[name]
+    about = setting.about.text + (f", in {setting.about.unit}" if setting.about.unit else "")
+    return Field(
+        None if is_optional else setting.default,
+        description=f"{about}: {setting.shown_range}" if setting.choices else about,
+    )
 
-    startclock: Clock = Field(_USUAL["startclock"], description="whole seconds")
-    playclock: Clock = Field(_USUAL["playclock"], description="whole seconds")
-    grace: Seconds = Field(_USUAL["grace"], description="seconds beyond either clock, for the network")
-    scramble: bool = Field(_USUAL["scramble"], description="tell each player the rules in other words")
-    replacement: Replacement = Field(_USUAL["replacement"], description="or first: the legal move in place of a fault")
-    max_steps: Steps = Field(_USUAL["max_steps"], description="a match ends after so many steps")
+
+class MatchSpec(_Part):
+    """Those settings of `MatchSettings` that a tournament chooses for all its matches."""
+
+    startclock: Clock = _declared("startclock")
+    playclock: Clock = _declared("playclock")
+    grace: Seconds = _declared("grace")
+    scramble: bool = _declared("scramble")
+    replacement: Replacement = _declared("replacement")
+    max_steps: Steps = _declared("max_steps")
 
 
 class MatchOverrides(_Part):
-    """What one game has other than the rest; None is as for the rest."""
+    """The same for one game; None is as for all."""
 
-    startclock: Clock | None = Field(None, description="whole seconds, for this game")
-    playclock: Clock | None = Field(None, description="whole seconds, for this game")
-    grace: Seconds | None = None
-    scramble: bool | None = None
-    replacement: Replacement | None = None
-    max_steps: Steps | None = Field(None, description="for this game")
+    startclock: Clock | None = _declared("startclock", is_optional=True)
+    playclock: Clock | None = _declared("playclock", is_optional=True)
+    grace: Seconds | None = _declared("grace", is_optional=True)
+    scramble: bool | None = _declared("scramble", is_optional=True)
+    replacement: Replacement | None = _declared("replacement", is_optional=True)
+    max_steps: Steps | None = _declared("max_steps", is_optional=True)
 
 
 class GameSpec(_Part):
@@ -116,12 +125,12 @@ class GameSpec(_Part):
 
 
 class PlayerSpec(_Part):
-    """A player: a bot that is started here, or whoever answers at a URL."""
+    """A player: a bot that is started here, or an external program or a human at a URL."""
 
     name: PlayerName = Field("", description="in tables and reports")
     bot: Bot | None = Field(None, description="mcts, random, legal or montecarlo, started on this computer")
     url: Url | None = Field(None, description="in place of bot: a player that is running somewhere")
-    human: bool = Field(False, description="the URL is that of a person's seat")
+    human: bool = Field(False, description="the player at the URL is a human")
     dialect: Annotated[Dialect, Field(strict=False)] = Field(Dialect.GGP_BASE, description="or dresden")
     threads: Annotated[int, Field(ge=1, le=MOST_THREADS)] = Field(1, description="processors of a bot while it thinks")
     settings: dict[str, Setting] = Field({}, description="of a bot, as in its settings file")
@@ -257,7 +266,7 @@ def wrong(place: tuple[str | int, ...], message: str) -> NoReturn:
 
 
 def shown(value: object) -> str:
-    """A value that somebody gave, as one short line."""
+    """A value that was given, as one short line."""
     text = repr(value)
     return text if len(text) <= 80 else f"{text[:80]}…"
 

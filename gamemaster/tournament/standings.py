@@ -28,7 +28,7 @@ from gamemaster.tournament.results import MatchResult
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """What came of some matches for one side.
+    """The outcomes of some matches, seen from one side.
 
     A match is decided when it has two players or more and all goal values are there: won by who has a higher goal value
     than all others, drawn by several who have the highest, lost by the rest.
@@ -56,14 +56,14 @@ class PlayerStanding:
     rank: int  # from 1; those who are equal share one
     player: str
     tally: Tally
-    rating: Estimate | None  # Elo points, by all comparisons of the table; None for who has met nobody
+    rating: Estimate | None  # Elo points, by all comparisons of the table; None for a player that met no other
     skill: Estimate | None  # the same, with the advantage of each role taken out
     goal: Estimate | None  # in the table of a game for one role: the mean goal value, in place of a rating
 
 
 @dataclass(frozen=True, slots=True)
 class RoleStanding:
-    """What a role of a game was worth to those who took it."""
+    """What a role of a game was worth to its players."""
 
     game: str
     role: str
@@ -74,7 +74,7 @@ class RoleStanding:
 
 @dataclass(frozen=True, slots=True)
 class PlayerRole:
-    """What came of the matches in which a player took a role."""
+    """The outcomes of the matches in which a player had a role."""
 
     player: str
     game: str
@@ -96,7 +96,7 @@ class GameTable:
 
 @dataclass(frozen=True, slots=True)
 class Meeting:
-    """What came of the matches of a player with another one, seen from the player; goal values are compared."""
+    """The outcomes of the matches of two players, seen from the first; goal values are compared."""
 
     player: str
     opponent: str
@@ -133,7 +133,7 @@ class Standings:
     meetings: tuple[Meeting, ...]  # both ways, of those who met
     player_roles: tuple[PlayerRole, ...]
     conduct: tuple[Conduct, ...]
-    ratings: Ratings  # with the covariance; of those who met somebody
+    ratings: Ratings  # with the covariance; of the players that met another one
     bayesian: tuple[BayesianRating, ...]  # where there are games for more than two players
 
     @property

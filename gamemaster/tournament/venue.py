@@ -49,7 +49,7 @@ class Job:
 
     pairing: Pairing
     attempt: int  # from 1
-    match: str  # what players are told as its name
+    match: str  # its name in the messages to players
     settings: MatchSettings
 
 
@@ -121,19 +121,19 @@ class LocalVenue:
         """The record of a whole match, as `run_match` gives it; SettingsError when a bot cannot be started."""
         game = await self._game(job.pairing.game)
         roles = tuple(role for role in game.roles if role != NATURE)
-        takers = {role: self._players[name] for role, name in zip(roles, job.pairing.players, strict=True)}
+        specs = {role: self._players[name] for role, name in zip(roles, job.pairing.players, strict=True)}
         seeds = {role: derived(job.settings.seed, "bot", role) for role in roles}
         bots: dict[str, Bot] = {}
         doubtful: set[str] = set()  # of the bots: they may not be ready for another match
         try:
-            await self._take_bots(takers, seeds, place, bots)
+            await self._take_bots(specs, seeds, place, bots)
             doubtful = set(bots)
-            players = {role: _player(role, taker, bots.get(role), seeds[role]) for role, taker in takers.items()}
+            players = {role: _player(role, spec, bots.get(role), seeds[role]) for role, spec in specs.items()}
             record = await run_match(game, players, job.settings, job.match, keep, listen)
             doubtful = {role for _, role, _ in record.faults}
         finally:
             for role, bot in bots.items():
-                self._pool.give_back(takers[role], bot, is_sound=role not in doubtful)
+                self._pool.give_back(specs[role], bot, is_sound=role not in doubtful)
         return record
 
     async def close(self) -> None:
@@ -141,35 +141,35 @@ class LocalVenue:
         await self._pool.close()
 
     async def _game(self, name: str) -> Game:
-        """Each game is loaded once, by whoever needs it first."""
+        """Each game is loaded once, for the first match that needs it."""
         if name not in self._games:
             rules = self._spec.game(name).rules
             self._games[name] = asyncio.create_task(asyncio.to_thread(self._load, rules))
         return await asyncio.shield(self._games[name])
 
     async def _take_bots(
-        self, takers: Mapping[str, PlayerSpec], seeds: Mapping[str, int], place: Reservation, bots: dict[str, Bot]
+        self, specs: Mapping[str, PlayerSpec], seeds: Mapping[str, int], place: Reservation, bots: dict[str, Bot]
     ) -> None:
-        """Puts in a bot for each role that one takes; also where it fails, all that were to be had."""
-        shares = self._shares(takers, place)
+        """Puts a bot into `bots` for each role that a bot plays; where one cannot be started, the others are there."""
+        shares = self._shares(specs, place)
         failures: list[SettingsError] = []
 
         async def take(role: str) -> None:
             try:
-                bots[role] = await self._pool.take(takers[role], seeds[role], shares.get(role))
+                bots[role] = await self._pool.take(specs[role], seeds[role], shares.get(role))
             except SettingsError as error:
                 failures.append(error)
 
         async with asyncio.TaskGroup() as group:
-            for role, taker in takers.items():
-                if taker.bot is not None:
+            for role, spec in specs.items():
+                if spec.bot is not None:
                     group.create_task(take(role))
         if failures:
             raise failures[0]
 
-    def _shares(self, takers: Mapping[str, PlayerSpec], place: Reservation) -> Mapping[str, tuple[int, ...]]:
+    def _shares(self, specs: Mapping[str, PlayerSpec], place: Reservation) -> Mapping[str, tuple[int, ...]]:
         """Role → the processors of its bot; where there are fewer than wanted, all of them for each."""
-        bots = {role: taker.threads for role, taker in takers.items() if taker.bot is not None}
+        bots = {role: spec.threads for role, spec in specs.items() if spec.bot is not None}
         if not self._pins:
             return {}
         if sum(bots.values()) > len(place.processors):
@@ -178,11 +178,11 @@ class LocalVenue:
         return {role: tuple(islice(processors, threads)) for role, threads in bots.items()}
 
 
-def _player(role: str, taker: PlayerSpec, bot: Bot | None, seed: int) -> Player:
+def _player(role: str, spec: PlayerSpec, bot: Bot | None, seed: int) -> Player:
     if bot is None:
-        address = taker.address
-        return Player(role, address.name, address.place, dialect=address.dialect)
-    return Player(role, taker.name, bot.url, taker.bot, seed)
+        address = spec.address
+        return Player(role, address.name, address.place, dialect=address.dialect, is_human=spec.human)
+    return Player(role, spec.name, bot.url, spec.bot, seed)
 
 
 def _host(player: PlayerSpec) -> str:
@@ -257,7 +257,7 @@ class Pool:
             raise
 
     async def _watch(self, name: str, bot: Bot) -> None:
-        """Says when a bot ends by itself; whoever needs one then gets another."""
+        """Says when a bot ends by itself; the next match that needs one starts another."""
         why = await bot.ended()
         self._idle = [(other, idle) for other, idle in self._idle if idle is not bot]
         self._tell(f"the bot of {name} {why}; it is started again when it is needed")

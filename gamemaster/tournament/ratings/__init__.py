@@ -1,4 +1,8 @@
-"""Results → how strong the players are and how sure that is; all of it pure functions on arrays."""
+"""Results → how strong the players are and how sure that is; pure functions on arrays.
+
+In reading order: `entries` (results as arrays), `estimates` (values with intervals), `bradley_terry` (strengths of
+players, advantages of roles, Bayesian ratings), `sprt` (the sequential test of two players).
+"""
 
 from gamemaster.tournament.ratings.bradley_terry import (
     BayesianRating,

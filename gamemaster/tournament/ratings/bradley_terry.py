@@ -90,7 +90,7 @@ def scaled(
 
 
 def _check_maximum(comparisons: Comparisons) -> None:
-    """Everybody must reach everybody along games that were not lost."""
+    """Every player must reach every other one along games that were not lost."""
     count = len(comparisons.players)
     reached = np.eye(count, dtype=bool)
     reached[comparisons.first[comparisons.outcome > 0], comparisons.second[comparisons.outcome > 0]] = True
@@ -104,7 +104,7 @@ def _check_maximum(comparisons: Comparisons) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """The ratings after so many rated matches; only of players who had met somebody."""
+    """The ratings after so many rated matches; only of players that had met another one."""
 
     matches: int
     elo: Mapping[str, float]
@@ -156,9 +156,9 @@ def role_ratings(comparisons: Comparisons, roles: tuple[tuple[str, str], ...]) -
     compared = np.unique(np.concatenate((comparisons.first_role, comparisons.second_role)))
     known = [roles[number] for number in compared.tolist()]
     games = np.unique([game for game, _ in known], return_inverse=True)[1].astype(np.intp)
-    takers = np.stack((comparisons.first, comparisons.second), axis=1)
+    members = np.stack((comparisons.first, comparisons.second), axis=1)
     taken = np.stack((comparisons.first_role, comparisons.second_role), axis=1)
-    keys = np.hstack((takers, players + np.searchsorted(compared, taken)))
+    keys = np.hstack((members, players + np.searchsorted(compared, taken)))
     cells, cell = np.unique(keys, axis=0, return_inverse=True)
     model = Model(
         block=np.concatenate((np.zeros(players, dtype=np.intp), games + 1)),

@@ -61,7 +61,7 @@ class Comparisons:
         return type(self)(self.players, *arrays)
 
     def of_compared(self) -> Self:
-        """The same with those players only that were compared with somebody, numbered anew in the same order."""
+        """The same without players that were never compared, numbered anew in the same order."""
         numbers, renumbered = np.unique(np.concatenate((self.first, self.second)), return_inverse=True)
         first, second = np.split(renumbered, 2)
         return replace(self, players=tuple(self.players[number] for number in numbers), first=first, second=second)
@@ -71,8 +71,8 @@ def entries_of(players: Sequence[str], results: Collection[MatchResult]) -> Entr
     """All results as arrays; who is not among the players comes after them in the order of the alphabet."""
     matches = tuple(sorted(results, key=lambda result: _place(result.pairing)))
     strangers = {name for result in matches for name in result.pairing.players}.difference(players)
-    everybody = (*dict.fromkeys(players), *sorted(strangers))
-    numbers = {name: number for number, name in enumerate(everybody)}
+    everyone = (*dict.fromkeys(players), *sorted(strangers))
+    numbers = {name: number for number, name in enumerate(everyone)}
     games = {name: number for number, name in enumerate(sorted({result.pairing.game for result in matches}))}
     named = dict.fromkeys((result.pairing.game, role) for result in matches for role in result.roles)
     roles = tuple(sorted(named, key=lambda role: games[role[0]]))
@@ -84,7 +84,7 @@ def entries_of(players: Sequence[str], results: Collection[MatchResult]) -> Entr
         None not in result.goals and 2 <= len(result.goals) == len(set(result.pairing.players)) for result in matches
     ]
     return Entries(
-        players=everybody,
+        players=everyone,
         games=tuple(games),
         roles=roles,
         matches=matches,

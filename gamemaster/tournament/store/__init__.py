@@ -1,4 +1,8 @@
-"""Tournaments and matches in a database: what was asked for, what is going on, what came of it."""
+"""Tournaments and matches in a database: specifications, progress, results and records.
+
+In reading order: `store` (the front door, and the manager of a tournament), `schema` (tables, versions, records as
+bytes), `leases` (which process may write), `writes`, `reads`, `database` (transactions on SQLite or PostgreSQL).
+"""
 
 from gamemaster.tournament.store.reads import (
     Counts,

@@ -165,7 +165,7 @@ def _server_database(url: URL, place: str) -> Database:
 
 
 def _set_waits(connection: sqlite3.Connection, _: ConnectionPoolEntry) -> None:
-    """Nobody waits for ever: neither for a writer that is slow nor for one that stopped in its midst."""
+    """Waits have an end, also for a writer that stopped within a transaction."""
     cursor = connection.cursor()
     cursor.execute(f"SET lock_timeout = '{BUSY_WAIT:.0f}s'")
     cursor.execute(f"SET idle_in_transaction_session_timeout = '{BUSY_WAIT:.0f}s'")
@@ -174,7 +174,7 @@ def _set_waits(connection: sqlite3.Connection, _: ConnectionPoolEntry) -> None:
 
 
 def _reason(error: SQLAlchemyError) -> str:
-    """One line for a person."""
+    """One line for the user."""
     text = str(error.orig) if isinstance(error, DBAPIError) and error.orig is not None else str(error)
     match text:
         case "database is locked":

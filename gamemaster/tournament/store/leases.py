@@ -50,7 +50,7 @@ class Lease:
 
 
 def make_lease(connection: Connection, tournament_id: int) -> None:
-    """A lease that nobody holds."""
+    """A lease that is not held."""
     connection.execute(leases.insert().values(tournament_id=tournament_id, token=0, is_held=0))
 
 
@@ -97,7 +97,7 @@ def release(connection: Connection, tournament_id: int) -> None:
 
 
 def manager_of(connection: Connection, tournament_id: int) -> ManagedBy | None:
-    """None where nobody that lives holds the lease."""
+    """None where no living process holds the lease."""
     lease = _lease(connection, tournament_id)
     if not (lease.is_held and is_live(connection, lease.holder, lease.heartbeat)):
         return None

@@ -45,7 +45,7 @@ class ManagedBy:
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """How many matches of a tournament are in which status; those that nobody began are not in the store."""
+    """How many matches of a tournament are in which status; those that have not begun are not in the store."""
 
     running: int = 0
     finished: int = 0
@@ -58,7 +58,7 @@ class StoredTournament:
     """A tournament of the store."""
 
     spec: TournamentSpec
-    status: TournamentStatus  # interrupted: some matches were begun, and nobody goes on with it
+    status: TournamentStatus  # interrupted: some matches were begun, and no process goes on with it
     manager: ManagedBy | None  # while it is running
     counts: Counts
     note: str  # why it is complete, where its manager gave a reason
@@ -99,7 +99,7 @@ class Listing:
 
 @dataclass(frozen=True, slots=True)
 class RoleStatistics:
-    """What came of the finished matches of a game, for one of its roles."""
+    """The outcomes of the finished matches of a game, for one of its roles."""
 
     game: str
     role: str
@@ -181,7 +181,7 @@ def pairing_of(connection: Connection, match_id: int) -> Pairing:
 def record_of(connection: Connection, tournament: int, pairing: str) -> MatchRecord:
     """The last one that was kept; StoreError where there is none.
 
-    The record of a match that nobody plays any more is aborted, though the last one that was kept was still growing.
+    Where a match ended without a last record, the one before it is given as aborted.
     """
     query = (
         select(matches.c.status, matches.c.reason, matches.c.finished, records.c.record, rulesheets.c.text)

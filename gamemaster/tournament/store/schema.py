@@ -215,7 +215,7 @@ Migration: TypeAlias = Callable[[Connection], None]
 
 
 def _to_version_2(connection: Connection) -> None:
-    """Heartbeats of matches outside of tournaments; the table of ratings goes, which nothing read."""
+    """Heartbeats of matches outside of tournaments, no table of ratings (nothing read it), players that are `human`."""
     for statement in (
         "DROP TABLE ratings",
         "ALTER TABLE matches ADD COLUMN heartbeat FLOAT NOT NULL DEFAULT 0",
@@ -225,6 +225,13 @@ def _to_version_2(connection: Connection) -> None:
         "CREATE INDEX match_players_by_player ON match_players (player_id, match_id)",
     ):
         connection.exec_driver_sql(statement)
+    for row in connection.execute(
+        select(tournaments.c.id, tournaments.c.spec).where(tournaments.c.name != SINGLES)
+    ).all():
+        spec = json.loads(row.spec)
+        for player in spec["players"]:
+            player["human"] = player.pop("person", False)
+        connection.execute(tournaments.update().where(tournaments.c.id == row.id).values(spec=json.dumps(spec)))
 
 
 _LOCK = 0x6767705F  # of PostgreSQL, held while the tables are made or changed

@@ -343,7 +343,7 @@ class Manager:
             return writes.fail_match(write, writes.running_match(write, pairing.id), reason)
 
     def give_up(self, pairing: Pairing, reason: str) -> None:
-        """Nobody is to blame: the pairing is to be played again, and this does not count."""
+        """The match was broken off: the pairing is to be played again, and this does not count as a failure."""
         self._forget(pairing)
         with self._writing() as write:
             writes.give_up_match(write, writes.running_match(write, pairing.id), reason)

@@ -105,7 +105,7 @@ def find_match(write: Write, pairing: str) -> StoredMatch | None:
 
 
 def running_match(write: Write, pairing: str, token: str | None = None) -> StoredMatch:
-    """StoreError where nobody plays the pairing, or not the match with this token."""
+    """StoreError where the pairing is not under way, or another match than that with this token."""
     match = find_match(write, pairing)
     if match is None or match.status != "running":
         status = "not begun" if match is None else match.status
@@ -193,7 +193,7 @@ def fail_match(write: Write, match: StoredMatch, reason: str) -> int:
 
 
 def give_up_match(write: Write, match: StoredMatch, reason: str) -> None:
-    """An attempt that nobody goes on with; it does not count."""
+    """An attempt that was broken off; it does not count as a failure."""
     _update(write, match, status="given up", reason=shown(reason), finished=now())
 
 
@@ -332,12 +332,12 @@ def _write(connection: Connection) -> Write:
 
 
 def _pairing(record: MatchRecord, name: str) -> Pairing:
-    match_players = (record.players[role] for role in record.roles if role != NATURE)
+    found = (record.players[role] for role in record.roles if role != NATURE)
     return Pairing(
         id=name,
         round=0,
         game=shown(record.game),
-        players=tuple(shown(taker.name or taker.bot or taker.url) for taker in match_players),
+        players=tuple(shown(player.name or player.bot or player.url) for player in found),
         seed=record.settings.seed,
     )
 

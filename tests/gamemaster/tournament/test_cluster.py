@@ -32,7 +32,7 @@ from tests.gamemaster.test_bots import processes
 from tests.gamemaster.test_commands import ggp_command, in_folder
 from tests.gamemaster.tournament.events import Given, spec
 from tests.gamemaster.tournament.store_matches import a_record
-from tests.gamemaster.tournament.test_workshop import external
+from tests.gamemaster.tournament.test_venue import external
 from tests.gamemaster.tournament.venues import MadeUp, drawn, lines
 
 __all__ = ["in_folder"]

@@ -117,9 +117,9 @@ async def test_a_node_dies_and_everything_is_played_once(nodes: Nodes, tmp_path:
         assert any(isinstance(each, MatchEvent) for each in news)
 
         with made_store(tmp_path / "here", event) as store:
-            workshop = LocalVenue(event, nothing)
-            assert await run_tournament(event, store, workshop, nothing) == ""
-            await workshop.close()
+            local_venue = LocalVenue(event, nothing)
+            assert await run_tournament(event, store, local_venue, nothing) == ""
+            await local_venue.close()
             assert len(pairings) == 4
             assert pairings == in_order(store)
             assert played == moves(store)

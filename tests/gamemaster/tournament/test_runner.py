@@ -356,11 +356,11 @@ async def test_a_tournament_between_bots_goes_on_when_a_player_is_dead(tmp_path:
     clocks = {"startclock": 1, "playclock": 1, "grace": 0.0}
     event = spec(tmp_path, ["guessing"], players, match=clocks, format="gauntlet")
     event_store.create(event)
-    workshop = LocalVenue(event, lambda _: None)
+    local_venue = LocalVenue(event, lambda _: None)
     try:
-        assert await run_tournament(event, event_store, workshop, lambda _: None) == ""
+        assert await run_tournament(event, event_store, local_venue, lambda _: None) == ""
     finally:
-        await workshop.close()
+        await local_venue.close()
     assert processes() == before
     results = event_store.results("event")
     assert sorted(result.pairing.id for result in results) == sorted(schedule(event, event_store))

@@ -240,8 +240,8 @@ def test_what_cannot_be_scheduled_is_refused(spec: TournamentSpec, message: str)
     assert str(caught.value) == message
 
 
-def test_ten_thousand_results_one_by_one() -> None:
+def test_thousands_of_results_one_by_one() -> None:
     """Slow only where it is quadratic."""
-    schedule = played(spec_of(2, rounds=5000), ROLES, all_tied)
-    assert len(schedule.pairings) == 10_000
+    schedule = played(spec_of(2, rounds=1500), ROLES, all_tied)
+    assert len(schedule.pairings) == 3000
     assert schedule.is_complete

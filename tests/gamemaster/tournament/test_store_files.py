@@ -363,6 +363,7 @@ def test_a_store_of_version_1_is_brought_to_the_newest(tmp_path: Path) -> None:
         connection.executescript(VERSION_1.read_text(encoding="utf-8"))
     connection.close()
     with open_store(str(tmp_path / "old.sqlite")) as old, open_store(str(tmp_path / "new.sqlite")) as new:
+        assert old.tournament("cup").spec == a_spec()
         assert old.results("cup") == (result_of(a_pairing(), a_record(a_pairing())),)
         (single,) = old.matches("").rows
         assert (single.status, single.reason) == ("given up", "its game master ended")

@@ -21,7 +21,7 @@ def drawn(job: Job) -> MatchRecord:
 
 
 class MadeUp:
-    """Has the limits of a workshop; matches end at once, or in the order in which a test ends them."""
+    """Has the limits of a local_venue; matches end at once, or in the order in which a test ends them."""
 
     def __init__(
         self, spec: TournamentSpec, outcome: Outcome = drawn, *, processors: int = 2, waits: bool = False
