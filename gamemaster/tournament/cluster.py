@@ -284,13 +284,21 @@ class ClusterVenue:
             await self._pass_on(report)
 
     async def attend(self) -> None:
-        """Looks again and again; what cannot be seen now may be seen later, and matches go on without it."""
+        """Looks again and again. What cannot be seen now may be seen later, and matches go on; it is told once."""
+        is_seen = True
         while True:
             try:
                 async with asyncio.timeout(LOOK_WAIT):
                     await self.look()
-            except Exception:
-                log.debug("no look at the cluster", exc_info=True)
+            except Exception as error:  # Ray has many, and is not always installed
+                if is_seen:
+                    log.warning("the cluster cannot be asked", exc_info=True)
+                    self._tell(f"the cluster cannot be asked: {shown(str(error) or type(error).__name__)}")
+                is_seen = False
+            else:
+                if not is_seen:
+                    self._tell("the cluster can be asked again")
+                is_seen = True
             await asyncio.sleep(LOOK_EVERY)
 
     async def _record(self, watched: _Watched) -> MatchRecord:
@@ -346,7 +354,8 @@ class ClusterVenue:
                 watched.listen(report.news)
                 await asyncio.to_thread(watched.keep, report.news.record)
             except Exception as error:
-                log.debug("match %s cannot be kept", report.match, exc_info=True)
+                if not isinstance(error, GgpError):
+                    log.exception("match %s cannot be kept", report.match)
                 _stop(watched, error)
 
     def _see(self, processors: Collection[int]) -> None:

@@ -255,7 +255,8 @@ class _Run:
             record = await self._venue.play(job, place, self._keep(job.pairing), self._listener(job))
             return await self._finish(job.pairing, record)
         except Exception as error:
-            log.debug("match %s failed", job.pairing.id, exc_info=True)
+            if not isinstance(error, GgpError):  # a fault of this program: what is told of it is one line
+                log.exception("match %s failed", job.pairing.id)
             return error
 
     def _keep(self, pairing: Pairing) -> Keep:

@@ -87,6 +87,34 @@ async def made_up(event: TournamentSpec, *processors: int) -> AsyncIterator[tupl
         yield venue, cluster
 
 
+async def test_a_cluster_that_cannot_be_asked_is_told_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(cluster, "LOOK_EVERY", 0.0)
+    told: list[str] = []
+    with ThreadPoolExecutor(1) as thread:
+        made = MadeUpCluster(thread, 2)
+        venue = ClusterVenue(spec(tmp_path, ["guessing"], TWO_BOTS), made, SimpleNamespace(take=None), told.append)
+        failures = iter([ConnectionError("gone"), ConnectionError("gone")])
+        seen: list[bool] = []
+
+        async def processors() -> Sequence[int]:
+            if failure := next(failures, None):
+                raise failure
+            if seen:
+                over.set()
+            seen.append(True)
+            return made.nodes
+
+        over = asyncio.Event()
+        monkeypatch.setattr(made, "processors", processors)
+        attending = asyncio.create_task(venue.attend())
+        await asyncio.wait_for(over.wait(), 30)
+        attending.cancel()
+    assert told == ["the cluster cannot be asked: gone", "the cluster can be asked again"]
+    assert [record.getMessage() for record in caplog.records if record.exc_info] == ["the cluster cannot be asked"]
+
+
 def nothing(_: object) -> None:
     """Of no interest to a test."""
 

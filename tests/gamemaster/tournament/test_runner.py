@@ -190,7 +190,9 @@ async def test_a_schedule_that_depends_on_results_is_played_to_its_end(
 # What goes wrong
 
 
-async def test_a_match_that_fails_by_our_fault_is_played_again(tmp_path: Path, event_store: Store) -> None:
+async def test_a_match_that_fails_by_our_fault_is_played_again(
+    tmp_path: Path, event_store: Store, caplog: pytest.LogCaptureFixture
+) -> None:
     event = spec(tmp_path, ["guessing"], ["a=legal", "b=legal"])
 
     def fails_at_first(job: Job) -> MatchRecord:
@@ -206,6 +208,8 @@ async def test_a_match_that_fails_by_our_fault_is_played_again(tmp_path: Path, e
     told = lines(news)
     assert told[:2] == [f"begun {first}", f"failed {first} 1: no end"]
     assert f"failed {first}-2 2: ZeroDivisionError: by zero" in told
+    [logged] = [each for each in caplog.records if each.exc_info]  # only what is a fault of this program
+    assert logged.getMessage() == f"match {first} failed"
     assert told[-1].startswith("finished ")
     assert sorted(job.match for job in venue.jobs) == sorted([first, f"{first}-2", f"{first}-3", second])
     assert ids(event_store) == sorted([first, second])
