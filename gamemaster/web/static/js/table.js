@@ -39,6 +39,6 @@ const KINDS = { running: "live", preparing: "live", failed: "bad", broken: "bad"
 const NAMES = { running: "live", terminal: "ended", aborted: "given up" };
 
 export function statusChip({ status, resigned }) {
-  const given = resigned === null ? NAMES[status] : "resigned";
+  const given = resigned ? "resigned" : NAMES[status];
   return make("span", { class: `chip ${KINDS[status] ?? "warn"}` }, given ?? status);
 }
