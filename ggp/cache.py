@@ -341,7 +341,7 @@ def _read(path: Path) -> bytes:
 
 
 def _write(path: Path, parts: list[bytes]) -> None:
-    """Puts the file in its place in one stroke: whoever reads sees all of it, or what was there before."""
+    """Puts the file in its place in one step: readers see all of it, or what was there before."""
     descriptor, name = tempfile.mkstemp(dir=path.parent, prefix="", suffix=_UNFINISHED)
     unfinished = Path(name)
     try:
@@ -356,7 +356,7 @@ def _write(path: Path, parts: list[bytes]) -> None:
 
 def _pack(entry: Entry, identity: bytes) -> list[bytes]:
     """The file of an entry, in pieces."""
-    from numpy import asarray  # noqa: PLC0415 - here and below: whoever imports this module need not load numpy
+    from numpy import asarray  # noqa: PLC0415 - here and below: importing this module does not load numpy
     from numpy.lib.format import dtype_to_descr  # noqa: PLC0415
 
     table: list[tuple[str, str, list[int]]] = []

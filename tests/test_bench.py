@@ -13,14 +13,14 @@ from typer.testing import CliRunner, Result
 
 from ggp.bench import measure as bench
 from ggp.bench import suite
-from ggp.bench.measure import Measurement, Settings, measure
+from ggp.bench.measure import BenchSettings, Measurement, measure
 from ggp.bench.suite import SuiteSettings, append_row, find_rulesheets, measure_apart, read_rows
 from ggp.commands.bench import EXIT_INTERRUPTED, add_commands, summary
 from ggp.engines import ENGINES
 from ggp.errors import GgpError, GroundingError, RulesheetError, SettingsError
 from ggp.library import find_rulesheet
 
-SHORT = Settings(seconds=0.1, seed=7)
+SHORT = BenchSettings(seconds=0.1, seed=7)
 SUITE = SuiteSettings("interpreter", 0.05, 1, 7, None, uses_cache=False, limit_seconds=100.0, limit_bytes=4 << 30)
 
 BROKEN = "(role r)\n(<= (goal r ?x)\n"
@@ -36,7 +36,7 @@ DEAD_END = """
 """
 
 
-def measured(game: str, settings: Settings = SHORT) -> Measurement:
+def measured(game: str, settings: BenchSettings = SHORT) -> Measurement:
     path = find_rulesheet(game)
     return measure(path.read_text(encoding="utf-8"), str(path), settings)
 
@@ -103,7 +103,7 @@ def test_threads_change_nothing_but_speed() -> None:
 
 
 def test_the_interpreter_is_measured_alike() -> None:
-    found = measured("tictactoe", Settings(engine="interpreter", seconds=0.3))
+    found = measured("tictactoe", BenchSettings(engine="interpreter", seconds=0.3))
     assert (found.engine, found.kernel, found.sizes, found.fallback) == ("interpreter", None, None, None)
     assert found.start.first_playout_seconds
     assert found.outcomes.playouts > 0
@@ -147,17 +147,17 @@ def test_goals_of_all_playouts_count_even_if_others_did_not_end(monkeypatch: pyt
 @pytest.mark.parametrize(
     "settings",
     [
-        Settings(seconds=0),
-        Settings(seconds=float("nan")),
-        Settings(seconds=float("inf")),
-        Settings(threads=0),
-        Settings(seed=-1),
-        Settings(cap=0),
-        Settings(cap=1 << 40, engine="circuit"),
-        Settings(engine="magic"),
+        BenchSettings(seconds=0),
+        BenchSettings(seconds=float("nan")),
+        BenchSettings(seconds=float("inf")),
+        BenchSettings(threads=0),
+        BenchSettings(seed=-1),
+        BenchSettings(cap=0),
+        BenchSettings(cap=1 << 40, engine="circuit"),
+        BenchSettings(engine="magic"),
     ],
 )
-def test_settings_have_their_ranges(settings: Settings) -> None:
+def test_settings_have_their_ranges(settings: BenchSettings) -> None:
     with pytest.raises(SettingsError):
         measured("tictactoe", settings)
 

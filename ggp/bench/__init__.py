@@ -1,1 +1,1 @@
-"""How fast games start and play: one game, or a folder of games."""
+"""How fast games start and play: one game (`measure`), or a folder of games, each in a process of its own (`suite`)."""

@@ -1,8 +1,13 @@
-"""Rulesheet → how fast it starts and how fast random matches run, with what these came to on the way."""
+"""Rulesheet → how fast it starts, how fast random matches run, and what they came to; and on what computer."""
 
+import os
+import platform
+import resource
+import sys
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
+from pathlib import Path
 from random import Random
 from statistics import median
 from threading import Event
@@ -10,7 +15,6 @@ from time import perf_counter
 
 import numpy as np
 
-from ggp.bench.computer import Computer, find_computer, peak_memory_bytes
 from ggp.cache import Cache, default_cache, kernel_folder
 from ggp.circuit.compile import CompiledGame, compile_game
 from ggp.engines import BUDGET_SECONDS, ENGINES
@@ -19,7 +23,7 @@ from ggp.gdl.rulesheet import Rulesheet, parse_rulesheet
 from ggp.gdl.state_machine import StateMachine
 from ggp.grounding import Budget
 from ggp.interpreter import Interpreter
-from ggp.kernel import LANES, MachineCode
+from ggp.kernel import LANES, MachineCode, vector_bits
 from ggp.simulation.inspection import count_instructions, find_cones
 from ggp.simulation.machine_code import compile_in_background, is_worthwhile
 from ggp.simulation.playout import DEFAULT_CAP, STEPS, Lanes, Simulator, Tally, drain_lanes, play, playouts_over
@@ -40,7 +44,7 @@ _PAUSE_SECONDS = 0.1
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class BenchSettings:
     """What is measured."""
 
     engine: str | None = None  # None: the fastest that evaluates the rules
@@ -102,6 +106,15 @@ class Outcomes:
 
 
 @dataclass(frozen=True, slots=True)
+class Computer:
+    """Where it was measured."""
+
+    processor: str
+    cores: int  # that this process may use
+    vector_bits: int
+
+
+@dataclass(frozen=True, slots=True)
 class Measurement:
     """All that is reported of a game."""
 
@@ -120,7 +133,7 @@ class Measurement:
     computer: Computer
 
 
-def measure(text: str, source: str, settings: Settings) -> Measurement:
+def measure(text: str, source: str, settings: BenchSettings) -> Measurement:
     """Starts the game from its text and plays at random.
 
     RulesheetError for rules that have no meaning; GroundingError when it is the circuit that is named and there is
@@ -140,7 +153,7 @@ def measure(text: str, source: str, settings: Settings) -> Measurement:
     return _measure_interpreter(Interpreter(rulesheet), settings, began, fallback)
 
 
-def _check(settings: Settings) -> None:
+def _check(settings: BenchSettings) -> None:
     if settings.engine is not None and settings.engine not in ENGINES:
         raise SettingsError(f"no engine is called {settings.engine!r}; the engines are {', '.join(ENGINES)}")
     if not 0 < settings.seconds <= MOST_SECONDS:
@@ -153,7 +166,7 @@ def _check(settings: Settings) -> None:
         raise SettingsError(f"a playout may last 1 step or more, not {settings.cap}")
 
 
-def _measure_circuit(rulesheet: Rulesheet, settings: Settings, began: float) -> Measurement:
+def _measure_circuit(rulesheet: Rulesheet, settings: BenchSettings, began: float) -> Measurement:
     cache = default_cache() if settings.uses_cache else Cache(None)
     kernels = _kernels_on_disk()
     compiled = compile_game(rulesheet, Budget(seconds=settings.grounding_seconds), cache)
@@ -323,7 +336,9 @@ def _sizes(compiled: CompiledGame, steps: Steps) -> Sizes:
     )
 
 
-def _measure_interpreter(machine: StateMachine, settings: Settings, began: float, fallback: str | None) -> Measurement:
+def _measure_interpreter(
+    machine: StateMachine, settings: BenchSettings, began: float, fallback: str | None
+) -> Measurement:
     """Random matches, one after the other on one thread."""
     matches = _Matches(machine, settings.seed, settings.cap)
     first_until = perf_counter() + _FIRST_SECONDS
@@ -406,3 +421,35 @@ class _Matches:
 
 def _kernels_on_disk() -> int:
     return sum(1 for _ in kernel_folder().rglob("*.nbc"))
+
+
+def peak_memory_bytes() -> int:
+    """The most that this process has had in memory."""
+    try:
+        status = Path("/proc/self/status").read_text(encoding="ascii", errors="replace")
+        for line in status.splitlines():
+            if line.startswith("VmHWM:"):  # as ru_maxrss, but without what the process had that started this one
+                return 1024 * int(line.split()[1])
+    except OSError:
+        pass
+    unit = 1 if sys.platform == "darwin" else 1024
+    return unit * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+
+
+def find_computer() -> Computer:
+    """The computer that this runs on."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return Computer(_processor(), cores, vector_bits())
+
+
+def _processor() -> str:
+    """Its name as the system knows it."""
+    try:
+        about = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace")
+        for line in about.splitlines():
+            name, _, value = line.partition(":")
+            if name.strip() == "model name":
+                return value.strip()
+    except OSError:
+        pass
+    return platform.processor() or platform.machine()

@@ -44,14 +44,14 @@ class SuiteSettings:
     limit_bytes: int  # of the process's memory
 
 
-def measure_timed(text: str, source: str, **settings: Any) -> dict[str, Any]:  # noqa: ANN401 - those of its Settings
+def measure_timed(text: str, source: str, **settings: Any) -> dict[str, Any]:  # noqa: ANN401 - those of its BenchSettings
     """A measurement as JSON has it, with the seconds that imports took; a setting of None has its default."""
     began = perf_counter()
     from ggp.bench import measure as bench  # noqa: PLC0415 - numba and clingo are loaded here, which is measured
 
     import_seconds = perf_counter() - began
     given = {name: value for name, value in settings.items() if value is not None}
-    return {"import_seconds": import_seconds, **asdict(bench.measure(text, source, bench.Settings(**given)))}
+    return {"import_seconds": import_seconds, **asdict(bench.measure(text, source, bench.BenchSettings(**given)))}
 
 
 def find_rulesheets(folder: Path) -> list[Path]:

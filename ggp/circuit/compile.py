@@ -32,7 +32,7 @@ _ARRAYS = ("left", "right", "initial", "next", "legal", "goals", "percepts")  # 
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class CompilationReport:
     """How a game was compiled."""
 
     grounding_seconds: float
@@ -61,7 +61,7 @@ class CompiledGame:
     has_percepts: bool  # whether a rule has `sees`
     circuit: Circuit
     phases: NDArray[np.int8]  # (P, F) the value of each fact at all steps t with t mod P = phase; -1: it varies
-    report: Report
+    report: CompilationReport
 
     @property
     def constants(self) -> NDArray[np.int8]:
@@ -117,8 +117,8 @@ def _compile(rulesheet: Rulesheet, budget: Budget) -> CompiledGame:
 
 def _report(
     rules: GroundRules, built: Circuit, circuit: Circuit, phases: NDArray[np.int8], building_seconds: float
-) -> Report:
-    return Report(
+) -> CompilationReport:
+    return CompilationReport(
         grounding_seconds=rules.report.seconds,
         building_seconds=building_seconds,
         rules=len(rules.heads),
@@ -183,7 +183,7 @@ def _unpacked(entry: Entry) -> CompiledGame | None:
     arrays = {name: array.copy() for name, array in entry.arrays.items()}  # kernels are made for writable arrays
     notes = entry.notes
     try:
-        report = Report(**{**notes["report"], "rewritings": _terms(notes["report"]["rewritings"])})
+        report = CompilationReport(**{**notes["report"], "rewritings": _terms(notes["report"]["rewritings"])})
         moves = tuple(map(_terms, notes["moves"]))
         circuit = Circuit(
             facts=len(notes["facts"]),

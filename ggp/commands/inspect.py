@@ -1,4 +1,4 @@
-"""The sub-command inspect: what became of a rulesheet on its way to a circuit."""
+"""The sub-command inspect: what a rulesheet was made into on its way to a circuit."""
 
 from collections.abc import Iterable
 from dataclasses import asdict
@@ -25,7 +25,7 @@ def show_inspection(
     as_json: JsonOption = False,
     dot: Annotated[bool, typer.Option("--dot", help="Print a small circuit in Graphviz's language.")] = False,
 ) -> None:
-    """Show what became of a rulesheet: its ground rules, its circuit, the programs of its playouts.
+    """Show what a rulesheet is made into: its ground rules, its circuit, the programs of its playouts.
 
     Where the rules cannot be made a circuit, and are played by the interpreter, it says why.
     """

@@ -217,7 +217,7 @@ class Batches:
         self.first_percept = np.concatenate([[0], np.cumsum(list(map(len, compiled.percepts)))]).astype(np.int32)
         self.goal_values = np.array([value for values in compiled.goals for value in values], np.int16)
         self.rows, self.size = _make_rows(circuit, self.first_move)
-        self._free: list[Words] = []
+        self._free: list[Words] = []  # words that no call uses; threads take and give back by atomic pop and append
 
     def look(self, states: Bits) -> tuple[Bits, NDArray[np.bool_]]:
         """What is legal, as bits over the moves of all roles in a row; and which states are terminal."""
@@ -270,7 +270,7 @@ class Batches:
         return found
 
     def _take(self) -> Words:
-        """Words that nobody else uses; those of the moves are 0."""
+        """Words that no other thread uses; those of the moves are 0."""
         try:
             return self._free.pop()
         except IndexError:

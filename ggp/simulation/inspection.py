@@ -1,4 +1,4 @@
-"""Compiled game → what became of its rulesheet: sizes, cones, phases, recursion, independent parts, a drawing."""
+"""Compiled game → what its rulesheet was made into: sizes, cones, phases, recursion, independent parts, a drawing."""
 
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
@@ -65,7 +65,7 @@ class Inspection:
     moves: dict[str, int]  # of each role
     goals: dict[str, tuple[int, ...]]  # the values that each role may get
     has_percepts: bool
-    compilation: dict[str, Any]  # the fields of `compilation.Report`
+    compilation: dict[str, Any]  # the fields of `CompilationReport`
     constants: dict[str, int]  # fact → 0 or 1, which it is in every state
     period: int  # after so many steps, the facts below come round
     phases: dict[str, tuple[int, ...]]  # fact → its value in each phase

@@ -56,6 +56,7 @@ CREDITS = 8  # how often lanes were credited since their counters were moved to 
 MOVED = 9  # how often they were moved
 _COUNTERS = 10
 
+_LOW_BITS = 6  # of births, written when a playout begins; the others are written every 64 steps
 _MOST_CREDITS = (1 << TALLY_BITS) - 1
 _FULL = np.uint64(0xFFFFFFFFFFFFFFFF)
 
@@ -72,6 +73,8 @@ class Plan(NamedTuple):
     goal_program: int  # the number of their program
     late_end: bool  # whether lanes end before a step, not after it
     goal_facts: Ids  # facts that late goals read
+    same_goal: Ids  # (G,) as `Steps.same_goal`
+    counted: Ids  # the goals that are their own `same_goal`: only these are counted
     addresses: NDArray[np.int64]  # machine code of each program, 0 for none; filled in by another thread at any time
     cap: int  # steps after which a playout is given up; one more where its end is seen late, and not counted
     birth_bits: int  # enough to tell ages up to the cap
@@ -83,7 +86,7 @@ class Lanes(NamedTuple):
     words: Words  # the rows of Plan.layout, and SPARE more
     random: Words  # (4, 8)
     counters: NDArray[np.int64]  # see above
-    goals: NDArray[np.int64]  # (G, 512) how often each goal value was the outcome, without what is still in the words
+    goals: NDArray[np.int64]  # (G, 512) how often each counted goal was the outcome, without what is still in the words
     phase: NDArray[np.int32]  # (512,) of the state that the lane starts from
     quota: NDArray[np.int32]  # (512,) playouts of the lane; read by `load_lanes`
     done: NDArray[np.int32]  # (512,) playouts that are over; written by `play_values`
@@ -239,6 +242,8 @@ def make_plan(steps: Steps, cap: int = DEFAULT_CAP) -> Plan:
         goal_program=len(programs) - 1,
         late_end=steps.late_end,
         goal_facts=steps.goal_facts,
+        same_goal=steps.same_goal,
+        counted=np.unique(steps.same_goal).astype(np.int32),
         addresses=np.zeros(len(programs), np.int64),
         cap=0,
         birth_bits=0,
@@ -286,7 +291,7 @@ def goal_counts(plan: Plan, lanes: Lanes) -> NDArray[np.int64]:
     digits = unpack_lanes(rows).reshape(layout.goals, TALLY_BITS, LANES)
     weights = np.int64(1) << np.arange(TALLY_BITS, dtype=np.int64)
     found: NDArray[np.int64] = lanes.goals + np.einsum("gdl,d->gl", digits, weights)
-    return found
+    return found[plan.same_goal]
 
 
 def unpack_lanes(words: Words) -> NDArray[np.bool_]:
@@ -337,6 +342,8 @@ def play(plan: Plan, lanes: Lanes, steps: Int) -> bool:
         if working < LANES and counters[QUEUED]:
             working += _begin(plan, lanes, current, turn % plan.phases)
         counters[STEP] += 1
+        if counters[STEP] & ((1 << _LOW_BITS) - 1) == 0:
+            _date_births(plan, lanes)
         if working == 0:
             continue
         fill_random(words, layout.first_random, plan.random[turn], lanes.random)
@@ -381,12 +388,12 @@ def play_values(plan: Plan, lanes: Lanes, worth: Worth, steps: Int) -> bool:
     while lanes.counters[CREDITS] >> digits:
         digits += 1
     for goal in range(layout.goals):
-        role, value = worth.role[goal], worth.value[goal] - UNKNOWN
+        role, value, same = worth.role[goal], worth.value[goal] - UNKNOWN, plan.same_goal[goal]
         if lanes.counters[MOVED]:
             for lane in range(LANES):
-                values[lane, role] += value * lanes.goals[goal, lane]
+                values[lane, role] += value * lanes.goals[same, lane]
         for digit in range(digits):
-            row = layout.first_tally + goal * TALLY_BITS + digit
+            row = layout.first_tally + same * TALLY_BITS + digit
             for column in range(WORD):
                 left = lanes.words[row, column]
                 while left:
@@ -438,11 +445,21 @@ def _begin(plan: Plan, lanes: Lanes, current: Int, phase: Int) -> Int:
         gate_and(words, 2 * layout.waiting, 2 * taken + 1, layout.waiting)
         for fact in range(layout.facts):
             blend(words, current + fact, layout.start + fact, taken)
-        for bit in range(plan.birth_bits):
+        blend(words, layout.young, layout.ones, taken)
+        for bit in range(min(_LOW_BITS, plan.birth_bits)):
             blend(words, layout.first_birth + bit, layout.ones if (counters[STEP] >> bit) & 1 else 0, taken)
         if counters[QUOTA_DIGITS]:
             _use_quota(plan, lanes, phase)
     return np.int64(begun)
+
+
+@inner
+def _date_births(plan: Plan, lanes: Lanes) -> None:
+    """Write the high bits of the births since the last multiple of 64 steps, those of the step before this one."""
+    layout, words, born = plan.layout, lanes.words, lanes.counters[STEP] - 1
+    for bit in range(_LOW_BITS, plan.birth_bits):
+        blend(words, layout.first_birth + bit, layout.ones if (born >> bit) & 1 else 0, layout.young)
+    gate_and(words, 0, 0, layout.young)
 
 
 @inner
@@ -463,46 +480,43 @@ def _use_quota(plan: Plan, lanes: Lanes, phase: Int) -> None:
 
 @inner
 def _collect(plan: Plan, lanes: Lanes, final: Int) -> None:
-    """Count the goals of the lanes that ended, or put their states aside until it is worth evaluating them."""
+    """Put the goals of the lanes that ended aside, or their states where goals are late, until a lane ends again."""
     layout, words = plan.layout, lanes.words
     ended, pending = layout.ended, layout.pending
-    if not plan.late:
-        _credit(plan, lanes, ended)
-        return
-    if count_both(words, ended, pending):
+    gate_and(words, 2 * ended, 2 * pending, layout.taken)
+    if any_lane(words, layout.taken):
         _settle(plan, lanes)
-    for fact in plan.goal_facts:
-        blend(words, layout.finished + fact, final + fact, ended)
-    gate_and(words, 2 * pending + 1, 2 * ended + 1, pending)
-    gate_and(words, 2 * pending + 1, 1, pending)
+    if plan.late:
+        for fact in plan.goal_facts:
+            blend(words, layout.finished + fact, final + fact, ended)
+    else:
+        for goal in plan.counted:
+            blend(words, layout.first_held + goal, layout.first_goal + goal, ended)
+    blend(words, pending, ended, ended)
 
 
 @inner
 def _settle(plan: Plan, lanes: Lanes) -> None:
-    """Evaluate the goals of all states that were put aside."""
-    layout, words = plan.layout, lanes.words
+    """Count the goals of the lanes that are pending."""
+    layout, words, counters = plan.layout, lanes.words, lanes.counters
     if any_lane(words, layout.pending):
-        _run_turn(plan, words, plan.goal_program, layout.current, layout.following)
-        _credit(plan, lanes, layout.pending)
+        first = layout.first_held
+        if plan.late:
+            _run_turn(plan, words, plan.goal_program, layout.current, layout.following)
+            first = layout.first_goal
+        for goal in plan.counted:
+            tally(words, first + goal, layout.pending, layout.first_tally + goal * TALLY_BITS)
         gate_and(words, 0, 0, layout.pending)
-
-
-@inner
-def _credit(plan: Plan, lanes: Lanes, row: Int) -> None:
-    """Count the goals that hold in the lanes of a row."""
-    layout, counters = plan.layout, lanes.counters
-    for goal in range(layout.goals):
-        tally(lanes.words, layout.first_goal + goal, row, layout.first_tally + goal * TALLY_BITS)
-    counters[CREDITS] += 1
-    if counters[CREDITS] == _MOST_CREDITS:
-        _move_goals(plan, lanes)
+        counters[CREDITS] += 1
+        if counters[CREDITS] == _MOST_CREDITS:
+            _move_goals(plan, lanes)
 
 
 @lean
 def _move_goals(plan: Plan, lanes: Lanes) -> None:
     """Add what the words have counted to Lanes.goals."""
     layout, words = plan.layout, lanes.words
-    for goal in range(layout.goals):
+    for goal in plan.counted:
         for digit in range(TALLY_BITS):
             row = layout.first_tally + goal * TALLY_BITS + digit
             for column in range(WORD):
@@ -528,6 +542,7 @@ def _clear_goals(plan: Plan, lanes: Lanes) -> None:
 @inner
 def _give_up(plan: Plan, lanes: Lanes) -> Int:
     """End playouts that have lasted for the cap, and find the step at which to look again; how many ended."""
+    _date_births(plan, lanes)
     layout, words, counters = plan.layout, lanes.words, lanes.counters
     due = counters[STEP] + plan.cap
     ended = 0

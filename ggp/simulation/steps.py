@@ -46,14 +46,16 @@ class Layout(NamedTuple):
     stuck: int  # lanes that could not take the step: a role had no legal move
     clash: int  # lanes whose choice is not valid: the step has to be taken again, with separate choices
     first_goal: int  # (goals,) which goal values the rules give
-    ones: int  # all lanes; this and what follows as far as the tallies belong to the playout loop
-    pending: int  # lanes whose finished states have goals to be evaluated
+    ones: int  # all lanes; this and what follows, as far as `first_tally`, is the playout loop's own
+    pending: int  # lanes that ended and whose goals are not counted yet
     taken: int  # lanes whose playout begins in this step
     borrow: int  # scratch
     zero: int  # scratch
+    young: int  # lanes whose playout began since the high bits of births were last written
     first_birth: int  # (BIRTH_BITS,) the step at which the lane's playout began, lowest bit first
     first_quota: int  # (QUOTA_BITS,) the playouts that the lane has to begin, lowest bit first
     first_queue: int  # (phases,) lanes that have playouts to begin, by the phase of their starts
+    first_held: int  # (goals,) the goals of the lanes that are pending, where the step evaluates them
     first_tally: int  # (goals * TALLY_BITS,) how often a goal value was the lane's outcome, lowest bit first
     first_preferred: int  # (preferences,) which moves are preferred, then which roles choose by that
     first_random: int  # random words of a step
@@ -72,9 +74,14 @@ def make_layout(facts: int, goals: int, random: int, phases: int = 1, preference
     sizes = {"current": facts, "following": facts, "finished": facts, "start": facts}
     sizes |= dict.fromkeys(("waiting", "over", "ended", "stuck", "clash"), 1)
     sizes["first_goal"] = goals
-    sizes |= dict.fromkeys(("ones", "pending", "taken", "borrow", "zero"), 1)
+    sizes |= dict.fromkeys(("ones", "pending", "taken", "borrow", "zero", "young"), 1)
     sizes |= {"first_birth": BIRTH_BITS, "first_quota": QUOTA_BITS, "first_queue": phases}
-    sizes |= {"first_tally": goals * TALLY_BITS, "first_preferred": preferences, "first_random": random}
+    sizes |= {
+        "first_held": goals,
+        "first_tally": goals * TALLY_BITS,
+        "first_preferred": preferences,
+        "first_random": random,
+    }
     rows = {"first_free": 1}
     for name, size in sizes.items():
         rows[name] = rows["first_free"]
@@ -87,9 +94,10 @@ class Steps:
     """All that a playout runs."""
 
     layout: Layout
-    phases: tuple[Program, ...]  # state → following state, what became of the lanes and, if not late, goals
+    phases: tuple[Program, ...]  # state → following state, which lanes ended or got stuck and, if not late, goals
     late_goals: Program | None  # finished states → goals
     goal_facts: Ids  # the facts that late goals read
+    same_goal: Ids  # (goals,) the first goal value, of any role, that holds whenever this one does
     late_end: bool  # whether the end is seen before the next step, not after the last: where both share much
     apart: tuple[Program, ...]  # the phases without a common choice, for lanes where it clashes; empty: it never does
 
@@ -116,7 +124,8 @@ def make_steps(circuit: Circuit, phases: NDArray[np.int8], *, preferences: bool 
     if any(step.may_clash for step in networks):
         steps = [_Step(circuit, layout, known, apart=True) for known in phases]
         apart = tuple(step.program(late=late, goals=at_once) for step in steps)
-    return Steps(layout, programs, goals, facts, late, apart)
+    _, first, place = np.unique(circuit.goals, return_index=True, return_inverse=True)
+    return Steps(layout, programs, goals, facts, first[place].astype(np.int32), late, apart)
 
 
 class _Step:

@@ -16,6 +16,8 @@ from ggp.simulation.state_machine import CircuitMachine
 from tests.circuit.agreement import Pair, batch_differences, differences, make_pair, pack_states, some_samples
 from tests.games.test_perft import FILES, quick_numbers
 
+pytestmark = pytest.mark.kernels
+
 
 def shipped(name: str) -> Rulesheet:
     return parse_rulesheet(find_rulesheet(name).read_text(encoding="utf-8"), name)

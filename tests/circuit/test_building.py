@@ -16,6 +16,8 @@ from ggp.errors import GroundingError
 from ggp.grounding import NEVER, GroundingReport, GroundRules
 from tests.simulation.networks import Sketch, naive_outputs
 
+pytestmark = pytest.mark.kernels
+
 Bodies = list[tuple[int, list[int]]]  # head, literals
 SITUATIONS = 100
 

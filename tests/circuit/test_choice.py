@@ -14,6 +14,8 @@ from ggp.circuit.schedule import Program, make_program
 from ggp.kernel import LANES, Words, aligned_words
 from ggp.simulation.evaluate import Code, join_programs, run_program
 
+pytestmark = pytest.mark.kernels
+
 Flags = np.ndarray[tuple[int, ...], np.dtype[np.bool_]]
 SIZES = (*range(1, 18), 31, 32, 33, 61, 155)
 

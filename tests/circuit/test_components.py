@@ -7,6 +7,8 @@ import pytest
 
 from ggp.circuit.build import Order, RuleIndex, index_rules, order_atoms
 
+pytestmark = pytest.mark.kernels
+
 Rules = list[tuple[int, list[int]]]  # head; atoms of the body, negative for negated (~atom)
 
 

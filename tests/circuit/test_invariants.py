@@ -18,6 +18,8 @@ from ggp.grounding import GroundRules, ground
 from ggp.interpreter import Interpreter
 from tests.simulation.games import GAMES, rounds
 
+pytestmark = pytest.mark.kernels
+
 END = "(<= terminal (true over)) (goal a 0)"
 
 

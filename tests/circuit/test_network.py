@@ -22,6 +22,8 @@ from ggp.circuit.network import (
 )
 from ggp.errors import GroundingError
 
+pytestmark = pytest.mark.kernels
+
 INPUTS = 4
 ROWS = 1 << (1 << INPUTS)  # a truth table is a number of 16 bits
 VARIABLES = [sum(1 << row for row in range(1 << INPUTS) if row >> at & 1) for at in range(INPUTS)]

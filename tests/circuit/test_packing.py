@@ -8,6 +8,8 @@ import pytest
 from ggp.kernel import LANES, WORD, aligned_words
 from ggp.simulation.evaluate import SPARE, flip_moves, put_bits, single_values, take_bits, transpose
 
+pytestmark = pytest.mark.kernels
+
 SIZES = [(1, 1), (63, 3), (64, 64), (65, 130), (200, 65), (512, 7), (130, 512)]  # bits, lanes
 
 

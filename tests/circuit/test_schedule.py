@@ -12,6 +12,8 @@ from ggp.kernel import LANES, Words, aligned_words
 from ggp.simulation.evaluate import join_programs, run_program
 from tests.simulation.networks import ALL, Sketch, naive_outputs, number_of, put_number, random_sketch
 
+pytestmark = pytest.mark.kernels
+
 NO_LOOPS = Loops(np.zeros(0, np.int32), np.zeros(0, np.int32))
 FIRST_INPUT = 3  # row 0 is false, two rows are somebody else's
 

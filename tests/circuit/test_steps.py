@@ -16,6 +16,8 @@ from ggp.simulation.steps import BIRTH_BITS, QUOTA_BITS
 from tests.simulation.games import CLASHES, FATES, GAMES, NO_FACTS, PHASES, TERMINAL_AT_FIRST, TURNS, together
 from tests.simulation.lanes import Flags, Truth, follow, unpacked
 
+pytestmark = pytest.mark.kernels
+
 CAP = 12
 WITHOUT_GATES = ("no facts", "endless without facts", "stuck at first")
 SURE = 3.719  # standard deviations: one time in 10,000
@@ -184,7 +186,8 @@ def test_rows_do_not_overlap() -> None:
         assert marks == list(range(marks[0], marks[0] + 6))
         assert layout.first_quota - layout.first_birth >= BIRTH_BITS
         assert layout.first_queue - layout.first_quota >= QUOTA_BITS
-        assert layout.first_tally - layout.first_queue == len(steps.phases)
+        assert layout.first_held - layout.first_queue == len(steps.phases)
+        assert layout.first_tally - layout.first_held == layout.goals
         assert layout.first_preferred - layout.first_tally == layout.goals * TALLY_BITS
         assert layout.first_free <= steps.rows
         for program in (*steps.phases, *steps.apart):

@@ -1,7 +1,9 @@
 """Operations on words, against integers of 512 bits and the published numbers of the random generator."""
 
+import tomllib
 from collections.abc import Callable
 from operator import and_, xor
+from pathlib import Path
 from random import Random
 
 import numpy as np
@@ -11,6 +13,7 @@ from ggp import kernel as kernels
 from ggp.kernel import (
     BOUNDS_CHECKED,
     LANES,
+    TALLY_BITS,
     WORD,
     Int,
     Words,
@@ -27,9 +30,12 @@ from ggp.kernel import (
     load_object,
     lowest,
     machine_name,
+    tally,
     vector_bits,
 )
 from tests.simulation.networks import ALL, number_of, put_number
+
+pytestmark = pytest.mark.kernels
 
 # xoshiro256+ from the state (1, 2, 3, 4), as the reference program of Blackman and Vigna prints them
 PUBLISHED = (
@@ -61,6 +67,11 @@ def run_any(words: Words, row: Int) -> bool:
 @kernel
 def run_count(words: Words, row: Int, other: Int) -> int:
     return count_both(words, row, other)
+
+
+@kernel
+def run_tally(words: Words, row: Int, other: Int, first: Int) -> None:
+    tally(words, row, other, first)
 
 
 @kernel
@@ -144,6 +155,22 @@ def test_count_both(run: Callable[..., object]) -> None:
         rows = numbers(words)
         for row, other in ((0, 1), (2, 1), (1, 1)):
             assert run(words, row, other) == (rows[row] & rows[other]).bit_count()
+
+
+@pytest.mark.parametrize("run", [run_tally, plain(kernels.plain_tally)])
+def test_each_lane_has_a_counter(run: Callable[..., object]) -> None:
+    random, words, expected = Random(6), aligned_words(4 + TALLY_BITS), [0] * LANES
+    put_number(words, 3 + TALLY_BITS, 7)
+    for _ in range(2 << TALLY_BITS):
+        for row in (0, 1):
+            put_number(words, row, random.choice((0, ALL, random.getrandbits(LANES))))
+        run(words, 0, 1, 3)
+        both = number_of(words[0]) & number_of(words[1])
+        expected = [(count + (both >> lane & 1)) % (1 << TALLY_BITS) for lane, count in enumerate(expected)]
+        digits = [number_of(words[3 + digit]) for digit in range(TALLY_BITS)]
+        found = [sum((row >> lane & 1) << digit for digit, row in enumerate(digits)) for lane in range(LANES)]
+        assert found == expected
+    assert (number_of(words[2]), number_of(words[3 + TALLY_BITS])) == (0, 7)
 
 
 def test_lowest() -> None:
@@ -242,3 +269,11 @@ def test_indices_out_of_range_are_seen(arguments: tuple[int, int, int]) -> None:
     for run in (run_and, run_xor):
         with pytest.raises(IndexError):
             run(random_rows(1, 6), *arguments)
+
+
+def test_libraries_whose_private_parts_are_used_have_upper_bounds() -> None:
+    """`numba.core` may change with every version."""
+    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    bounded = [name for name in project["dependencies"] if name.startswith(("numba", "llvmlite"))]
+    assert len(bounded) == 2
+    assert all("<" in name for name in bounded)

@@ -30,6 +30,8 @@ from tests.simulation.games import (
 )
 from tests.simulation.lanes import Truth, follow, packed
 
+pytestmark = pytest.mark.kernels
+
 ENDS = {"early": 0.0, "late": 10.0}  # of LATER_END
 
 

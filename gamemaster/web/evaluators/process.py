@@ -288,9 +288,9 @@ def _verify(request: Request) -> object:
 
 
 def _measure(request: Request) -> object:
-    from ggp.bench.measure import Settings, measure  # noqa: PLC0415 - numba takes half a second to load
+    from ggp.bench.measure import BenchSettings, measure  # noqa: PLC0415 - numba takes half a second to load
 
-    found = measure(request["text"], "rulesheet", Settings(seconds=request["seconds"], uses_cache=True))
+    found = measure(request["text"], "rulesheet", BenchSettings(seconds=request["seconds"], uses_cache=True))
     return asdict(found)
 
 
