@@ -14,7 +14,6 @@ from ggp.simulation.evaluate import Batches, pack, unpack
 from ggp.simulation.perft import STEPS_AT_ONCE, layers, perft
 from ggp.simulation.state_machine import CircuitMachine
 from tests.circuit.agreement import Pair, batch_differences, differences, make_pair, pack_states, some_samples
-from tests.games.test_perft import FILES, quick_numbers
 
 pytestmark = pytest.mark.kernels
 
@@ -80,12 +79,6 @@ def test_bits_are_packed_and_unpacked() -> None:
             int(packed[row, at // 64]) >> at % 64 & 1 == flags[row, at] for row in range(9) for at in range(count)
         )
         assert np.array_equal(unpack(packed, count), flags)
-
-
-@pytest.mark.parametrize("file", FILES, ids=lambda file: str(file.stem))
-def test_perft(file: object) -> None:
-    expected = quick_numbers(file)  # type: ignore[arg-type]
-    assert perft(pair_of(file.stem).circuit, len(expected)) == expected  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize("at_once", [1, 10, STEPS_AT_ONCE])

@@ -5,7 +5,7 @@ from random import Random
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ggp.circuit import build as build_module
@@ -156,7 +156,8 @@ def expected_of(rules: GroundRules, models: list[set[int]]) -> list[int]:
     return [sum((atom in found) << lane for lane, found in enumerate(models)) for atom in atoms]
 
 
-@pytest.mark.parametrize("seed", range(120))
+@settings(max_examples=60)
+@given(st.integers(0, 1 << 32))
 def test_random_rules(seed: int) -> None:
     game, random = random_game(seed), Random(seed)
     circuit = build_circuit(game.rules)

@@ -4,6 +4,8 @@ from random import Random
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from ggp.circuit.build import Order, RuleIndex, index_rules, order_atoms
 
@@ -59,7 +61,8 @@ def check(order: Order, rules: Rules, count: int, inputs: int, roots: list[int])
     assert set(component) - {-1} == set(range(len({component[atom] for atom in needed})))
 
 
-@pytest.mark.parametrize("seed", range(60))
+@settings(max_examples=60)
+@given(st.integers(0, 1 << 32))
 def test_random_rules(seed: int) -> None:
     random = Random(seed)
     count = random.choice((2, 6, 15, 40))

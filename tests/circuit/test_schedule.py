@@ -4,6 +4,8 @@ from random import Random
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from ggp.circuit.circuit import Loops
 from ggp.circuit.network import INPUT, LOOP
@@ -48,7 +50,8 @@ def check(random: Random, sketch: Sketch) -> Program:
     return program
 
 
-@pytest.mark.parametrize("seed", range(60))
+@settings(max_examples=40)
+@given(st.integers(0, 1 << 32))
 def test_random_networks(seed: int) -> None:
     random = Random(seed)
     check(random, random_sketch(random, random.randint(1, 6), random.choice((1, 5, 20, 100))))
@@ -62,7 +65,8 @@ def test_what_a_recursion_reads_keeps_its_row() -> None:
     check(Random(1), Sketch(2, left, right, loops, np.array([11], np.int32)))
 
 
-@pytest.mark.parametrize("seed", range(150))
+@settings(max_examples=80)
+@given(st.integers(0, 1 << 32))
 def test_random_networks_with_loops(seed: int) -> None:
     random = Random(seed)
     sketch = random_sketch(random, random.randint(1, 5), random.choice((2, 6, 15)), random.randint(1, 4))
@@ -88,7 +92,8 @@ def naive_needed(sketch: Sketch) -> set[int]:
     return found
 
 
-@pytest.mark.parametrize("seed", range(40))
+@settings(max_examples=30)
+@given(st.integers(0, 1 << 32))
 def test_needed_nodes_are_marked(seed: int) -> None:
     random = Random(seed)
     sketch = random_sketch(random, 3, 20, random.randint(0, 3))
@@ -156,7 +161,8 @@ def test_no_outputs() -> None:
     assert len(program.left) == 0
 
 
-@pytest.mark.parametrize("seed", range(20))
+@settings(max_examples=15)
+@given(st.integers(0, 1 << 32))
 def test_a_program_on_other_rows(seed: int) -> None:
     random = Random(seed)
     sketch = random_sketch(random, 4, 15, random.randint(0, 2))

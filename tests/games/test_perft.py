@@ -26,4 +26,4 @@ def test_each_game_has_numbers() -> None:
 def test_perft(file: Path) -> None:
     expected = quick_numbers(file)
     assert expected
-    assert perft(ggp.load(file.stem).machine, len(expected)) == expected
+    assert perft(ggp.load(file.stem, "circuit").machine, len(expected)) == expected

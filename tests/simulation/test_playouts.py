@@ -1,6 +1,7 @@
 """Random playouts: quotas, caps and ends, and the values of random play that are known."""
 
 from functools import cache
+from itertools import product
 from math import sqrt
 from random import Random
 from statistics import fmean, stdev
@@ -52,10 +53,9 @@ def end(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     return str(request.param)
 
 
-@pytest.mark.parametrize("count", [0, 1, 511, 512, 513, 3000])
-@pytest.mark.parametrize("quota", [200, 512, 1300])
-def test_quotas_are_reached_exactly(count: int, quota: int) -> None:
-    for name in ("turns", "rounds of 3", "fates", "clashes"):
+@pytest.mark.parametrize("name", ["turns", "rounds of 3", "fates", "clashes"])
+def test_quotas_are_reached_exactly(name: str) -> None:
+    for count, quota in product((0, 1, 511, 512, 513, 3000), (200, 512, 1300)):
         tally = simulator_of(name).playouts(count, seed=count, quota=quota)
         assert tally.playouts + tally.capped + tally.stuck == count
         assert name == "fates" or tally.playouts == count
@@ -253,7 +253,6 @@ def mean(truth: Truth, tally: Tally, role: int) -> float:
     return sum(v * n for v, n in zip(values, tally.goals[first:], strict=False)) / 100 / tally.playouts
 
 
-@pytest.mark.parametrize("seed", [1, 2])
 @pytest.mark.parametrize(
     ("name", "value", "length", "spread"),
     [
@@ -264,11 +263,11 @@ def mean(truth: Truth, tally: Tally, role: int) -> float:
     ],
 )
 def test_random_play_has_the_values_that_are_known(
-    name: str, value: float, length: float | None, spread: float, seed: int
+    name: str, value: float, length: float | None, spread: float
 ) -> None:
     """Known to a digit after the point of a percentage and of a length; the spreads of lengths are upper bounds."""
     truth, count = truth_of(name), 10_000
-    tally = truth.simulator().playouts(count, seed=seed, threads=2)
+    tally = truth.simulator().playouts(count, seed=1, threads=2)
     assert tally.playouts == count
     found = [mean(truth, tally, role) for role in (0, 1)]
     assert sum(found) == pytest.approx(1)
