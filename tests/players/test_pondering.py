@@ -12,7 +12,7 @@ from ggp.gdl.state_machine import Facts, JointMove
 from ggp.gdl.terms import Term
 from ggp.protocol.messages import Abort, Message, Stop
 from players.player import Player
-from players.settings import PlayerSettings
+from players.settings import PLAYERS, PlayerSettings
 from players.strategies import STRATEGIES
 from players.strategy import Task, Thought
 from tests.players.doubles import PATIENCE, FakeClock, maker, play, seen, start
@@ -82,6 +82,7 @@ class Stage:
 @pytest.fixture
 def strategy(monkeypatch: pytest.MonkeyPatch) -> Recording:
     recording = Recording()
+    monkeypatch.setitem(PLAYERS, "recording", "Records what it is told.")
     monkeypatch.setitem(STRATEGIES, "recording", recording.make)
     return recording
 
