@@ -31,7 +31,6 @@ from gamemaster.web.tournaments import Tournaments
 from ggp.errors import GgpError, SettingsError, StoreError
 
 RULESHEETS = "rulesheets"  # the folder in that of the records where pasted rulesheets are kept
-log = logging.getLogger(__name__)
 MOST_LINE_BYTES = 16_384  # of the first line of a request: the longest query that the API describes has 7,300
 log = logging.getLogger(__name__)
 _STATIC = Path(__file__).parent / "static"
