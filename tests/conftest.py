@@ -18,6 +18,11 @@ settings.register_profile("explore", max_examples=3_000, deadline=None, print_bl
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fixed"))
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Containers take longest, most of it waiting: they begin first, while the other processes do the rest."""
+    items.sort(key=lambda item: item.get_closest_marker("docker") is None)
+
+
 @pytest.fixture(scope="session")
 def clingo() -> Iterator["Clingo"]:
     from ggp.grounding import Clingo  # noqa: PLC0415 - loads numba, which most tests do not need
