@@ -202,9 +202,9 @@ async def _announced_port(process: Process) -> int | None:
 
 
 def _complaint(errors: IO[bytes], options: list[str]) -> str:
-    """Why a bot did not start; a settings file of ours is not named, since nobody knows it."""
+    """Why a bot did not start. The settings file was written here, so its name and lines mean nothing to the user."""
     said = _last_line(errors) or f"no port announced within {START_WAIT:g} s"
-    return said.replace(f"{options[-1]}: ", "setting ") if options else said
+    return re.sub(rf"{re.escape(options[-1])}(, line \d+)?: ", "setting ", said) if options else said
 
 
 def _last_line(errors: IO[bytes]) -> str:

@@ -203,8 +203,18 @@ def test_no_circuit_is_told_in_a_line(tmp_path: Path) -> None:
 
 
 def test_interrupt_ends_it_with_what_is_known() -> None:
-    code = "import typer; from ggp.commands.analyse import run_analysis; typer.run(run_analysis)"
-    command = [sys.executable, "-c", code, "connectfour", "--seconds", str(LONG), "--json", "--memory", "64"]
+    command = [
+        sys.executable,
+        "-c",
+        "from ggp.commands import main; main()",
+        "analyse",
+        "connectfour",
+        "--seconds",
+        str(LONG),
+        "--json",
+        "--memory",
+        "64",
+    ]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         first = json.loads(process.stdout.readline())

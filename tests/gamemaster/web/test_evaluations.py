@@ -24,12 +24,12 @@ OPEN = (
 PROVEN = '{"value":100,"low":100,"high":100}'
 TOLD = {
     "value": 61.5,
-    "low": 50,
-    "high": 100,
+    "lower": 50,
+    "upper": 100,
     "visits": 1234,
     "playouts_per_second": 50000,
     "seconds": 1.5,
-    "line": [{"xplayer": "(mark 3 3)", "oplayer": "noop"}, {"xplayer": "noop", "oplayer": "(mark 1 1)"}],
+    "principal_variation": [["(mark 3 3)", "noop"], ["noop", "(mark 1 1)"]],
     "text": "(mark 3 3), (mark 1 1)",
 }
 
@@ -48,7 +48,7 @@ async def test_the_api_has_what_was_said(serve: Serve, players: Players) -> None
         said = [step["evaluations"] for step in match["joint_moves"]]
         assert said[0] == {"xplayer": TOLD}
         assert said[1:4] == [{}, {}, {}]
-        assert said[4]["xplayer"]["low"] == 100
+        assert said[4]["xplayer"]["lower"] == 100
     record = await second.get(f"/matches/{begun['match']}/record")
     assert record["steps"][0]["evaluations"]["xplayer"]["value"] == 61.5
     assert (await second.get(f"/matches/{begun['match']}/verdict"))["holds"]
@@ -159,7 +159,7 @@ async def test_those_who_take_part_are_told_when_it_is_over(serve: Serve, player
 
     player.http.session.cookie_jar.clear()  # somebody else looks on
     assert all_said(await player.get(f"/matches/{begun['match']}")) == [
-        {"oplayer": {**dict.fromkeys(TOLD), "value": 40, "line": [], "text": ""}}
+        {"oplayer": {**dict.fromkeys(TOLD), "value": 40, "principal_variation": [], "text": ""}}
     ]
     assert Card(await player.page(begun["url"])).is_hidden is False
     assert (await player.get(f"/matches/{begun['match']}/record"))["steps"][1]["evaluations"]

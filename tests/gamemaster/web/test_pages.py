@@ -94,7 +94,7 @@ async def test_the_form_to_go_on_from_a_state(client: ApiClient, players: Player
 async def test_what_is_not_there_has_a_page(client: ApiClient) -> None:
     for path in ("/nothing", "/games/nothing", "/matches/nothing", "/tournaments/nothing", "/play?match=nothing"):
         page = await client.page(path, 404)
-        assert "<h1>Not FoundMatch</h1>" in page
+        assert "<h1>Not Found</h1>" in page
         assert "To the beginning" in page
     assert "<h1>Method Not Allowed</h1>" in await (await client.http.delete("/games")).text()
 
