@@ -37,7 +37,7 @@ def test_states_are_values() -> None:
 
 def test_a_move_that_is_not_legal_says_why() -> None:
     state = ggp.load("tictactoe").initial_state
-    with pytest.raises(IllegalMoveError, match="no move of this game") as caught:
+    with pytest.raises(IllegalMoveError, match="not a move of this game") as caught:
         state.play({"xplayer": "(mark 7 1)"})
     assert (caught.value.role, caught.value.move) == ("xplayer", "(mark 7 1)")
     with pytest.raises(IllegalMoveError, match="it has 9 legal moves to choose from"):

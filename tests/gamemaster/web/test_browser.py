@@ -145,7 +145,7 @@ async def test_a_move_is_taken_back_and_the_match_resigned(browser: "Browser", s
         await say(page, "Your move")
         first = page.url
         await page.locator("#undo:not([disabled])").click()
-        await page.wait_for_url(lambda url: "/humans/" in url and url != first)
+        await page.wait_for_url(lambda url: "/play/" in url and url != first)
         await say(page, "Your move")
         assert await page.locator("#choices button").count() == 9
         await page.locator("#resign").click()
