@@ -32,7 +32,7 @@ __all__ = ["in_folder"]
 
 pytestmark = [
     pytest.mark.skipif(find_spec("ray") is None, reason="Ray is not installed: pip install 'ggp[cluster]'"),
-    pytest.mark.xdist_group("ray"),
+    pytest.mark.slow,
 ]
 
 NODE = {"node_ip_address": "127.0.0.1", "include_dashboard": False, "object_store_memory": 100_000_000}
