@@ -41,7 +41,7 @@ for _ in range(int(sys.argv[3])):
 sys.exit(str(error))
 """
 
-pytestmark = [pytest.mark.docker, pytest.mark.xdist_group("containers")]
+pytestmark = pytest.mark.docker
 
 
 def succeeds(*command: str) -> bool:

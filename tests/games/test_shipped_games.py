@@ -22,7 +22,6 @@ LONGEST = {
     "tictactoe": 9,
 }
 GAMES = tuple(LONGEST)
-BY_GAME = [pytest.param(name, marks=pytest.mark.xdist_group(name)) for name in GAMES]  # they share what they visit
 MATCHES = dict.fromkeys(GAMES, 20) | {"breakthrough": 150, "connectfour": 40}  # enough to see all facts and moves
 
 Moves = frozenset[tuple[str, str]]  # roles with their moves
@@ -61,7 +60,7 @@ def test_these_are_the_shipped_games() -> None:
     assert ggp.games() == GAMES
 
 
-@pytest.mark.parametrize("name", BY_GAME)
+@pytest.mark.parametrize("name", GAMES)
 def test_metadata(name: str) -> None:
     game = load(name)
     metadata = game.metadata
@@ -74,18 +73,18 @@ def test_metadata(name: str) -> None:
     assert all(metadata.roles.values())
 
 
-@pytest.mark.parametrize("name", BY_GAME)
+@pytest.mark.parametrize("name", GAMES)
 def test_all_lower_case(name: str) -> None:
     rules = [line.split(";")[0] for line in load(name).rulesheet.text.splitlines()]
     assert rules == [line.lower() for line in rules]
 
 
-@pytest.mark.parametrize("name", BY_GAME)
+@pytest.mark.parametrize("name", GAMES)
 def test_the_validator_finds_nothing(name: str) -> None:
     assert validate(load(name).rulesheet.text, name) == ()
 
 
-@pytest.mark.parametrize("name", BY_GAME)
+@pytest.mark.parametrize("name", GAMES)
 def test_every_fact_is_a_base_and_every_legal_move_an_input(name: str) -> None:
     bases, inputs = possible(name)
     for _, facts, legal in visited(name):
@@ -93,19 +92,19 @@ def test_every_fact_is_a_base_and_every_legal_move_an_input(name: str) -> None:
         assert legal <= inputs
 
 
-@pytest.mark.parametrize("name", BY_GAME)
+@pytest.mark.parametrize("name", GAMES)
 def test_every_base_is_true_somewhere(name: str) -> None:
     """All but the counts of boxes that random play does not reach; the test of dots and boxes plays for those."""
     unseen = possible(name)[0].difference(*(facts for _, facts, _ in visited(name)))
     assert not {fact for fact in unseen if not fact.startswith("(box_count ")}
 
 
-@pytest.mark.parametrize("name", BY_GAME)
+@pytest.mark.parametrize("name", GAMES)
 def test_every_input_is_legal_somewhere(name: str) -> None:
     assert possible(name)[1] == frozenset().union(*(legal for _, _, legal in visited(name)))
 
 
-@pytest.mark.parametrize("name", BY_GAME)
+@pytest.mark.parametrize("name", GAMES)
 def test_one_goal_value_for_each_role_in_every_state(name: str) -> None:
     machine = load(name).machine
     for terms, _, _ in visited(name):
@@ -113,14 +112,14 @@ def test_one_goal_value_for_each_role_in_every_state(name: str) -> None:
         assert all(len(value) == 1 and 0 <= value[0] <= 100 for value in values), terms
 
 
-@pytest.mark.parametrize("name", BY_GAME)
+@pytest.mark.parametrize("name", GAMES)
 def test_every_role_has_a_move_until_the_end(name: str) -> None:
     machine = load(name).machine
     for terms, _, legal in visited(name):
         assert machine.is_terminal(terms) or {role for role, _ in legal} == set(machine.roles)
 
 
-@pytest.mark.parametrize("name", BY_GAME)
+@pytest.mark.parametrize("name", GAMES)
 def test_matches_end(name: str) -> None:
     machine = load(name).machine
     ends = [number for number, (terms, _, _) in enumerate(visited(name)) if machine.is_terminal(terms)]
@@ -128,7 +127,7 @@ def test_matches_end(name: str) -> None:
     assert all(end - before - 1 <= LONGEST[name] for before, end in pairwise([-1, *ends]))
 
 
-@pytest.mark.parametrize("name", BY_GAME)
+@pytest.mark.parametrize("name", GAMES)
 def test_the_drawing_hints_fit(name: str) -> None:
     """The hints place every fact of the relations that they name, so none of them is left to be listed."""
     game = load(name)

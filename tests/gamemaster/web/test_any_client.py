@@ -28,7 +28,6 @@ from tests.gamemaster.web.tournaments import NAME, a_finished_match, a_tournamen
 
 schemathesis = pytest.importorskip("schemathesis", reason="schemathesis is not installed (pip install '.[dev]')")
 
-pytestmark = pytest.mark.xdist_group("any_client")
 
 EXAMPLES = settings().max_examples // 25  # requests to each operation, as described, and as many that are not
 WITH_BODY = settings().max_examples // 12  # of which many are refused for good reasons

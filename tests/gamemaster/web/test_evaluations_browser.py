@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 pytestmark = [
     pytest.mark.skipif(bool(what_is_missing()), reason=what_is_missing()),
     pytest.mark.asyncio(loop_scope="module"),
-    pytest.mark.xdist_group("browser"),
 ]
 
 
