@@ -11,11 +11,11 @@ demo: $(READY) warm
 	$(BIN)/ggp match tictactoe mcts random --startclock 5 --playclock 1
 
 test: $(READY) warm
-	$(BIN)/pytest -n auto --dist loadfile
+	$(BIN)/pytest -n auto --dist loadfile --no-loadscope-reorder
 
 # The long and statistical tests: run before a release.
 test-slow: $(READY) warm
-	$(BIN)/pytest -n auto --dist loadfile -m slow
+	$(BIN)/pytest -n auto --dist loadfile --no-loadscope-reorder -m slow
 
 # The optional parts: tests in a browser, a cluster, PostgreSQL. Without them their tests are skipped.
 extras: $(READY)
