@@ -7,7 +7,7 @@ from functools import partial
 from time import perf_counter
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
-from ggp.errors import GroundingError, SettingsError, UnknownRoleError
+from ggp.errors import GroundingError, HiddenStateError, SettingsError, UnknownRoleError
 from ggp.game import State
 from ggp.gdl.rulesheet import NATURE
 from ggp.gdl.state_machine import JointMove
@@ -96,7 +96,7 @@ def analyse(
     """Searches for that many seconds, or until the state is solved; `on_progress` is called about twice a second.
 
     role: whose moves are compared; unless given, the first that has a choice. GroundingError where the rules have no
-    circuit, EvaluationError for a state that it does not know.
+    circuit, EvaluationError for a state that it does not know, HiddenStateError for rules that hide states from roles.
     """
     analysis = None
     for analysis in analyses(state, seconds=seconds, settings=settings, role=role, lines=lines):
@@ -151,6 +151,9 @@ def make_analyser(
     from ggp.simulation.state_machine import CircuitMachine  # noqa: PLC0415 - here and below: numba takes half a second to load
 
     game, chosen = state.game, settings or SearchSettings()
+    if game.rulesheet.has_percepts:
+        reason = "its roles see only what `sees` tells them, and the search would use the whole state"
+        raise HiddenStateError(f"{game.name} cannot be analysed: {reason}")
     if not isinstance(game.machine, CircuitMachine):
         reason = game.fallback or "another engine was asked for"
         raise GroundingError(f"{game.name} has no circuit, which the search needs: {reason}")

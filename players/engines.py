@@ -9,45 +9,102 @@ from ggp.engines import make_machine
 from ggp.errors import EvaluationError
 from ggp.gdl.state_machine import Facts
 from ggp.gdl.terms import Term, to_text
+from ggp.learning.learner import Learner
 from ggp.protocol.evaluation import MOST_STEPS, Evaluation
 from ggp.search.loading import load_kernels
 from ggp.search.mcts.search import MoveReport, Search, SearchResult, SearchSettings
 from ggp.search.mcts.tuning import Tuner
 from ggp.search.planning.planner import Planner
 from ggp.simulation.state_machine import CircuitMachine
-from players.strategy import Engine, Task, Thought, per_second
+from players.strategy import RoleTask, SearchEngine, Thought, per_second
 
 _SLICE_SECONDS = 0.05  # between two looks at the best move
 _SEEDS = 2**32  # the searches take smaller ones than a game master gives
-_TUNING = (0.4, 0.2)  # of the time while nothing is asked goes into tuning: before the first step, and later
-_PREPARE_SECONDS = 4.0  # that have to be left before the first step for guided playouts to be made
+_LEARNING = (0.55, 0.3)  # of the time while nothing is asked goes into learning: before the first step, and later
+_TUNING = (0.25, 0.15)  # likewise into quick matches that show what is gained by it
+_LEARNED_SAMPLES = 60_000  # before a net is tried, and each time it has learned from twice as many as before
+_MOST_LEARNING = 600.0  # seconds in a match
 _QUICK_SECONDS = 0.5  # matches that take longer are only played before the first step
+_LEARNER_SHARE = 8  # of the memory: one part in so many is the learner's
 _TREE_SHARE = 8  # of the memory, where lines are what is searched for: one part in so many is the tree's
 
 
-def make_engine(task: Task) -> Engine:
+def make_engine(task: RoleTask) -> SearchEngine:
     """Takes up to a minute; GroundingError where the rules have no circuit."""
     load_kernels()
     machine = make_machine(task.rulesheet, "circuit")
     assert isinstance(machine, CircuitMachine)
     settings, seed = task.settings.search_settings, task.settings.seed % _SEEDS
     if len(machine.roles) > 1:
-        tuner = Tuner(machine, settings, seed) if task.settings.tune else None
-        return TreeSearch(machine, task.role, settings, seed, tuner)
+        if not task.settings.tune:
+            return TreeSearch(machine, task.role, settings, seed)
+        learner_bytes = settings.memory_bytes // _LEARNER_SHARE if task.settings.learn else 0
+        improver = Improver(machine, settings, seed, learner_bytes)
+        tree_settings = replace(settings, memory_bytes=settings.memory_bytes - learner_bytes)
+        return TreeSearch(machine, task.role, tree_settings, seed, improver)
     tree_bytes = max(settings.memory_bytes // _TREE_SHARE, 2**20)
     tree = TreeSearch(machine, task.role, replace(settings, memory_bytes=tree_bytes), seed)
     return LineSearch(machine, Planner(machine, seed, settings.memory_bytes - tree_bytes, settings.threads), tree)
+
+
+class Improver:
+    """What makes the search better while nothing is asked: a net is learned, and quick matches show how to use it.
+
+    Each has a share of the time, so that neither the length of the start clock nor that of the match has to be known.
+    """
+
+    def __init__(self, machine: CircuitMachine, settings: SearchSettings, seed: int, learner_bytes: int) -> None:
+        """learner_bytes: of memory, 0 for not learning."""
+        self._tuner = Tuner(machine, settings, seed)
+        may_learn = learner_bytes > 0 and not machine.compiled.has_percepts
+        learner = Learner(machine.batches, seed, memory_bytes=learner_bytes) if may_learn else None
+        self._learner = learner if learner is not None and learner.can_learn else None
+        self._samples = 0  # that the net in use has learned from
+        self._seconds = 0.0  # of learning
+        self._is_new = False  # whether the tuner has a net that the search has not
+
+    def work(self, search: Search, state: Facts, thought: Thought, passed: Callable[[], float], *, start: bool) -> None:
+        """As much as is due once so many seconds have passed in which nothing was asked; the search adopts the best."""
+        while self._learner is not None and self._seconds < min(_LEARNING[not start] * passed(), _MOST_LEARNING):
+            if thought.stop():
+                return
+            self._learn(self._learner, thought)
+            if self._is_new:
+                self._is_new = False
+                self._adopt(search)
+        tuner = self._tuner
+        quick = start or 0 < tuner.last_seconds < _QUICK_SECONDS
+        is_due = quick and not tuner.is_done and tuner.seconds < _TUNING[not start] * passed()
+        if is_due and tuner.play(state, thought.stop):
+            self._adopt(search)
+
+    def _learn(self, learner: Learner, thought: Thought) -> None:
+        began = perf_counter()
+        end = began + _SLICE_SECONDS
+        learner.run(lambda: thought.stop() or perf_counter() >= end)
+        self._seconds += perf_counter() - began
+        samples = learner.progress().samples
+        if samples >= max(_LEARNED_SAMPLES, 2 * self._samples):
+            self._samples = samples
+            self._tuner.use_net(learner.net)
+            self._is_new = True
+
+    def _adopt(self, search: Search) -> None:
+        best = self._tuner.best
+        if best.settings != search.settings or (best.needs_net and search.net is not self._tuner.net):
+            search.adopt(best.settings, self._tuner.net if best.needs_net else None)
 
 
 class TreeSearch:
     """A search tree that is kept from move to move."""
 
     def __init__(
-        self, machine: CircuitMachine, role: str, settings: SearchSettings, seed: int, tuner: Tuner | None = None
+        self, machine: CircuitMachine, role: str, settings: SearchSettings, seed: int, improver: Improver | None = None
     ) -> None:
         self._search = Search(machine, settings, seed)
         self._role = role
-        self._tuner = tuner
+        self._improver = improver
+        self._idle = 0.0  # seconds in which nothing was asked, before this moment's pondering
         self._moves = frozenset(machine.compiled.moves[machine.roles.index(role)])
         self._search.run(lambda: False, 1)  # here, where no answer is due: the first visits take longest
 
@@ -59,11 +116,9 @@ class TreeSearch:
 
         def look() -> bool:
             result = search.result(self._role)
-            if is_informed(result):
-                thought.move = result.best
             made, seconds = search.playouts - playouts, perf_counter() - began
-            thought.note = _note(result, made, seconds)
-            thought.evaluate(partial(_evaluation, result, made, seconds))
+            best = result.best if is_informed(result) else thought.move
+            thought.offer(best, _note(result, made, seconds), partial(_evaluation, result, made, seconds))
             return is_settled(result)
 
         self._run(thought, look)
@@ -78,18 +133,19 @@ class TreeSearch:
         if move is not None and move not in self._moves:
             return
         search.force(self._role, move)
-        began, before = perf_counter(), self._tuner.seconds if self._tuner else 0.0
+        began = perf_counter()
+
+        def passed() -> float:
+            return self._idle + perf_counter() - began
 
         def look() -> bool:
-            if self._tuner is not None and not search.is_solved:
-                spent, passed = self._tuner.seconds - before, perf_counter() - began
-                self._tune(
-                    self._tuner, state, thought, spent < _TUNING[move is not None] * passed, at_start=move is None
-                )
+            if self._improver is not None and not search.is_solved:
+                self._improver.work(search, state, thought, passed, start=move is None)
             reports = search.result(self._role).moves if move is not None else ()
             return any(report.move == move and report.lower == report.upper for report in reports)
 
         self._run(thought, look)
+        self._idle = passed()
 
     def advance(self, move: Term) -> None:
         """The state itself tells where to search."""
@@ -102,14 +158,6 @@ class TreeSearch:
             return None
         steps = self._search.principal_variation(self._role, move, MOST_STEPS)
         return evaluation.model_copy(update={"principal_variation": tuple(tuple(map(to_text, step)) for step in steps)})
-
-    def _tune(self, tuner: Tuner, state: Facts, thought: Thought, is_due: bool, *, at_start: bool) -> None:
-        """Quick matches for better settings, where there is time for them."""
-        if at_start and not tuner.can_guide and thought.stop_at - thought.now() > _PREPARE_SECONDS:
-            tuner.prepare()
-        quick = at_start or 0 < tuner.last_seconds < _QUICK_SECONDS
-        if is_due and quick and not tuner.is_done and tuner.play(state, thought.stop):
-            self._search.adopt(tuner.best)
 
     def _run(self, thought: Thought, look: Callable[[], bool]) -> None:
         """Searches in slices; after each, `look` tells whether there is nothing left to find out."""
@@ -140,9 +188,8 @@ class LineSearch:
         def stop() -> bool:
             line = self._planner.best
             if line is not None and line.moves:
-                thought.move = line.moves[0]
                 proven = "the best there is" if line.is_best else "the best so far"
-                thought.note = f"a line of {len(line.moves)} moves to {line.value}, {proven}"
+                thought.offer(line.moves[0], f"a line of {len(line.moves)} moves to {line.value}, {proven}")
             return thought.stop() or (line is None and thought.now() >= half)
 
         self._planner.search(state, stop)

@@ -14,8 +14,9 @@ from typer.testing import CliRunner, Result
 import ggp
 from ggp.analysis import Analysis, analyse, analyses
 from ggp.commands.analyse import add_commands, follow
-from ggp.errors import GroundingError, IllegalMoveError, SettingsError, UnknownRoleError
+from ggp.errors import GroundingError, HiddenStateError, IllegalMoveError, SettingsError, UnknownRoleError
 from ggp.search.mcts.search import SearchSettings
+from ggp.signals import EXIT_INTERRUPTED
 from tests.players.doubles import NIM
 
 CLIMB = """
@@ -43,6 +44,17 @@ def invoke(*arguments: str) -> Result:
     app.callback()(lambda: None)
     add_commands(app)
     return CliRunner().invoke(app, ["analyse", *arguments])
+
+
+def test_what_hides_its_state_is_not_analysed(tmp_path: Path) -> None:
+    rules = NIM.format(heap=6) + "(<= (sees left taken) (does right (take 1)))"
+    with pytest.raises(HiddenStateError, match="cannot be analysed: its roles see only what `sees` tells them"):
+        analyse(ggp.load_text(rules, engine="circuit").initial_state, seconds=LONG, settings=SMALL)
+    path = tmp_path / "hidden.kif"
+    path.write_text(rules, encoding="utf-8")
+    done = invoke(str(path), "--seconds", "1")
+    assert isinstance(done.exception, HiddenStateError)
+    assert done.stdout == ""
 
 
 def test_a_solved_state_has_its_value_and_a_line_that_shows_it() -> None:
@@ -221,7 +233,7 @@ def test_interrupt_ends_it_with_what_is_known() -> None:
         began = time.monotonic()
         process.send_signal(signal.SIGINT)
         rest = [json.loads(line) for line in process.stdout]
-    assert process.returncode == 0
+    assert process.returncode == EXIT_INTERRUPTED
     assert not first["final"]
     assert rest[-1]["final"]
     assert not rest[-1]["solved"]

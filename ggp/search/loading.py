@@ -4,14 +4,27 @@ They come from the disk, or are compiled where they are not there. LLVM does one
 code of a large game, which may take minutes, no kernel can be loaded. So this goes first.
 """
 
+import fcntl
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 from functools import cache
 from threading import Lock
 
+import numpy as np
+
+from ggp.cache import Cache, is_warm, kernel_folder, mark_warm
 from ggp.circuit.compile import compile_game
 from ggp.gdl.rulesheet import parse_rulesheet
+from ggp.grounding.clingo import GroundProgram
+from ggp.grounding.tables import Table
+from ggp.learning.learner import Learner
 from ggp.search.mcts.search import Search, SearchSettings
 from ggp.search.mcts.solver import BackgroundProof
+from ggp.search.planning.beam import Beam, fuzzy_values, make_cone
+from ggp.search.planning.pattern_databases import PatternSearch
 from ggp.search.planning.planner import Planner
+from ggp.simulation.expansion import make_expansion
 from ggp.simulation.state_machine import CircuitMachine
 
 _ALONE = """
@@ -24,13 +37,45 @@ _IN_TURN = _ALONE + "(role two) (legal two a) (<= (goal two 0) (true mark)) (<= 
 _LEAST_BYTES = 2**20
 _PROOF_BYTES = 2**22
 _VISITS = 64
+_ADVANCES = 8  # of a beam
+_LONGEST = 4  # moves of a line
 
 
 @cache
 def load_kernels() -> None:
-    """Once in a process."""
-    machine = _machine(_TOGETHER)
-    search = Search(machine, SearchSettings(memory_bytes=_LEAST_BYTES))
+    """Once in a process; after it, no search compiles anything but machine code of its game."""
+    with _one_at_a_time():
+        _write_out()
+        _search_together()
+        _search_in_turn()
+        _learn()
+        _search_alone()
+        mark_warm()
+
+
+@contextmanager
+def _one_at_a_time() -> Iterator[None]:
+    """Where kernels have to be compiled, other processes wait for one that does it."""
+    if is_warm():
+        yield
+        return
+    with (kernel_folder() / "compiling").open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)  # until the file is closed, and that is at the latest when this process ends
+        yield
+
+
+def _write_out() -> None:
+    """What only larger rulesheets need of grounding and planning."""
+    for order in ("C", "F"):
+        Table(("x", "y"), np.zeros((2, 2), np.int64, order)).count(("x",))
+    GroundProgram().text()
+
+
+def _search_together() -> None:
+    """A tree search where roles choose at once, with all that tuning may try."""
+    machine = _machine(_TOGETHER, Cache(None))  # so that it is grounded
+    settings = SearchSettings(memory_bytes=_LEAST_BYTES)
+    search = Search(machine, settings)
     start = machine.initial_state
     search.run(lambda: False, _VISITS)
     search.go_to(machine.next_state(start, ("a", "a")))
@@ -38,17 +83,63 @@ def load_kernels() -> None:
     search.go_to(start)
     for role in machine.roles:
         search.result(role)
-    in_turn = Search(_machine(_IN_TURN), SearchSettings(memory_bytes=_LEAST_BYTES, retrograde=False, proof=False))
-    in_turn.run(lambda: False, 1)
-    proof = BackgroundProof(in_turn.machine, _PROOF_BYTES)
+        search.principal_variation(role, None, 1)
+        machine.goal(start, role)
+        machine.percepts(start, ("a", "a"), role)
+    machine.simulator().playouts(1)
+    machine.simulator(preferences=True)
+    plain = replace(settings, retrograde=False)
+    for variant in (replace(plain, grave_equivalence=20.0), replace(plain, mast_temperature=0.05)):
+        tried = Search(machine, variant)
+        tried.run(lambda: False, _VISITS)
+        for role in machine.roles:
+            tried.variations(role, 1)
+
+
+def _search_in_turn() -> None:
+    """A tree search of two opposed roles, and proofs: one by all states, one by proof numbers."""
+    machine = _machine(_IN_TURN)
+    start = machine.initial_state
+    solved = Search(machine, SearchSettings(memory_bytes=_LEAST_BYTES, proof=False))
+    for state in (start, machine.next_state(start, ("a", "a")), start):
+        solved.go_to(state)
+        solved.run(lambda: False, _VISITS)
+    in_turn = Search(machine, SearchSettings(memory_bytes=_LEAST_BYTES, retrograde=False, proof=False))
+    proof = BackgroundProof(machine, _PROOF_BYTES)
     proof.go_to_root(in_turn.tree)
+    in_turn.run(lambda: False, _VISITS)
     proof.work(in_turn.tree, Lock(), lambda: False, is_alone=False)
-    alone = _machine(_ALONE)
-    planner = Planner(alone, budget_bytes=_LEAST_BYTES, threads=1)
-    planner.search(alone.initial_state, lambda: False)
+
+
+def _learn() -> None:
+    """Self-play, fitting, and a search with what was learned."""
+    for rules in (_TOGETHER, _IN_TURN):
+        machine = _machine(rules)
+        learner = Learner(machine.batches, memory_bytes=_LEAST_BYTES)
+        while learner.progress().batches == 0:
+            learner.run_slice(1)
+    search = Search(machine, SearchSettings(memory_bytes=_LEAST_BYTES, retrograde=False, proof=False))
+    search.adopt(replace(search.settings, prior_weight=1.0, value_weight=0.5), learner.net)
+    search.run(lambda: False, _VISITS)
+
+
+def _search_alone() -> None:
+    """All searches for one role: of the planner, the first one finds everything in a game so small."""
+    machine = _machine(_ALONE)
+    planner = Planner(machine, budget_bytes=_LEAST_BYTES, threads=1)
+    planner.search(machine.initial_state, lambda: False)
     planner.close()
+    root = machine.packed(machine.initial_state)
+    assert root is not None
+    beam = Beam(machine.batches, make_expansion(machine.batches), root, _LEAST_BYTES, 0)
+    patterns = PatternSearch(machine.batches, root, _LONGEST, 0)
+    for _ in range(_ADVANCES):
+        beam.advance(1)
+    fuzzy_values(make_cone(machine.compiled.circuit), root, np.zeros(1))
+    while not patterns.is_over:
+        patterns.advance()
 
 
-def _machine(rules: str) -> CircuitMachine:
+def _machine(rules: str, cache: Cache | None = None) -> CircuitMachine:
     rulesheet = parse_rulesheet(rules, "kernels")
-    return CircuitMachine(rulesheet, compile_game(rulesheet))
+    return CircuitMachine(rulesheet, compile_game(rulesheet, cache=cache))

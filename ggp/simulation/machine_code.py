@@ -11,7 +11,7 @@ from threading import Thread
 
 import numpy as np
 
-from ggp.cache import Cache, Entry
+from ggp.cache import Cache, CacheEntry
 from ggp.circuit.network import Ids
 from ggp.circuit.schedule import Program
 from ggp.kernel import MachineCode, compile_object, load_object, machine_name, vector_bits
@@ -51,7 +51,7 @@ def compile_steps(steps: Steps, cache: Cache) -> MachineCode:
     bits = vector_bits()
     texts = [write_function(name, program, steps.layout.facts, bits) for name, program in named.items()]
     data = compile_object(declarations(bits) + "\n".join(texts))
-    cache.put(KIND, key, Entry({_OBJECT: np.frombuffer(data, np.uint8)}))
+    cache.put(KIND, key, CacheEntry({_OBJECT: np.frombuffer(data, np.uint8)}))
     return load_object(data, tuple(named))
 
 

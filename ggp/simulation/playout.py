@@ -8,6 +8,7 @@ From lanes (`make_lanes`) with states (`load_lanes`), `play` counts what all pla
 values of each lane. `Simulator` does it from the initial state.
 """
 
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from math import lcm
@@ -40,7 +41,7 @@ from ggp.kernel import (
     tally,
 )
 from ggp.simulation.evaluate import SPARE, UNKNOWN, Bits, Code, join_programs, pack, put_bits, run_program
-from ggp.simulation.steps import BIRTH_BITS, Layout, Steps
+from ggp.simulation.steps import BIRTH_BITS, RowLayout, Steps
 
 DEFAULT_CAP = 100_000
 UNLIMITED = -1  # playouts of a lane
@@ -64,7 +65,7 @@ _FULL = np.uint64(0xFFFFFFFFFFFFFFFF)
 class Plan(NamedTuple):
     """What does not change while playouts run; threads may share it."""
 
-    layout: Layout  # which rows of the words hold what
+    layout: RowLayout  # which rows of the words hold what
     code: Code  # programs 0 … Q - 1: the steps in turn; if they may clash, those without a common choice; late goals
     turns: int  # Q, a multiple of the phases and even
     phases: int
@@ -111,7 +112,7 @@ def worth_of(game: CompiledGame) -> Worth:
 
 
 @dataclass(frozen=True, slots=True)
-class Tally:
+class PlayoutTally:
     """What playouts came to."""
 
     playouts: int  # that reached a terminal state
@@ -120,8 +121,8 @@ class Tally:
     steps: int
     goals: tuple[int, ...]  # how often each goal value of each role was the outcome
 
-    def __add__(self, other: "Tally") -> "Tally":
-        return Tally(
+    def __add__(self, other: "PlayoutTally") -> "PlayoutTally":
+        return PlayoutTally(
             self.playouts + other.playouts,
             self.capped + other.capped,
             self.stuck + other.stuck,
@@ -138,6 +139,7 @@ class Ends(NamedTuple):
     is_stuck: NDArray[np.bool_]  # (n,) whether it ended where a role had no legal move; if neither, it was too long
     goals: NDArray[np.bool_]  # (n, G) which goal values the rules give at the end, where it is terminal
     states: Bits  # (n, words) where it got stuck
+    is_cut_off: NDArray[np.bool_]  # (n,) whether it was given up for want of time
 
 
 class Simulator:
@@ -165,41 +167,44 @@ class Simulator:
         load_lanes(self.plan, lanes, np.repeat(self._initial, LANES, axis=0))
         return lanes
 
-    def playouts(self, count: int, seed: int = 0, threads: int = 1, quota: int = 100 * LANES) -> Tally:
+    def playouts(self, count: int, seed: int = 0, threads: int = 1, quota: int = 100 * LANES) -> PlayoutTally:
         """So many playouts from the initial state: the same for the same seed, whatever the number of threads."""
         quotas = [min(quota, count - first) for first in range(0, count, quota)]
         with ThreadPoolExecutor(max_workers=threads) as pool:
             parts = pool.map(lambda item: self._finish(seed, *item), enumerate(quotas))
-            total = Tally(0, 0, 0, 0, (0,) * self.plan.layout.goals)
+            total = PlayoutTally(0, 0, 0, 0, (0,) * self.plan.layout.goals)
             for part in parts:
                 total += part
         return total
 
-    def tally(self, lanes: Lanes) -> Tally:
+    def tally(self, lanes: Lanes) -> PlayoutTally:
         """What all playouts of the lanes came to; the goals of the last ones once `play` has returned False."""
         counters = lanes.counters.tolist()
         goals = goal_counts(self.plan, lanes).sum(axis=1).tolist()
-        return Tally(counters[PLAYOUTS], counters[CAPPED], counters[STUCK], counters[STEPS], tuple(goals))
+        return PlayoutTally(counters[PLAYOUTS], counters[CAPPED], counters[STUCK], counters[STEPS], tuple(goals))
 
-    def single_playouts(self, count: int, cap: int, seed: int = 0) -> Ends:
-        """So many playouts from the initial state, each looked at for itself; the same for the same seed."""
+    def single_playouts(self, count: int, cap: int, seed: int = 0, is_late: Callable[[], bool] = lambda: False) -> Ends:
+        """So many playouts from the initial state, each looked at for itself; the same for the same seed.
+
+        `is_late` is asked after each step; once it says so, the playouts that have not ended are cut off.
+        """
         plan = with_cap(self.plan, cap)
         blocks = []
         for number, first in enumerate(range(0, count, LANES)):
             lanes = make_lanes(plan, self.steps.rows, 0, (seed, number))
             lanes.quota[: count - first] = 1
             load_lanes(plan, lanes, np.repeat(self._initial, LANES, axis=0))
-            blocks.append([part[: count - first] for part in self._watch(plan, lanes)])
+            blocks.append([part[: count - first] for part in self._watch(plan, lanes, is_late)])
         return Ends(*(np.concatenate(parts) for parts in zip(*blocks, strict=True)))
 
-    def _watch(self, plan: Plan, lanes: Lanes) -> Ends:
+    def _watch(self, plan: Plan, lanes: Lanes, is_late: Callable[[], bool]) -> Ends:
         """The one playout of each lane, step by step."""
         layout, words = plan.layout, lanes.words
         lengths = np.zeros(LANES, np.int64)
         terminal, stuck = np.zeros(LANES, np.bool_), np.zeros(LANES, np.bool_)
         states = np.zeros((LANES, self._initial.shape[1]), np.uint64)
         goes_on, active = True, lanes.quota > 0
-        while goes_on:
+        while goes_on and not is_late():
             before = layout.following if lanes.counters[STEP] & 1 else layout.current
             goes_on = play(plan, lanes, 1)
             now_terminal, now_stuck = unpack_lanes(words[layout.ended]), unpack_lanes(words[layout.stuck])
@@ -211,10 +216,15 @@ class Simulator:
             stuck |= now_stuck
             active &= ~unpack_lanes(words[layout.waiting])
         return Ends(
-            np.minimum(lengths, plan.cap - plan.late_end), terminal, stuck, goal_counts(plan, lanes).T > 0, states
+            np.minimum(lengths, plan.cap - plan.late_end),
+            terminal,
+            stuck,
+            goal_counts(plan, lanes).T > 0,
+            states,
+            active,
         )
 
-    def _finish(self, seed: int, number: int, quota: int) -> Tally:
+    def _finish(self, seed: int, number: int, quota: int) -> PlayoutTally:
         lanes = self.block(seed, number, quota)
         while play(self.plan, lanes, 1000):
             pass

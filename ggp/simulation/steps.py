@@ -31,7 +31,7 @@ BIRTH_BITS = 24  # of the step at which a lane's playout began; a playout may be
 QUOTA_BITS = 16  # of the playouts that a lane is to begin
 
 
-class Layout(NamedTuple):
+class RowLayout(NamedTuple):
     """Which rows of the words hold what, for step programs and the playout loop; row 0 is false."""
 
     facts: int  # F
@@ -69,7 +69,7 @@ class Layout(NamedTuple):
         return row_of
 
 
-def make_layout(facts: int, goals: int, random: int, phases: int = 1, preferences: int = 0) -> Layout:
+def make_layout(facts: int, goals: int, random: int, phases: int = 1, preferences: int = 0) -> RowLayout:
     """Rows for so many of each; random: words of a step, at most."""
     sizes = {"current": facts, "following": facts, "finished": facts, "start": facts}
     sizes |= dict.fromkeys(("waiting", "over", "ended", "stuck", "clash"), 1)
@@ -86,14 +86,14 @@ def make_layout(facts: int, goals: int, random: int, phases: int = 1, preference
     for name, size in sizes.items():
         rows[name] = rows["first_free"]
         rows["first_free"] += size
-    return Layout(facts=facts, goals=goals, **rows)
+    return RowLayout(facts=facts, goals=goals, **rows)
 
 
 @dataclass(frozen=True, slots=True)
 class Steps:
     """All that a playout runs."""
 
-    layout: Layout
+    layout: RowLayout
     phases: tuple[Program, ...]  # state → following state, which lanes ended or got stuck and, if not late, goals
     late_goals: Program | None  # finished states → goals
     goal_facts: Ids  # the facts that late goals read
@@ -131,7 +131,7 @@ def make_steps(circuit: Circuit, phases: NDArray[np.int8], *, preferences: bool 
 class _Step:
     """The network of one phase: a step, and what there is to know of the state before it and of the state after."""
 
-    def __init__(self, circuit: Circuit, layout: Layout, known: NDArray[np.int8], *, apart: bool = False) -> None:
+    def __init__(self, circuit: Circuit, layout: RowLayout, known: NDArray[np.int8], *, apart: bool = False) -> None:
         self._layout = layout
         self._assembly = assembly = Assembly(12 * len(circuit.left) + 400 * sum(circuit.moves) + 100_000)
         facts = np.where(known < 0, assembly.inputs(circuit.facts), known)
@@ -202,7 +202,7 @@ def _fate(assembly: Assembly, waiting: int, able: int, terminal: int, *, late: b
     return [int(over), int(ended), int(stuck)]
 
 
-def _late_goals(circuit: Circuit, layout: Layout) -> tuple[Program, Ids]:
+def _late_goals(circuit: Circuit, layout: RowLayout) -> tuple[Program, Ids]:
     """The goals of the finished states, and the facts that they read."""
     row_of_input = np.full(len(circuit.left), -1, np.int32)
     row_of_input[1 : 1 + layout.facts] = layout.finished + np.arange(layout.facts)

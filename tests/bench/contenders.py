@@ -5,6 +5,7 @@
     mcts[:SETTING=VALUE,…]       the search on the circuit; settings of ggp.search.mcts.search
     merged[:SETTING=VALUE,…]     the same with a tree for each thread in place of one for all, merged at the root
     tuned[:SETTING=VALUE,…]      mcts, which first looks for settings that suit the game, for `tuning` seconds
+    learned[:SETTING=VALUE,…]    mcts with a net that was learned before, for `learning` processor seconds
     openspiel[:SETTING=VALUE,…]  OpenSpiel's C++ MCTSBot; settings as OpenSpielSettings below
 
 What is not set is as by default.
@@ -16,7 +17,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from random import Random
 from threading import enumerate as enumerate_threads
-from time import perf_counter
+from time import perf_counter, thread_time
 from typing import Any, Protocol, TypeVar, get_type_hints
 
 from ggp.engines import make_machine
@@ -24,6 +25,7 @@ from ggp.errors import SettingsError
 from ggp.gdl.rulesheet import Rulesheet
 from ggp.gdl.state_machine import Facts, JointMove, StateMachine
 from ggp.gdl.terms import Term
+from ggp.learning.learner import Learner
 from ggp.search import uct
 from ggp.search.mcts import search as mcts
 from ggp.search.mcts.tuning import Tuner
@@ -88,10 +90,12 @@ def make_contender(text: str, rulesheet: Rulesheet) -> Contender:
             return MergedContender(make_machine(rulesheet, "circuit"), _read(mcts.SearchSettings, options))
         case "tuned":
             return TunedContender(make_machine(rulesheet, "circuit"), _read(TunedSettings, options))
+        case "learned":
+            return LearnedContender(make_machine(rulesheet, "circuit"), _read(LearnedSettings, options))
         case "openspiel":
             return OpenSpielContender(make_machine(rulesheet, "circuit"), _read(OpenSpielSettings, options))
         case _:
-            known = "random, uct, mcts, merged, tuned and openspiel"
+            known = "random, uct, mcts, merged, tuned, learned and openspiel"
             raise SettingsError(f"no contender is called {name!r}; there are {known}")
 
 
@@ -245,12 +249,37 @@ class TunedContender(MctsContender):
         super().new_match(role, seed)
         search, tuner = self._search, Tuner(self._machine, self._settings, seed)
         assert search is not None
-        tuner.prepare()
         stop = Limit(seconds=self._seconds).stop()
         while not stop() and tuner.play(self._machine.initial_state, stop):
             pass
-        search.adopt(tuner.best)
-        print(f"{self._settings} -> {search.settings}" if tuner.best != self._settings else "as usual", file=sys.stderr)
+        search.adopt(tuner.best.settings)
+        print(f"{self._settings} -> {search.settings}", file=sys.stderr)
+
+
+@dataclass(frozen=True, slots=True)
+class LearnedSettings(mcts.SearchSettings):
+    """How to search, and how long to learn."""
+
+    learning: float = 30.0  # seconds of the thread that learns
+    learning_seed: int = 0
+
+
+class LearnedContender(MctsContender):
+    """The same with priors and values of a net."""
+
+    def __init__(self, machine: StateMachine, settings: LearnedSettings) -> None:
+        super().__init__(machine, settings)
+        learner = Learner(self._machine.batches, settings.learning_seed)
+        learner.run_slice(1)
+        end = thread_time() + settings.learning
+        learner.run(lambda: thread_time() >= end)
+        self._net = learner.net
+        print(learner.progress(), file=sys.stderr)
+
+    def new_match(self, role: str, seed: int) -> None:
+        super().new_match(role, seed)
+        assert self._search is not None
+        self._search.adopt(self._settings, self._net)
 
 
 @dataclass(frozen=True, slots=True)

@@ -284,7 +284,7 @@ def test_visits_that_are_taken_back_leave_nothing() -> None:
 
     before = counted()
     worker._steps_per_slice = 1
-    assert not worker.cycle(tree, search.lock, search.parameters, 512, 1, lambda: True)
+    assert not worker.cycle(search, 512, 1, lambda: True)
     assert worker.visits == backed_up
     assert counted() == before
     assert tree.numbers[NODE_TOP] > top

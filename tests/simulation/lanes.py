@@ -15,7 +15,7 @@ from ggp.gdl.rulesheet import parse_rulesheet
 from ggp.gdl.state_machine import Facts
 from ggp.interpreter import Interpreter
 from ggp.kernel import LANES, Words
-from ggp.simulation.playout import DEFAULT_CAP, STEP, Lanes, Simulator, Tally, play
+from ggp.simulation.playout import DEFAULT_CAP, STEP, Lanes, PlayoutTally, Simulator, play
 from ggp.simulation.steps import Steps, make_steps
 
 Flags = NDArray[np.bool_]
@@ -91,8 +91,8 @@ class History:
     lengths: Counter[int] = field(default_factory=Counter)
     seen: set[Facts] = field(default_factory=set)
 
-    def tally(self) -> Tally:
-        return Tally(self.playouts, self.capped, self.stuck, self.steps, tuple(self.goals))
+    def tally(self) -> PlayoutTally:
+        return PlayoutTally(self.playouts, self.capped, self.stuck, self.steps, tuple(self.goals))
 
 
 def unpacked(words: Words) -> Flags:

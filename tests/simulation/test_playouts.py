@@ -16,7 +16,7 @@ from ggp.library import find_rulesheet
 from ggp.simulation import steps as step_module
 from ggp.simulation.evaluate import pack
 from ggp.simulation.machine_code import compile_steps
-from ggp.simulation.playout import UNLIMITED, Simulator, Tally, drain_lanes, load_lanes, play
+from ggp.simulation.playout import UNLIMITED, PlayoutTally, Simulator, drain_lanes, load_lanes, play
 from ggp.simulation.steps import BIRTH_BITS
 from tests.simulation.games import (
     ENDLESS,
@@ -136,15 +136,15 @@ def test_games_that_never_end_are_given_up(end: str) -> None:
         truth = Truth(text)
         for cap in (1, 2, 7, 8, 64):
             tally = truth.simulator(cap).playouts(1500, seed=1, quota=700)
-            assert tally == Tally(0, 1500, 0, 1500 * cap, tally.goals)
+            assert tally == PlayoutTally(0, 1500, 0, 1500 * cap, tally.goals)
             assert not any(tally.goals)
 
 
 def test_a_playout_of_the_length_of_the_cap(end: str) -> None:
     truth = Truth(SINGLE_MOVES)
-    assert truth.simulator(4).playouts(600) == Tally(600, 0, 0, 1800, (600, 600))
-    assert truth.simulator(3).playouts(600) == Tally(600, 0, 0, 1800, (600, 600))
-    assert truth.simulator(2).playouts(600) == Tally(0, 600, 0, 1200, (0, 0))
+    assert truth.simulator(4).playouts(600) == PlayoutTally(600, 0, 0, 1800, (600, 600))
+    assert truth.simulator(3).playouts(600) == PlayoutTally(600, 0, 0, 1800, (600, 600))
+    assert truth.simulator(2).playouts(600) == PlayoutTally(0, 600, 0, 1200, (0, 0))
 
 
 def test_each_fate_has_its_own_count(end: str) -> None:
@@ -160,12 +160,12 @@ def test_each_fate_has_its_own_count(end: str) -> None:
 
 
 def test_playouts_from_a_terminal_state() -> None:
-    assert Truth(TERMINAL_AT_FIRST).simulator().playouts(700) == Tally(700, 0, 0, 0, (700, 0))
-    assert Truth(NO_FACTS).simulator().playouts(700, quota=100) == Tally(700, 0, 0, 0, (700, 700))
+    assert Truth(TERMINAL_AT_FIRST).simulator().playouts(700) == PlayoutTally(700, 0, 0, 0, (700, 0))
+    assert Truth(NO_FACTS).simulator().playouts(700, quota=100) == PlayoutTally(700, 0, 0, 0, (700, 700))
 
 
 def test_playouts_from_a_state_without_moves(end: str) -> None:
-    assert Truth(STUCK_AT_FIRST).simulator().playouts(700) == Tally(0, 0, 700, 0, (0, 0))
+    assert Truth(STUCK_AT_FIRST).simulator().playouts(700) == PlayoutTally(0, 0, 700, 0, (0, 0))
 
 
 @pytest.mark.parametrize("cap", [0, -1, (1 << (BIRTH_BITS - 1)) + 1])
@@ -246,7 +246,7 @@ def test_a_late_end_is_an_early_end(name: str, monkeypatch: pytest.MonkeyPatch) 
         assert abs(one.steps - other.steps) / count < 0.06
 
 
-def mean(truth: Truth, tally: Tally, role: int) -> float:
+def mean(truth: Truth, tally: PlayoutTally, role: int) -> float:
     """The mean goal of a role, 0 to 1."""
     first = sum(len(values) for values in truth.compiled.goals[:role])
     values = truth.compiled.goals[role]

@@ -10,14 +10,14 @@ from ggp.kernel import LANES, Words, aligned_words, call, compile_object, load_o
 from ggp.simulation import machine_code
 from ggp.simulation.evaluate import join_programs, run_program
 from ggp.simulation.machine_code import declarations, write_function
-from ggp.simulation.steps import Layout, make_layout
+from ggp.simulation.steps import RowLayout, make_layout
 from tests.simulation.networks import Sketch, naive_outputs, number_of, put_number, random_sketch
 
 FACTS = 4
 WIDTHS = sorted({128, 256, vector_bits()})
 
 
-def scheduled(sketch: Sketch) -> tuple[Program, Layout]:
+def scheduled(sketch: Sketch) -> tuple[Program, RowLayout]:
     """Inputs are the facts of the current state; outputs are the following state, then other rows."""
     layout = make_layout(FACTS, len(sketch.outputs), 0)
     row_of_input = np.full(len(sketch.left), -1, np.int32)

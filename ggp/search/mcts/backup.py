@@ -9,6 +9,7 @@ role can be sure of whatever the others do. Where chance chooses, bounds are exp
 import numpy as np
 
 from ggp.kernel import Int, inner, lean
+from ggp.learning.net import Net, hidden_units, role_value
 from ggp.search.mcts.grave import update_amaf
 from ggp.search.mcts.selection import count_choosers
 from ggp.search.mcts.tree import (
@@ -69,8 +70,8 @@ def start_playouts(tree: Tree, batch: Batch, leaves: Lanes, starts: Bits, count:
 
 
 @lean
-def back_up_played(tree: Tree, batch: Batch, parameters: Parameters, leaves: Lanes, count: Int) -> None:
-    """Back up the descents whose playouts are all over."""
+def back_up_played(tree: Tree, batch: Batch, parameters: Parameters, net: Net, leaves: Lanes, count: Int) -> None:
+    """Back up the descents whose playouts are all over, mixed with the learned values of the leaves."""
     copies, roles = len(leaves.quota) // count, batch.values.shape[1]
     for descent in range(count):
         if batch.status[descent] != PLAYING:
@@ -86,6 +87,11 @@ def back_up_played(tree: Tree, batch: Batch, parameters: Parameters, leaves: Lan
                 leaves.values[lane, role] = 0.0
         for role in range(roles):
             batch.values[descent, role] = min(max(batch.values[descent, role] / max(done, 1), 0.0), 1.0)
+        if parameters.value_weight > 0.0 and len(net.policy) > 0:
+            hidden_units(net, tree.table.states, batch.leaf[descent], batch.hidden)
+            for role in range(roles):
+                learned = role_value(net, batch.hidden, np.int64(role))
+                batch.values[descent, role] += parameters.value_weight * (learned - batch.values[descent, role])
         _back_up(tree, batch, parameters, descent)
 
 

@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from ggp.kernel import LANES, Int, lean
+from ggp.kernel import LANES, Int, fused, lean
+from ggp.learning.net import Net, hidden_units, move_logit
 from ggp.search.mcts.backup import tighten
 from ggp.search.mcts.selection import count_choosers, is_exact
 from ggp.search.mcts.tree import (
@@ -38,8 +39,8 @@ from ggp.simulation.state_table import find_state, keep_state
 
 
 @lean
-def expand(tree: Tree, batch: Batch, expansion: Expansion, parameters: Parameters) -> None:
-    """Give slots to all nodes in `batch.expanding`."""
+def expand(tree: Tree, batch: Batch, expansion: Expansion, parameters: Parameters, net: Net) -> None:
+    """Give slots to all nodes in `batch.expanding`, with priors if they are used."""
     count = batch.numbers[EXPANDING_NODES]
     if count == 0:
         return
@@ -66,8 +67,32 @@ def expand(tree: Tree, batch: Batch, expansion: Expansion, parameters: Parameter
                 move = next_legal(expansion, np.int64(row), np.int64(role), move + 1)
                 tree.move[slot] = move
                 slot += 1
+        set_priors(tree, batch, parameters, net, np.int64(node))
     _look_ahead(tree, batch, expansion, parameters, count)
     batch.numbers[EXPANDING_NODES] = 0
+
+
+@fused
+def set_priors(tree: Tree, batch: Batch, parameters: Parameters, net: Net, node: Int) -> None:
+    """Of all moves of a node with slots: by the net, or all alike where none is used."""
+    roles = tree.nodes.shape[1] - COUNT
+    is_learned = len(net.policy) > 0 and parameters.prior_weight > 0.0
+    if is_learned:
+        hidden_units(net, tree.table.states, node, batch.hidden)
+    first = np.int64(tree.nodes[node, FIRST])
+    for role in range(roles):
+        count = np.int64(tree.nodes[node, COUNT + role])
+        highest, total = -1e300, 0.0
+        for at in range(count if is_learned and count > 1 else 0):
+            batch.scores[at] = move_logit(net, batch.hidden, parameters.first_move[role] + tree.move[first + at])
+            highest = max(highest, batch.scores[at])
+        for at in range(count):
+            batch.scores[at] = np.exp(batch.scores[at] - highest) if is_learned and count > 1 else 1.0
+            total += batch.scores[at]
+        even = parameters.prior_floor / count
+        for at in range(count):
+            tree.prior[first + at] = even + (1.0 - parameters.prior_floor) * batch.scores[at] / total
+        first += count
 
 
 @lean

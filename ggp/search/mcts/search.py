@@ -15,6 +15,7 @@ from ggp.errors import EvaluationError
 from ggp.gdl.state_machine import Facts, JointMove
 from ggp.gdl.terms import Term
 from ggp.kernel import LANES
+from ggp.learning.net import Net, no_net
 from ggp.search.mcts.backup import back_up_exact, back_up_played, cancel, start_playouts
 from ggp.search.mcts.expansion import evaluate_fresh, expand
 from ggp.search.mcts.mast import FORGET, LEAST_VISITS, MOST_GATES, MastPlayouts
@@ -78,7 +79,7 @@ class Search:
     """A search tree for one match, kept from move to move; run by one caller at a time.
 
     Its threads are kept until it is closed. Locking: `lock` is held while the tree is changed or read (`tree.py`);
-    `tree`, `settings` and `parameters` are replaced only while no worker runs.
+    `tree`, `settings`, `parameters` and `net` are replaced only while no worker runs.
     """
 
     def __init__(
@@ -95,6 +96,7 @@ class Search:
         gates = sum(len(program.left) for program in simulator.steps.phases)
         self._can_use_mast = gates <= MOST_GATES and int(plan.random.max()) >= 2
         self.parameters = make_parameters(settings, compiled, with_mast=self._can_use_mast)
+        self.net = no_net()
         self.solver = Solver(machine, settings, self.parameters)
         self.tree = self._make_tree()
         self.workers = [Worker(machine, plan, (seed * 1000 + at) % 2**32) for at in range(settings.threads)]
@@ -164,7 +166,7 @@ class Search:
                 if self.solver.prove(self.tree, self.lock, stop, is_alone=is_alone):
                     continue
             count, rounds = self._batch_size()
-            if not worker.cycle(self.tree, self.lock, self.parameters, count, rounds, stop):
+            if not worker.cycle(self, count, rounds, stop):
                 break
 
     @property
@@ -192,9 +194,13 @@ class Search:
     def playouts(self) -> int:
         return sum(worker.playouts for worker in self.workers)
 
-    def adopt(self, settings: SearchSettings) -> None:
-        """Searches on by other settings; memory, threads and the length of playouts stay as they were."""
+    def adopt(self, settings: SearchSettings, net: Net | None = None) -> None:
+        """Searches on by other settings; memory, threads and the length of playouts stay as they were.
+
+        net: gives priors and values to all states that get their moves from now on; None: the one before.
+        """
         self.settings = settings
+        self.net = self.net if net is None else net
         self._rounds = settings.playouts or self._rounds
         self.parameters = with_settings(self.parameters, settings, with_mast=self._can_use_mast)
 
@@ -307,20 +313,19 @@ class Worker:
         """Those among them that needed no playout."""
         return int(self.batch.numbers[EXACT_BACKED_UP])
 
-    def cycle(
-        self, tree: Tree, lock: Lock, parameters: Parameters, count: int, rounds: int, stop: Callable[[], bool]
-    ) -> bool:
+    def cycle(self, search: Search, count: int, rounds: int, stop: Callable[[], bool]) -> bool:
         """Bring `count` descents to leaves, play each leaf out `rounds` times in each of its lanes, and back up.
 
         count: a divisor of 512; False when `stop` came in between: the descents that were in flight are taken back.
         """
+        tree, lock, parameters, net = search.tree, search.lock, search.parameters, search.net
         batch, leaves, plan = self.batch, self.leaves, self._plan
         with lock:
             if parameters.mast_temperature > 0 and tree.values[tree.numbers[ROOT], VISITS] >= LEAST_VISITS:
                 leaves, plan = self._with_mast(parameters)
             batch.status[:count] = WANTED
             descend(tree, batch, parameters, count)
-            expand(tree, batch, self.expansion, parameters)
+            expand(tree, batch, self.expansion, parameters, net)
             descend(tree, batch, parameters, count)
             evaluate_fresh(tree, batch, self.expansion, parameters, count)
             back_up_exact(tree, batch, parameters, count)
@@ -331,7 +336,7 @@ class Worker:
                 self.abandon(tree, lock)
                 return False
         with lock:
-            back_up_played(tree, batch, parameters, leaves, count)
+            back_up_played(tree, batch, parameters, net, leaves, count)
         return True
 
     def sample(self, tree: Tree, stop: Callable[[], bool]) -> tuple[float, bool] | None:

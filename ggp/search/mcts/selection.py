@@ -1,13 +1,14 @@
 """From the root to a leaf: each role chooses by upper confidence bounds on its own value.
 
-UCB1 and UCB1-Tuned: Auer, Cesa-Bianchi and Fischer, 2002. Descents in flight count for the bonus (Liu et al., 2020)
+UCB1 and UCB1-Tuned: Auer, Cesa-Bianchi and Fischer, 2002. PUCT with a prior of the moves: Rosin, 2011, in the form of
+AlphaZero (Silver et al., 2018). Descents in flight count for the bonus (Liu et al., 2020)
 and, as far as `virtual_loss` says, as lost visits for the value (Chaslot, Winands and van den Herik, 2008). Where
 several roles choose at once, each does so by its own statistics: decoupled UCT.
 """
 
 import numpy as np
 
-from ggp.kernel import Int, inner, lean
+from ggp.kernel import Int, draw, inner, lean
 from ggp.search.mcts.grave import amaf_value
 from ggp.search.mcts.tree import (
     AMAF,
@@ -36,7 +37,6 @@ from ggp.search.mcts.tree import (
     Parameters,
     Tree,
     add_edge,
-    draw,
     find_edge,
     free_node,
     joint_code,
@@ -190,6 +190,41 @@ def _best_slot(  # noqa: PLR0913, PLR0917 - kernel: the innermost choice, its va
     tree: Tree, batch: Batch, parameters: Parameters, node: Int, role: Int, first: Int, margin: float, table: Int
 ) -> Int:
     """The slot with the highest upper bound; at random among those whose score is within `margin` of it."""
+    count = np.int64(tree.nodes[node, COUNT + role])
+    if parameters.prior_weight > 0.0:
+        _score_by_priors(tree, batch, parameters, node, role, first)
+    else:
+        _score_by_bounds(tree, batch, parameters, node, role, first, table)
+    best = np.float64(-10.0)
+    for at in range(count):
+        best = max(best, batch.scores[at])
+    return first + _draw_close(batch, count, best - margin if best > -1.0 else best)
+
+
+@inner
+def _score_by_priors(tree: Tree, batch: Batch, parameters: Parameters, node: Int, role: Int, first: Int) -> None:
+    """PUCT; moves that are proven or refuted as in UCB1."""
+    roles = tree.nodes.shape[1] - COUNT
+    count, node_visits = np.int64(tree.nodes[node, COUNT + role]), tree.values[node, VISITS]
+    assured = tree.values[node, roles + role]
+    usual = tree.values[node, role] / node_visits if node_visits else 0.5
+    spread = parameters.prior_weight * np.sqrt(1.0 + node_visits + tree.nodes[node, IN_FLIGHT])
+    last = first + count
+    visits, in_flight, value_sum = tree.visits[first:last], tree.in_flight[first:last], tree.value_sum[first:last]
+    lower, upper, prior = tree.lower[first:last], tree.upper[first:last], tree.prior[first:last]
+    for at in range(count):
+        value = value_sum[at] / max(visits[at] + parameters.virtual_loss * in_flight[at], 1.0)
+        value = value if visits[at] > 0 else usual / (1.0 + parameters.virtual_loss * in_flight[at])
+        value = min(max(value, lower[at]), upper[at])
+        score = value + spread * prior[at] / (1.0 + visits[at] + in_flight[at])
+        batch.scores[at] = score if lower[at] < upper[at] and upper[at] > assured else lower[at] - 2.0
+
+
+@inner
+def _score_by_bounds(  # noqa: PLR0913, PLR0917 - kernel: the innermost choice, its values stay in registers
+    tree: Tree, batch: Batch, parameters: Parameters, node: Int, role: Int, first: Int, table: Int
+) -> None:
+    """UCB1 or UCB1-Tuned, with GRAVE where there is a table."""
     nodes, scores = tree.nodes, batch.scores
     roles = nodes.shape[1] - COUNT
     count, node_visits = np.int64(nodes[node, COUNT + role]), tree.values[node, VISITS]
@@ -220,10 +255,6 @@ def _best_slot(  # noqa: PLR0913, PLR0917 - kernel: the innermost choice, its va
             value = min(max((1.0 - weight) * value + weight * amaf, lower[at]), upper[at])
         score = value + parameters.exploration * np.sqrt(rate * (cut if parameters.ucb1_tuned else 1.0))
         scores[at] = score if lower[at] < upper[at] and upper[at] > assured else lower[at] - 2.0
-    best = np.float64(-10.0)
-    for at in range(count):
-        best = max(best, scores[at])
-    return first + _draw_close(batch, count, best - margin if best > -1.0 else best)
 
 
 @inner

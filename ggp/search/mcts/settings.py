@@ -27,6 +27,19 @@ class SearchSettings(Settings):
     tie_margin: Annotated[
         float, _NotNegative, About("where several roles choose at once, scores that differ by less count as equal")
     ] = 0.01
+    prior_weight: Annotated[
+        float,
+        _NotNegative,
+        About(
+            "PUCT in place of UCB1: c in value + c · prior · √(visits of the state) / (1 + visits of the move); 0: off"
+        ),
+    ] = 0.0
+    prior_floor: Annotated[
+        float, _NotNegative, Le(1), About("share of the prior that is spread evenly over all moves")
+    ] = 0.1
+    value_weight: Annotated[
+        float, _NotNegative, Le(1), About("share of the learned value in what a playout is worth")
+    ] = 0.0
     mast_temperature: Annotated[
         float, _NotNegative, About("MAST: temperature at which playouts prefer moves that did well; 0: off")
     ] = 0.0

@@ -22,6 +22,7 @@ from ggp.circuit.compile import CompiledGame
 from ggp.circuit.network import Ids
 from ggp.gdl.rulesheet import NATURE
 from ggp.kernel import LANES, Int, inner, lean
+from ggp.learning.net import HIDDEN
 from ggp.search.mcts.settings import SearchSettings
 from ggp.simulation.expansion import goal_range
 from ggp.simulation.state_table import StateTable, forget_state, make_state_table
@@ -70,6 +71,7 @@ class Tree(NamedTuple):
     square_sum: NDArray[np.float64]  # (S,) of their squares
     lower: NDArray[np.float64]  # (S,) bounds of what the move is worth to its role
     upper: NDArray[np.float64]
+    prior: NDArray[np.float32]  # (S,) how probable the move is thought to be, while priors are used
     child: Ids  # (S,) the node below, where at most one role has a choice; in free blocks: the next block
     edge_code: NDArray[np.int64]  # (E,) which joint move, see `joint_code`
     edge_child: Ids  # (E,) the node below
@@ -99,6 +101,7 @@ class Batch(NamedTuple):
     lookahead_parent: Ids  # (512,) one-ply lookahead: the node, and its slot
     lookahead_slot: Ids  # (512,)
     scores: NDArray[np.float64]  # (most moves,)
+    hidden: NDArray[np.float32]  # (HIDDEN,) of the learned net
     random: NDArray[np.uint64]  # (1,)
     numbers: NDArray[np.int64]
 
@@ -114,6 +117,9 @@ class Parameters(NamedTuple):
     mast_temperature: float  # 0 where the game is too large for MAST
     grave_equivalence: float
     lookahead_moves: int
+    prior_weight: float
+    prior_floor: float
+    value_weight: float  # of the learned value; 0 where nothing was learned
     phases: int
     zero_sum: NDArray[np.bool_]  # (1,) whether there are two roles whose values seem always to add up to 1
     nature: NDArray[np.bool_]  # (roles,) whether the role is played by chance
@@ -129,7 +135,7 @@ def make_parameters(settings: SearchSettings, game: CompiledGame, *, with_mast: 
     counts = list(map(len, game.moves))
     lowest, span = goal_range(game.goals)
     empty = Parameters(
-        0.0, False, 0.0, 0.0, 0.0, 0.0, 0.0, 0,
+        0.0, False, 0.0, 0.0, 0.0, 0.0, 0.0, 0, 0.0, 0.0, 0.0,
         phases=len(game.phases),
         zero_sum=np.zeros(1, np.bool_),
         nature=np.array([role == NATURE for role in game.roles]),
@@ -153,13 +159,16 @@ def with_settings(parameters: Parameters, settings: SearchSettings, *, with_mast
         mast_temperature=settings.mast_temperature if with_mast else 0.0,
         grave_equivalence=settings.grave_equivalence,
         lookahead_moves=settings.lookahead_moves,
+        prior_weight=settings.prior_weight,
+        prior_floor=settings.prior_floor,
+        value_weight=settings.value_weight,
     )
 
 
 def make_tree(words: int, roles: int, most_moves: int, budget_bytes: int) -> Tree:
     """An empty tree that takes at most so many bytes; `most_moves` is the most slots that a node may need."""
     node_bytes = 8 * words + 4 * (COUNT + roles) + 8 * (3 * roles + 1) + 8
-    slot_bytes, edge_bytes = 52, 16
+    slot_bytes, edge_bytes = 56, 16
     share = max(budget_bytes, 2**20) // 16
     nodes = max(2048, 7 * share // node_bytes)
     nodes = min(nodes, 1 << (nodes.bit_length() - 1)) if nodes > 2048 else nodes
@@ -180,6 +189,7 @@ def make_tree(words: int, roles: int, most_moves: int, budget_bytes: int) -> Tre
         square_sum=np.zeros(slots, np.float64),
         lower=np.zeros(slots, np.float64),
         upper=np.zeros(slots, np.float64),
+        prior=np.zeros(slots, np.float32),
         child=np.zeros(slots, np.int32),
         edge_code=np.zeros(edges, np.int64),
         edge_child=np.zeros(edges, np.int32),
@@ -493,17 +503,7 @@ def make_batch(roles: int, most_moves: int, seed: int) -> Batch:
         lookahead_parent=ids(),
         lookahead_slot=ids(),
         scores=np.zeros(max(1, most_moves), np.float64),
+        hidden=np.zeros(HIDDEN, np.float32),
         random=np.array([2 * seed + 1], np.uint64) * np.uint64(0x9E3779B97F4A7C15),
         numbers=np.zeros(5, np.int64),
     )
-
-
-@inner
-def draw(random: NDArray[np.uint64], below: Int) -> Int:
-    """A number from 0 to before `below` (xorshift64*: Vigna, 2016)."""
-    state = random[0]
-    state ^= state >> np.uint64(12)
-    state ^= state << np.uint64(25)
-    state ^= state >> np.uint64(27)
-    random[0] = state
-    return np.int64(((state * np.uint64(0x2545F4914F6CDD1D)) >> np.uint64(33)) % np.uint64(below))

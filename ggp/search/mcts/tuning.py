@@ -1,18 +1,21 @@
-"""A game → the settings that suit it: variants play quick matches against the usual ones, as long as there is time.
+"""A game → how it is searched best: variants play quick matches against the present choice, as long as there is time.
 
-What helps in one game hurts in another, and how well a variant's playouts do says little of how well it searches; so
-only matches count. Their number is small: a variant has to win clearly before it is taken.
+What helps in one game hurts in another, and no measure of a net or of playouts says how well they search; so only
+matches count, at equal processor time. Their number is small: a challenger has to win clearly before it is chosen.
+Before any match the choice is the usual search and, as soon as something was learned, that with learned priors: in
+series of matches it lost in none of the games tried (docs/learning.md).
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from math import sqrt
 from random import Random
-from time import perf_counter
+from time import perf_counter, thread_time
 
 from ggp.gdl.rulesheet import NATURE
 from ggp.gdl.state_machine import Facts
 from ggp.gdl.terms import Term
+from ggp.learning.net import Net, no_net
 from ggp.search.mcts.search import Search
 from ggp.search.mcts.settings import SearchSettings
 from ggp.simulation.state_machine import CircuitMachine
@@ -23,18 +26,24 @@ _MEMORY_BYTES = 2**23
 _FEWEST_VISITS, _MOST_VISITS = 500, 8000  # of each state
 _QUICK_SECONDS = 0.1  # a match that takes less may take more visits
 _MOST_STEPS = 400  # of a match; one that lasts longer is a draw
-_PRIOR = 16.0  # matches that seem to have been drawn before any is played
-_CERTAIN = 2.0  # standard errors above a draw at which a variant is taken
+_MEASURED_VISITS = 20_000  # before times of variants are compared
+_MOST_RATIO = 4.0  # of visits
+PRIOR_WEIGHT, VALUE_WEIGHT = 0.5, 0.5
+_PRIOR = 6.0  # matches that seem to have been drawn before any is played
+_CERTAIN = 1.5  # standard errors above a draw at which a variant is taken
 _HOPELESS = 1.0  # as many below it at which it is not tried again
 
 
 @dataclass(slots=True)
 class Variant:
-    """SearchSettings, and what came of them."""
+    """A way to search, and what came of it."""
 
     settings: SearchSettings
-    matches: int = 0
+    needs_net: bool = False  # whether it makes no sense before something was learned
+    matches: float = 0.0
     points: float = 0.0
+    visits: int = 0  # of all its searches
+    seconds: float = 0.0  # that these took
 
     @property
     def mean(self) -> float:
@@ -54,19 +63,22 @@ class Variant:
         return self.mean - _CERTAIN * self.error > 0.5
 
 
-def variants_of(settings: SearchSettings) -> tuple[SearchSettings, ...]:
-    """What is worth trying in place of these settings."""
+def variants_of(settings: SearchSettings) -> tuple[Variant, ...]:
+    """What is worth trying: these settings first, then learned priors."""
     return (
-        replace(settings, grave_equivalence=20.0),
-        replace(settings, mast_temperature=0.05),
-        replace(settings, exploration=settings.exploration / 2),
-        replace(settings, exploration=settings.exploration * 2),
+        Variant(settings),
+        Variant(replace(settings, prior_weight=PRIOR_WEIGHT), needs_net=True),
+        Variant(replace(settings, prior_weight=PRIOR_WEIGHT, value_weight=VALUE_WEIGHT), needs_net=True),
+        Variant(replace(settings, prior_weight=PRIOR_WEIGHT)),
     )
 
 
 @dataclass(slots=True)
 class Tuner:
-    """Matches between variants and the usual settings, for a game of two roles or more."""
+    """Matches between variants, for a game of two roles or more; `best` is the present choice.
+
+    `use_net` gives it what was learned; without a net only variants that need none are tried.
+    """
 
     machine: CircuitMachine
     usual: SearchSettings
@@ -74,27 +86,37 @@ class Tuner:
     seconds: float = 0.0  # that it has taken
     last_seconds: float = 0.0  # that the latest matches took, if they came to their end
     variants: list[Variant] = field(default_factory=list)
-    can_guide: bool = False  # whether variants with guided playouts may be tried
+    net: Net = field(default_factory=no_net)
+    has_net: bool = False
+    best: Variant = field(init=False)
     _visits: int = _FEWEST_VISITS
     _played: int = 0
 
     def __post_init__(self) -> None:
-        self.variants = [Variant(settings) for settings in variants_of(self.usual)]
-
-    @property
-    def best(self) -> SearchSettings:
-        """The variant that is clearly better than the usual settings, or these."""
-        better = [variant for variant in self.variants if variant.is_better]
-        return max(better, key=lambda variant: variant.mean).settings if better else self.usual
+        self.variants = list(variants_of(self.usual))
+        self.best = self.variants[0]
 
     @property
     def is_done(self) -> bool:
-        return not any(variant.is_open for variant in self.variants)
+        return not any(self._may_challenge(variant) for variant in self.variants)
 
-    def prepare(self) -> None:
-        """Makes what guided playouts need, which may take a second and cannot be stopped."""
-        self.machine.simulator(preferences=True)
-        self.can_guide = True
+    def use_net(self, net: Net) -> None:
+        """The first net is chosen at once; with a newer one, what was found out before counts half."""
+        if not self.has_net:
+            self._choose_variant(next(variant for variant in self.variants if variant.needs_net))
+        self.net, self.has_net = net, True
+        for variant in self.variants:
+            variant.matches /= 2
+            variant.points /= 2
+
+    def _may_challenge(self, variant: Variant) -> bool:
+        return variant is not self.best and variant.is_open and (self.has_net or not variant.needs_net)
+
+    def _choose_variant(self, variant: Variant) -> None:
+        """The others have to show again that they are better."""
+        self.best = variant
+        for each in self.variants:
+            each.matches = each.points = 0.0
 
     def play(self, state: Facts, stop: Callable[[], bool]) -> bool:
         """One match from a state for each role that the variant takes; False when stopped before they were over."""
@@ -106,9 +128,7 @@ class Tuner:
         return finished
 
     def _play(self, state: Facts, stop: Callable[[], bool]) -> bool:
-        hopeful = [
-            each for each in self.variants if each.is_open and (self.can_guide or not each.settings.mast_temperature)
-        ]
+        hopeful = [each for each in self.variants if self._may_challenge(each)]
         if not hopeful:
             return False
         variant = max(hopeful, key=lambda each: each.mean + 2 * each.error)
@@ -119,7 +139,7 @@ class Tuner:
         points = []
         for own in roles:
             began = perf_counter()
-            result = self._match(start, own, variant.settings, rng, stop)
+            result = self._match(start, own, variant, rng, stop)
             if result is None:
                 return False
             points.append(result)
@@ -127,6 +147,8 @@ class Tuner:
                 self._visits *= 2
         variant.matches += len(points)
         variant.points += sum(points)
+        if variant.is_better:
+            self._choose_variant(variant)
         return True
 
     def _opening(self, state: Facts, rng: Random) -> Facts:
@@ -141,16 +163,11 @@ class Tuner:
                 return state
         return found
 
-    def _match(
-        self, state: Facts, own: str, settings: SearchSettings, rng: Random, stop: Callable[[], bool]
-    ) -> float | None:
+    def _match(self, state: Facts, own: str, variant: Variant, rng: Random, stop: Callable[[], bool]) -> float | None:
         """1 when the variant got more than the others, 0.5 as much, 0 less; None when stopped."""
         machine = self.machine
-        searches = {
-            role: Search(machine, self._small(settings if role == own else self.usual), rng.getrandbits(31))
-            for role in machine.roles
-            if role != NATURE
-        }
+        players = {role: variant if role == own else self.best for role in machine.roles if role != NATURE}
+        searches = {role: self._search(player, rng.getrandbits(31)) for role, player in players.items()}
         for _ in range(_MOST_STEPS):
             if machine.is_terminal(state):
                 break
@@ -159,23 +176,39 @@ class Tuner:
                 moves = machine.legal_moves(state, role)
                 if not moves:
                     return 0.5
-                joint.append(moves[0] if len(moves) == 1 else self._choose(searches.get(role), state, role, rng, stop))
+                if len(moves) == 1:
+                    joint.append(moves[0])
+                elif role not in players:
+                    joint.append(rng.choice(moves))
+                else:
+                    joint.append(self._choose(players[role], searches[role], state, role, stop))
             if stop():
                 return None
             state = machine.next_state(state, tuple(joint))
         return _points(machine, state, own)
 
-    def _choose(self, search: Search | None, state: Facts, role: str, rng: Random, stop: Callable[[], bool]) -> Term:
-        moves = self.machine.legal_moves(state, role)
-        if search is None:
-            return rng.choice(moves)
+    def _choose(self, player: Variant, search: Search, state: Facts, role: str, stop: Callable[[], bool]) -> Term:
         search.go_to(state)
-        search.run(stop, self._visits)
+        before, began = search.visits, thread_time()
+        search.run(stop, self._visits_of(player))
+        player.visits += max(search.visits - before, 0)
+        player.seconds += thread_time() - began
         best = search.result(role).best
-        return moves[0] if best is None else best
+        return self.machine.legal_moves(state, role)[0] if best is None else best
 
-    def _small(self, settings: SearchSettings) -> SearchSettings:
-        return replace(settings, memory_bytes=min(settings.memory_bytes, _MEMORY_BYTES), threads=1)
+    def _visits_of(self, player: Variant) -> int:
+        """As many as take as long as those of the present choice."""
+        if player is self.best or min(player.visits, self.best.visits) < _MEASURED_VISITS:
+            return self._visits
+        ratio = (player.visits / player.seconds) / (self.best.visits / self.best.seconds)
+        return max(1, round(self._visits * min(max(ratio, 1 / _MOST_RATIO), _MOST_RATIO)))
+
+    def _search(self, player: Variant, seed: int) -> Search:
+        memory = min(self.usual.memory_bytes, _MEMORY_BYTES)
+        search = Search(self.machine, replace(player.settings, memory_bytes=memory, threads=1), seed)
+        if player.needs_net:
+            search.adopt(search.settings, self.net)
+        return search
 
     def _random_move(self, state: Facts, role: str, rng: Random) -> Term | None:
         moves: Sequence[Term] = self.machine.legal_moves(state, role)

@@ -11,7 +11,7 @@ from ggp.errors import GroundingError
 from ggp.gdl.logic_program import make_logic_program
 from ggp.gdl.rulesheet import Rulesheet
 from ggp.grounding import Budget, ground
-from ggp.grounding.clingo import Clingo, Solver
+from ggp.grounding.clingo import ClaspRun, Clingo
 from ggp.search.planning.encodings import (
     Effects,
     PlanQuery,
@@ -163,9 +163,9 @@ class AspPlanner:
         elif solver.is_refuted and query.goals == {max(self._game.goals[0], default=0)}:
             self._refuted.add((query.horizon, query.ordered))
 
-    def _run_solver(self, program: bytes, seconds: float) -> Solver:
+    def _run_solver(self, program: bytes, seconds: float) -> ClaspRun:
         """One run, over; seconds while this was not paused."""
-        solver = Solver(self._clingo, program, self._memory_bytes)
+        solver = ClaspRun(self._clingo, program, self._memory_bytes)
         waited = 0.0
         while not self._closed.is_set() and waited < seconds and not solver.wait(_WAIT_SECONDS):
             if self._running.is_set():

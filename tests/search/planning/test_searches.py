@@ -7,7 +7,7 @@ import pytest
 
 from ggp.gdl.logic_program import make_logic_program
 from ggp.grounding import Clingo, ground
-from ggp.grounding.clingo import GroundProgram, Solver
+from ggp.grounding.clingo import ClaspRun, GroundProgram
 from ggp.search.planning.asp_planner import AspPlanner, Task
 from ggp.search.planning.beam import Beam, fuzzy_values, make_cone
 from ggp.search.planning.breadth_first import BreadthFirst, expand, make_visited
@@ -102,7 +102,7 @@ def test_plans_in_steps(clingo: Clingo, name: str, ordered: bool) -> None:
     for horizon, solvable in ((least - 1, False), (least, True), (least + 2, True)):
         if horizon < 0:
             continue
-        solver = Solver(clingo, encoder.text(state, PlanQuery(horizon, goals, ordered)), SOLVER_BYTES)
+        solver = ClaspRun(clingo, encoder.text(state, PlanQuery(horizon, goals, ordered)), SOLVER_BYTES)
         assert solver.wait(60)
         if not solvable:
             assert (solver.answer, solver.is_refuted) == (None, True)
@@ -122,7 +122,7 @@ def test_sets_of_moves(clingo: Clingo) -> None:
     assert effects is not None
     assert effects.plain.all()
     state = unpack(machine.batches.initial, circuit.facts)[0]
-    solver = Solver(clingo, order_free_text(circuit, effects, state, np.array([1])), SOLVER_BYTES)
+    solver = ClaspRun(clingo, order_free_text(circuit, effects, state, np.array([1])), SOLVER_BYTES)
     assert solver.wait(60)
     assert solver.answer is not None
     moves = read_moves(solver.answer)
@@ -202,14 +202,14 @@ def test_a_solver_that_is_closed_has_no_answer(clingo: Clingo) -> None:
         program.constraint(*(-atom for atom in atoms))
     for pigeons in zip(*holes, strict=True):
         program.at_most_one(pigeons)
-    solver = Solver(clingo, program.text(), SOLVER_BYTES)
+    solver = ClaspRun(clingo, program.text(), SOLVER_BYTES)
     assert not solver.wait(0.2)
     clingo.pause()
     assert not solver.wait(0.05)
     solver.close()
     assert solver.wait(0)
     assert (solver.answer, solver.is_refuted) == (None, False)
-    again = Solver(clingo, GroundProgram().text(), SOLVER_BYTES)
+    again = ClaspRun(clingo, GroundProgram().text(), SOLVER_BYTES)
     assert again.wait(60)
     assert again.answer == []
 

@@ -1,0 +1,244 @@
+"""The net against a plain twin, its gradients against finite differences, self-play, and files of what was learned."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from ggp.circuit.compile import CompiledGame, compile_game
+from ggp.errors import KnowledgeError
+from ggp.gdl.reader import read_term
+from ggp.gdl.rulesheet import Rulesheet, parse_rulesheet
+from ggp.gdl.state_machine import Facts
+from ggp.gdl.terms import Term
+from ggp.learning.knowledge import Knowledge, Origin, load_knowledge, save_knowledge
+from ggp.learning.learner import Learner, find_inputs
+from ggp.learning.net import (
+    HIDDEN,
+    SAMPLES,
+    Fitting,
+    Net,
+    Samples,
+    fit,
+    hidden_units,
+    make_fitting,
+    make_net,
+    make_samples,
+    move_logit,
+    rectify_changed,
+    role_value,
+    sum_inputs,
+)
+from ggp.learning.self_play import SelfPlaySettings
+from ggp.library import find_rulesheet
+from ggp.simulation.evaluate import Batches, unpack
+from ggp.simulation.state_machine import CircuitMachine
+from tests.gamemaster import games
+
+pytestmark = [pytest.mark.kernels, pytest.mark.usefixtures("one_clingo")]
+
+Floats = NDArray[np.float64]
+
+
+def shipped(name: str) -> Rulesheet:
+    path = find_rulesheet(name)
+    return parse_rulesheet(path.read_text(encoding="utf-8"), name)
+
+
+@pytest.fixture(scope="module")
+def tictactoe() -> CompiledGame:
+    return compile_game(shipped("tictactoe"))
+
+
+def random_net(facts: int, roles: int, moves: int) -> Net:
+    random = np.random.default_rng(3)
+    net = make_net(
+        np.where(np.arange(facts) % 5 == 4, -1, np.cumsum(np.arange(facts) % 5 != 4) - 1).astype(np.int32),
+        roles,
+        moves,
+        1,
+    )
+    return net._replace(
+        first_bias=random.standard_normal(HIDDEN).astype(np.float32),
+        value=(random.standard_normal((roles, HIDDEN)) / 5).astype(np.float32),
+        policy=(random.standard_normal((moves, HIDDEN)) / 5).astype(np.float32),
+    )
+
+
+def plain_net(net: Net, facts: NDArray[np.bool_]) -> tuple[Floats, Floats, Floats]:
+    """Sums, values and logits by matrices of float64; facts: (F,)."""
+    inputs = np.zeros(len(net.first))
+    known = net.input_of_fact >= 0
+    inputs[net.input_of_fact[known]] = facts[known]
+    sums = inputs @ net.first.astype(np.float64) + net.first_bias
+    hidden = np.maximum(sums, 0)
+    values = 1 / (1 + np.exp(-(net.value.astype(np.float64) @ hidden + net.value_bias)))
+    return sums, values, net.policy.astype(np.float64) @ hidden + net.policy_bias
+
+
+def test_values_and_logits_are_those_of_the_plain_net() -> None:
+    net = random_net(100, 2, 30)
+    random = np.random.default_rng(1)
+    states = random.integers(0, 2**36, (8, 2), np.uint64)
+    flags = unpack(states, 100)
+    sums, hidden, changed = (np.zeros(HIDDEN, np.float32) for _ in range(3))
+    for row in range(8):
+        expected_sums, values, logits = plain_net(net, flags[row])
+        sum_inputs(net, states, row, sums)
+        hidden_units(net, states, row, hidden)
+        np.testing.assert_allclose(sums, expected_sums, atol=1e-4)
+        np.testing.assert_allclose([role_value(net, hidden, role) for role in range(2)], values, atol=1e-5)
+        np.testing.assert_allclose([move_logit(net, hidden, move) for move in range(30)], logits, atol=1e-4)
+        sum_inputs(net, states, (row + 1) % 8, sums)
+        rectify_changed(net, states, row, states, (row + 1) % 8, sums, changed)
+        np.testing.assert_allclose(changed, hidden, atol=1e-4)
+
+
+def plain_loss(net: Net, samples: Samples, sample: int) -> float:
+    _, values, logits = plain_net(net, unpack(samples.states[sample : sample + 1], len(net.input_of_fact))[0])
+    start, count = int(samples.policy_start[sample]), int(samples.policy_count[sample])
+    moves, shares = samples.moves[start : start + count], samples.shares[start : start + count]
+    chosen = logits[moves] - logits[moves].max()
+    entropy = -float((shares * (chosen - np.log(np.exp(chosen).sum()))).sum())
+    return float(((values - samples.values[sample]) ** 2).sum()) + entropy
+
+
+def one_sample() -> Samples:
+    samples = make_samples(1, 2, 4, 16)
+    samples.states[0] = 0b1011_0110_1101
+    samples.values[0] = 0.9, 0.2
+    samples.is_complete[0] = True
+    samples.policy_count[0] = 3
+    samples.moves[:3], samples.shares[:3] = (1, 4, 5), (0.7, 0.2, 0.1)
+    samples.numbers[:2] = 1, 3
+    return samples
+
+
+@pytest.mark.parametrize("name", ["first", "first_bias", "value", "value_bias", "policy", "policy_bias"])
+def test_gradients_are_finite_differences(name: str) -> None:
+    net, samples = random_net(12, 2, 6), one_sample()
+    gradient = gradient_of(make_fitting(net), samples)
+    weights = getattr(net, name).reshape(-1)
+    random = np.random.default_rng(0)
+    for at in random.choice(len(weights), min(12, len(weights)), replace=False):
+        step = 1e-2
+        kept = weights[at]
+        weights[at] = kept + step
+        above = plain_loss(net, samples, 0)
+        weights[at] = kept - step
+        below = plain_loss(net, samples, 0)
+        weights[at] = kept
+        assert getattr(gradient, name).reshape(-1)[at] == pytest.approx((above - below) / (2 * step), abs=2e-3)
+
+
+def gradient_of(fitting: Fitting, samples: Samples) -> Net:
+    """By a step of Adam that changes nothing: the mean of the gradients becomes a tenth of the gradient."""
+    fit(fitting, samples, np.array([1], np.uint64), 1, 1, 0.0)
+    mean = fitting.mean
+    return mean._replace(**{name: getattr(mean, name) * 10 for name in Net._fields[1:]})
+
+
+def test_fitting_learns_a_sample_by_heart() -> None:
+    net, samples = make_net(np.arange(12, dtype=np.int32), 2, 6, 1), one_sample()
+    fit(make_fitting(net), samples, np.array([1], np.uint64), 400, 4, 2e-3)
+    _, values, logits = plain_net(net, unpack(samples.states[:1], 12)[0])
+    shares = np.exp(logits[[1, 4, 5]]) / np.exp(logits[[1, 4, 5]]).sum()
+    np.testing.assert_allclose(values, [0.9, 0.2], atol=0.05)
+    np.testing.assert_allclose(shares, [0.7, 0.2, 0.1], atol=0.05)
+
+
+def test_equal_work_gives_equal_nets(tictactoe: CompiledGame) -> None:
+    nets = []
+    for _ in range(2):
+        learner = Learner(Batches(tictactoe), seed=7, memory_bytes=2**23)
+        for _ in range(60):
+            learner.run_slice(8)
+        nets.append(learner.net)
+    for one, two in zip(*nets, strict=True):
+        np.testing.assert_array_equal(one, two)
+    assert learner.progress().batches > 0
+
+
+def test_tictactoe_is_learned(tictactoe: CompiledGame) -> None:
+    """A move that wins at once has most of the policy, and the state after it a high value."""
+    learner = Learner(Batches(tictactoe), seed=1, memory_bytes=2**23)
+    while learner.progress().samples < 100_000:
+        learner.run_slice(64)
+    progress = learner.progress()
+    assert progress.matches > 5_000
+    assert progress.capped == 0
+    machine = CircuitMachine(shipped("tictactoe"), tictactoe)
+    state = machine.initial_state
+    for move in ("(mark 1 1)", "(mark 2 1)", "(mark 1 2)", "(mark 2 2)"):
+        joint = [legal[0] if len(legal) == 1 else read_term(move) for legal in legal_moves(machine, state)]
+        state = machine.next_state(state, tuple(joint))
+    packed = machine.packed(state)
+    assert packed is not None
+    hidden, net, names = np.zeros(HIDDEN, np.float32), learner.net, tictactoe.moves[0]
+    hidden_units(net, packed, 0, hidden)
+    legal = machine.legal_moves(state, machine.roles[0])
+    assert max(legal, key=lambda move: move_logit(net, hidden, names.index(move))) == read_term("(mark 1 3)")
+    assert role_value(net, hidden, 0) > 0.7
+
+
+def legal_moves(machine: CircuitMachine, state: Facts) -> list[tuple[Term, ...]]:
+    return [machine.legal_moves(state, role) for role in machine.roles]
+
+
+@pytest.mark.parametrize("text", [games.GUESSING], ids=["chance or percepts"])
+def test_other_kinds_of_games_are_played(text: str) -> None:
+    game = compile_game(parse_rulesheet(text, "game"))
+    learner = Learner(Batches(game), memory_bytes=2**23)
+    assert learner.can_learn
+    for _ in range(20):
+        learner.run_slice(4)
+    assert learner.progress().steps > 0
+
+
+def test_simultaneous_moves_are_learned() -> None:
+    game = compile_game(shipped("biddingtictactoe"))
+    learner = Learner(Batches(game), memory_bytes=2**23, settings=SelfPlaySettings(opening=2))
+    for _ in range(60):
+        learner.run_slice(8)
+    progress = learner.progress()
+    assert progress.matches > 0
+    assert progress.batches > 0
+    assert np.isfinite(progress.value_error)
+    assert learner._samples.numbers[SAMPLES] > 0
+
+
+def test_facts_that_never_change_are_no_inputs(tictactoe: CompiledGame) -> None:
+    inputs = find_inputs(tictactoe)
+    assert (inputs[tictactoe.constants >= 0] == -1).all()
+    assert sorted(inputs[inputs >= 0]) == list(range((inputs >= 0).sum()))
+
+
+def test_knowledge_is_read_back(tictactoe: CompiledGame, tmp_path: Path) -> None:
+    net = make_net(find_inputs(tictactoe), 2, sum(map(len, tictactoe.moves)), 5)
+    origin = Origin("tictactoe", 1.5, 10, 100, 5)
+    path = tmp_path / "known.npz"
+    save_knowledge(path, Knowledge(net, origin), tictactoe)
+    found = load_knowledge(path, tictactoe)
+    assert found.origin == origin
+    for one, two in zip(found.net, net, strict=True):
+        np.testing.assert_array_equal(one, two)
+
+
+@pytest.mark.parametrize("damage", ["cut", "empty", "other rules", "nan", "missing"])
+def test_wrong_files_are_refused_with_their_name(damage: str, tictactoe: CompiledGame, tmp_path: Path) -> None:
+    net = make_net(find_inputs(tictactoe), 2, sum(map(len, tictactoe.moves)), 5)
+    game = tictactoe
+    if damage == "nan":
+        net.value[0, 0] = np.nan
+    if damage == "other rules":
+        game = compile_game(shipped("noughtsandcrosses"))
+    path = tmp_path / "known.npz"
+    save_knowledge(path, Knowledge(net, Origin("t", 1.0, 1, 1, 1)), tictactoe)
+    data = path.read_bytes()
+    if damage in ("cut", "empty"):
+        path.write_bytes(data[: len(data) // 2 if damage == "cut" else 0])
+    if damage == "missing":
+        path.unlink()
+    with pytest.raises(KnowledgeError, match=r"known\.npz"):
+        load_knowledge(path, game)
