@@ -4,6 +4,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+# One process more than processors: tests of containers wait for most of their time.
+PYTEST := $(BIN)/pytest -n $(shell expr $$(nproc) + 1) --dist loadfile --no-loadscope-reorder
 
 .PHONY: demo test test-slow extras warm check clean
 
@@ -11,11 +13,11 @@ demo: $(READY) warm
 	$(BIN)/ggp match tictactoe mcts random --startclock 5 --playclock 1
 
 test: $(READY) warm
-	$(BIN)/pytest -n auto --dist loadfile --no-loadscope-reorder
+	$(PYTEST)
 
 # The long and statistical tests: run before a release.
 test-slow: $(READY) warm
-	$(BIN)/pytest -n auto --dist loadfile --no-loadscope-reorder -m slow
+	$(PYTEST) -m slow
 
 # The optional parts: tests in a browser, a cluster, PostgreSQL. Without them their tests are skipped.
 extras: $(READY)

@@ -7,11 +7,12 @@ import re
 import signal
 import sys
 import tempfile
+import time
 from asyncio.subprocess import PIPE, Process
-from collections.abc import AsyncIterator, Collection, Coroutine, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Collection, Coroutine, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager, suppress
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, TypeAlias
 
 from gamemaster.concurrency import all_of
 from gamemaster.faults import shown
@@ -19,8 +20,12 @@ from gamemaster.player import Player, PlayerAddress
 from gamemaster.settings import derived
 from ggp.errors import SettingsError
 
+Tell: TypeAlias = Callable[[str], None]  # takes a line that a person may want to read
+
 HOST = "127.0.0.1"
-START_WAIT = 30.0  # seconds for a bot to listen
+THOUGHTLESS = frozenset({"legal", "random"})  # bots that need no processor to themselves
+START_WAIT = 30.0  # seconds for a bot to listen, or to say on standard error how far it has come
+LOOK_EVERY = 0.5  # seconds between two looks at what it says
 SEED_WAIT = 5.0  # seconds for a bot to take a seed
 STOP_WAIT = 2.0  # seconds for a bot to end when told to, before it is killed
 LONGEST_LOG = 2**20  # bytes of what a bot wrote to its standard error, beyond which it is thrown away
@@ -80,10 +85,12 @@ async def start_bot(
     seed: int,
     settings: Mapping[str, object] | None = None,
     processors: Collection[int] | None = None,
+    tell: Tell = lambda _: None,
 ) -> Bot:
     """A bot that listens; SettingsError with what it said when it does not start.
 
-    `settings` are those of a player's settings file. It runs on the processors only, if some are given.
+    `settings` are those of a player's settings file. It runs on the processors only, if some are given. `tell` hears
+    how far it has come: the first time that it runs on a computer, a bot that searches compiles for minutes.
     """
     errors = tempfile.TemporaryFile()  # noqa: SIM115 - the bot's as long as it lives
     process: Process | None = None
@@ -95,7 +102,7 @@ async def start_bot(
             )
         if processors is not None:
             pin_process(process.pid, processors)
-        port = await _announced_port(process)
+        port = await _announced_port(process, _Preparation(errors, tell))
         if port is None:
             raise SettingsError(f"player {strategy!r} did not start: {_complaint(errors, options)}")
     except BaseException as error:
@@ -109,16 +116,18 @@ async def start_bot(
 
 
 @asynccontextmanager
-async def players_at(addresses: Mapping[str, PlayerAddress], seed: int) -> AsyncIterator[dict[str, Player]]:
+async def players_at(
+    addresses: Mapping[str, PlayerAddress], seed: int, tell: Tell = lambda _: None
+) -> AsyncIterator[dict[str, Player]]:
     """Role → player, with all bots listening; they are stopped again however the block ends.
 
-    SettingsError with what the bot said when one does not start. A bot also ends by itself when the game master dies,
-    because its standard input ends.
+    SettingsError with what the bot said when one does not start; `tell` as for `start_bot`. A bot also ends by itself
+    when the game master dies, because its standard input ends.
     """
     bots: list[Bot] = []
     try:
         yield await all_players({
-            role: _player(role, address, derived(seed, "bot", role), bots) for role, address in addresses.items()
+            role: _player(role, address, derived(seed, "bot", role), bots, tell) for role, address in addresses.items()
         })  # fmt: skip
     finally:
         await stop_all(bots)
@@ -142,7 +151,7 @@ async def stop_all(bots: Collection[Bot]) -> None:
 
 
 def pin_process(pid: int, processors: Collection[int]) -> None:
-    """Lets a process, with all its threads, run on these processors only, where the system can do that."""
+    """Lets a process and its children, with all threads, run on these processors only, where the system can do that."""
     if not hasattr(os, "sched_setaffinity"):
         return
     pinned: set[int] = set()
@@ -155,15 +164,22 @@ def pin_process(pid: int, processors: Collection[int]) -> None:
 
 
 def _threads(pid: int) -> set[int]:
+    """Of a process and of all that descend from it."""
     folder = Path(f"/proc/{pid}/task")
-    return {int(entry.name) for entry in folder.iterdir()} if folder.is_dir() else {pid}
+    found = {pid}
+    with suppress(OSError):  # it has ended meanwhile
+        for task in folder.iterdir():
+            found.add(int(task.name))
+            for child in (task / "children").read_text(encoding="ascii").split():
+                found |= _threads(int(child))
+    return found
 
 
-async def _player(role: str, address: PlayerAddress, seed: int, bots: list[Bot]) -> Player | SettingsError:
+async def _player(role: str, address: PlayerAddress, seed: int, bots: list[Bot], tell: Tell) -> Player | SettingsError:
     if not address.is_bot:
         return Player(role, address.name, address.place, dialect=address.dialect)
     try:
-        bot = await start_bot(address.place, seed)
+        bot = await start_bot(address.place, seed, tell=lambda said: tell(f"{address.name}: {said}"))
     except SettingsError as error:
         return error
     bots.append(bot)
@@ -189,21 +205,43 @@ def _settings_file(settings: Mapping[str, object]) -> Iterator[tuple[list[str], 
         yield ["--settings", f"/dev/fd/{file.fileno()}"], (file.fileno(),)
 
 
-async def _announced_port(process: Process) -> int | None:
+class _Preparation:
+    """What a bot writes to its standard error until it listens."""
+
+    def __init__(self, errors: IO[bytes], tell: Tell) -> None:
+        self._errors = errors
+        self._tell = tell
+        self._size = 0
+        self._heard = time.monotonic()
+
+    def goes_on(self) -> bool:
+        """Whether it has begun, or has said something, not too long ago."""
+        size = os.fstat(self._errors.fileno()).st_size
+        if size != self._size:
+            self._size, self._heard = size, time.monotonic()
+            self._tell(_last_line(self._errors))
+        return time.monotonic() < self._heard + START_WAIT
+
+
+async def _announced_port(process: Process, preparation: _Preparation) -> int | None:
     """From the line `{"port": N}`; None when the bot ends or says something else, or nothing in time."""
     assert process.stdout is not None
+    line = asyncio.ensure_future(process.stdout.readline())
     try:
-        async with asyncio.timeout(START_WAIT):
-            announced = json.loads(await process.stdout.readline())
-    except (TimeoutError, ValueError):
+        while not line.done() and preparation.goes_on():
+            await asyncio.wait([line], timeout=LOOK_EVERY)
+        announced = json.loads(line.result()) if line.done() else None
+    except ValueError:
         return None
+    finally:
+        line.cancel()
     port = announced.get("port") if isinstance(announced, dict) else None
     return port if isinstance(port, int) else None
 
 
 def _complaint(errors: IO[bytes], options: list[str]) -> str:
     """Why a bot did not start. The settings file was written here, so its name and lines mean nothing to the user."""
-    said = _last_line(errors) or f"no port announced within {START_WAIT:g} s"
+    said = _last_line(errors) or f"neither a port nor a word within {START_WAIT:g} s"
     return re.sub(rf"{re.escape(options[-1])}(, line \d+)?: ", "setting ", said) if options else said
 
 

@@ -17,7 +17,7 @@ from ggp.commands.shared import GameArgument, JsonOption
 Players = Annotated[
     list[str],
     typer.Argument(
-        metavar="PLAYER...",
+        metavar="PLAYER",
         help="One for each role, in the order of the rulesheet: http://host:port, host:port, or the name of a bot, "
         "which is started and stopped again: mcts, montecarlo, random or legal. name=PLAYER gives it another "
         "name; #dresden after the port speaks the dialect of Dresden.",
@@ -31,13 +31,23 @@ Record = Annotated[
         "name of the match and is created when needed.",
     ),
 ]
+Opening = Annotated[
+    str,
+    typer.Option(
+        metavar="MOVES",
+        help="Joint moves, side by side, after which the match begins: '((mark 1 1) noop) (noop (mark 2 2))'.",
+    ),
+]
 RecordFile = Annotated[Path, typer.Argument(metavar="RECORD", help="A record that `ggp match` has written.")]
 Export = Annotated[
     Path | None,
     typer.Option(metavar="FILE", help="Also write the JSON that ggp-base and Tiltyard use; - for stdout alone."),
 ]
 
-_SETTINGS = ("startclock", "playclock", "grace", "scramble", "seed", "replacement", "max_steps")  # that are options
+_SETTINGS = (  # that are options
+    "startclock", "playclock", "grace", "scramble", "seed", "replacement", "max_steps", "rules_wait", "forfeit_after",
+    "resign_steps", "resign_value", "draw_steps", "draw_value", "draw_from",
+)  # fmt: skip
 
 
 def add_commands(app: typer.Typer) -> None:
@@ -50,6 +60,7 @@ def match(
     game: GameArgument,
     players: Players,
     record: Record = "records/",
+    opening: Opening = "",
     json: JsonOption = False,
     **settings: Any,  # noqa: ANN401 - those of _SETTINGS
 ) -> None:
@@ -68,10 +79,10 @@ def match(
 
     A rulesheet of mine: ggp match my.kif random random --record my.json
 
-    Exit code: 0 when the match ended, whatever the faults; 2 for a mistake;
-    130 after Ctrl-C.
+    Exit code: 0 when the match ended, whatever the faults; 1 when the rules
+    broke or a player was never reached; 2 for a mistake; 130 after Ctrl-C.
     """
-    raise typer.Exit(_console().run(game, players, given(settings), record, as_json=json))
+    raise typer.Exit(_console().run(game, players, given(settings), record, opening, as_json=json))
 
 
 def replay(record: RecordFile, json: JsonOption = False, export: Export = None) -> None:
@@ -84,6 +95,9 @@ def replay(record: RecordFile, json: JsonOption = False, export: Export = None) 
     Show it:          ggp replay match.json
 
     For other tools:  ggp replay match.json --export tiltyard.json
+
+    A record in the form of ggp-base and Tiltyard is shown, too; it has no
+    rules, so nothing in it can be verified.
     """
     _console().show(record, export, as_json=json)
 

@@ -4,8 +4,9 @@ import asyncio
 import signal
 from collections.abc import Callable, Coroutine, Mapping
 from concurrent.futures import Executor, Future
+from dataclasses import dataclass
 from threading import Thread
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, Generic, ParamSpec, TypeVar
 
 KILLED = 128  # plus the number of a signal is the exit code after it
 
@@ -40,6 +41,75 @@ async def all_of(asked: Mapping[str, Coroutine[Any, Any, T]]) -> dict[str, T]:
     async with asyncio.TaskGroup() as group:
         tasks = {key: group.create_task(asking) for key, asking in asked.items()}
     return {key: task.result() for key, task in tasks.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class Timed(Generic[T]):
+    """What came of work that had so much time."""
+
+    result: T | None  # None when the time was over
+    seconds: float  # that it took, without the lag
+    lag: float  # seconds in which the event loop was held up meanwhile
+
+
+async def within(seconds: float, work: Coroutine[Any, Any, T]) -> Timed[T]:
+    """Does work that has so many seconds; those in which the event loop was held up do not count.
+
+    What has arrived when the time is over is still taken. Whatever the work raises is raised.
+    """
+    clock = asyncio.get_running_loop().time
+    began = clock()
+    task = asyncio.ensure_future(work)
+    lag = _Lag(min(1.0, max(_TICK, seconds / 200)))
+    try:
+        while not task.done() and (left := began + seconds + lag.seconds - clock()) > 0:
+            await asyncio.wait([task], timeout=left)
+        for _ in range(_TURNS):
+            if not task.done():
+                await asyncio.sleep(0)
+        took = max(0.0, clock() - began - lag.seconds)
+        return Timed(task.result() if task.done() else None, took, lag.seconds)
+    finally:
+        lag.stop()
+        if not task.done():
+            task.cancel()
+            await asyncio.wait([task])
+        if not task.cancelled():
+            task.exception()  # it has been looked at
+
+
+_TICK = 0.05  # seconds at least between two looks at the clock
+_NOISE = 0.01  # seconds that a look may be late
+_TURNS = 20  # of the event loop, in which what has arrived is read
+
+
+class _Lag:
+    """How long the event loop was held up since this was made: timers that it should have set off came late."""
+
+    def __init__(self, every: float) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._every = every
+        self._seconds = 0.0
+        self._begin()
+
+    @property
+    def seconds(self) -> float:
+        return self._seconds + self._late()
+
+    def stop(self) -> None:
+        self._timer.cancel()
+
+    def _begin(self) -> None:
+        self._due = self._loop.time() + self._every
+        self._timer = self._loop.call_at(self._due, self._look)
+
+    def _look(self) -> None:
+        self._seconds += self._late()
+        self._begin()
+
+    def _late(self) -> float:
+        late = self._loop.time() - self._due
+        return late if late > _NOISE else 0.0
 
 
 async def in_daemon_thread(function: Callable[[], T]) -> T:

@@ -5,6 +5,8 @@ import json
 import os
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import AsyncExitStack
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,48 +14,62 @@ from rich.console import Console
 
 from gamemaster.bots import players_at
 from gamemaster.concurrency import until_signal
-from gamemaster.display import Display
+from gamemaster.display import PICTURE_WIDTH, Display
+from gamemaster.evaluator import RULES_BYTES, Evaluator, RulesheetSource, find_source, load_rules
 from gamemaster.match import new_match_name, run_match
 from gamemaster.player import PlayerAddress, parse_player
 from gamemaster.record import MatchRecord, RecordWriter, read_record, record_path
-from gamemaster.replay import Replayed, exported, replay
+from gamemaster.referee import parse_opening
+from gamemaster.replay import ForeignRecord, Replayed, exported, read_foreign, replay
 from gamemaster.settings import MatchSettings, make_settings
 from ggp.boards import Layout, find_layout
-from ggp.commands.shared import load_argument
+from ggp.commands.shared import STDIN, read_stdin
 from ggp.errors import GgpError, RecordError, SettingsError
-from ggp.game import Game, load, load_text
+from ggp.game import load, load_text
+from ggp.gdl.reader import decode
 from ggp.gdl.rulesheet import NATURE
 from ggp.gdl.terms import to_text
 from ggp.library import game_names
 
 STDOUT = "-"
+EXIT_UNPLAYED = 1  # a match that came to no result
 
 
-def run(game_name: str, players: Sequence[str], settings: Mapping[str, Any], wanted: str, *, as_json: bool) -> int:
+def run(
+    game_name: str, players: Sequence[str], settings: Mapping[str, Any], wanted: str, opening: str, *, as_json: bool
+) -> int:
     """Runs and shows a match as `ggp match` describes; the exit code."""
     checked = make_settings(**settings)
     addresses = [parse_player(text) for text in players]
-    game = load_argument(game_name)
-    takers = _takers(game, addresses)
-    name = new_match_name("match" if checked.scramble else game.name)
+    source = replace(_source(game_name), opening=parse_opening(opening))
+    name = new_match_name("match" if checked.scramble else source.name)
     writer = RecordWriter(record_path(wanted, name))
-    layout = Layout() if as_json else find_layout(game.rulesheet, game.machine, game.metadata.drawing)
-    display = Display(_console(quiet=as_json), layout)
+    display = Display(_console(quiet=as_json))
     try:
-        code = asyncio.run(until_signal(_played(game, takers, checked, name, writer, display)))
+        code = asyncio.run(until_signal(_played(source, addresses, checked, name, writer, display)))
     finally:
         display.close()
         if writer.has_written:
             display.record_at(writer.path)
-    if as_json and writer.has_written:
-        _print_json(_summary(read_record(writer.path), writer.path))
-    return code
+    record = read_record(writer.path) if writer.has_written else None
+    if as_json and record is not None:
+        _print_json(_summary(record, writer.path))
+    is_unplayed = record is not None and record.status in ("broken", "void")
+    return code or (EXIT_UNPLAYED if is_unplayed else 0)
 
 
 def show(path: Path, export: Path | None, *, as_json: bool) -> None:
     """Shows and verifies a record as `ggp replay` describes."""
+    foreign = read_foreign(path)
+    if foreign is not None:
+        if export is not None:
+            raise RecordError(f"{path}: it is in the form of ggp-base already, so there is nothing to export")
+        _show_foreign(foreign, as_json=as_json)
+        return
     record = read_record(path)
     to_stdout = export == Path(STDOUT)
+    if export is not None and not to_stdout:
+        _check_writable(export)
     is_quiet = as_json or to_stdout
     display = Display(_console(quiet=is_quiet), Layout() if is_quiet else _layout(record))
     display.head(record)
@@ -78,24 +94,38 @@ def show(path: Path, export: Path | None, *, as_json: bool) -> None:
 
 
 async def _played(
-    game: Game,
-    takers: Mapping[str, PlayerAddress],
+    source: RulesheetSource,
+    addresses: Sequence[PlayerAddress],
     settings: MatchSettings,
     name: str,
     writer: RecordWriter,
     display: Display,
 ) -> None:
-    display.waiting("for the players to start")
-    async with players_at(takers, settings.seed) as players:
-        await run_match(game, players, settings, name, writer.write, display.watch)
+    async with AsyncExitStack() as stack:
+        evaluator = Evaluator(RULES_BYTES)
+        stack.push_async_callback(evaluator.close)
+        rules = await load_rules(evaluator, source)
+        rules.wants_states, rules.width = not display.is_quiet, 0 if display.is_quiet else PICTURE_WIDTH
+        takers = _takers(source.name, rules.game.roles, addresses)
+        starting = "for the players to start"
+        display.waiting(starting)
+        bots = players_at(takers, settings.seed, lambda said: display.waiting(f"{starting}: {said}"))
+        players = await stack.enter_async_context(bots)
+        await run_match(rules, players, settings, name, writer.write, display.watch)
 
 
-def _takers(game: Game, addresses: Sequence[PlayerAddress]) -> dict[str, PlayerAddress]:
+def _source(game: str) -> RulesheetSource:
+    if game != STDIN:
+        return find_source(game)
+    return RulesheetSource("<stdin>", decode(read_stdin(), "<stdin>"), place="<stdin>")
+
+
+def _takers(game: str, all_roles: Sequence[str], addresses: Sequence[PlayerAddress]) -> dict[str, PlayerAddress]:
     """Role → who takes it."""
-    roles = [role for role in game.roles if role != NATURE]
+    roles = [role for role in all_roles if role != NATURE]
     if len(addresses) != len(roles):
         wanted = f"{len(roles)} players" if len(roles) != 1 else "1 player"
-        raise SettingsError(f"{game.name} takes {wanted} ({', '.join(roles)}), not {len(addresses)}")
+        raise SettingsError(f"{game} takes {wanted} ({', '.join(roles)}), not {len(addresses)}")
     urls = [address.place for address in addresses if not address.is_bot]
     twice = [url for url in urls if urls.count(url) > 1]
     if twice:
@@ -103,8 +133,30 @@ def _takers(game: Game, addresses: Sequence[PlayerAddress]) -> dict[str, PlayerA
     return dict(zip(roles, addresses, strict=True))
 
 
+def _show_foreign(record: ForeignRecord, *, as_json: bool) -> None:
+    """All that such a record says; without rules there is nothing to verify."""
+    if as_json:
+        _print_json({"form": "ggp-base", "is_verified": False} | asdict(record))
+        return
+    say = _console(quiet=False).print
+    say(f"{record.game or 'no game is named'}  match {record.match}", soft_wrap=True)
+    width = max(map(len, record.players), default=0)
+    for number, codes in enumerate([(), *record.moves]):
+        say("\nSTART" if number == 0 else f"\nstep {number - 1}")
+        errors = record.errors[number] if number < len(record.errors) else ()
+        for seat, player in enumerate(record.players):
+            parts = (player.ljust(width), *codes[seat : seat + 1], *errors[seat : seat + 1])
+            say("  " + "  ".join(part for part in parts if part), soft_wrap=True)
+    say(f"\nend after {len(record.moves)} steps: {record.status}")
+    for player, goal in zip(record.players, record.goals, strict=False):
+        say(f"  {player.ljust(width)}  {goal:>3}")
+    say("a record in the form of ggp-base; it has no rules, so nothing was verified")
+
+
 def _layout(record: MatchRecord) -> Layout:
     """How to draw the states; by its metadata, when the record is of a shipped game."""
+    if record.is_exhausted:
+        return Layout()  # its rules are not asked more than need be
     try:
         game = load_text(record.rulesheet, record.game, "interpreter")
     except GgpError:  # to replay the record says what is wrong with it
@@ -121,9 +173,10 @@ def _hints(name: str, sha256: str) -> Mapping[str, Any]:
 
 
 def _summary(record: MatchRecord, path: Path) -> dict[str, Any]:
-    fields = {"match", "game", "status", "reason", "goals"}
+    fields = {"match", "game", "status", "reason", "goals", "forfeited", "absent"}
     faults = [
-        {"step": number, "role": role, "kind": fault.kind, "detail": fault.detail, "answer": fault.answer}
+        {"step": number, "role": role}
+        | {"kind": fault.kind, "detail": fault.detail, "answer": fault.answer, "cause": fault.cause}
         for number, role, fault in record.faults
     ]
     players = {role: player.name for role, player in record.players.items()}
@@ -153,6 +206,18 @@ class _Console(Console):
 
 def _console(*, quiet: bool) -> Console:
     return _Console(markup=False, highlight=False, emoji=False, quiet=quiet)
+
+
+def _check_writable(path: Path) -> None:
+    """RecordError where no file can be written; leaves things as they were."""
+    is_new = not path.exists()
+    try:
+        with path.open("ab"):
+            pass
+        if is_new:
+            path.unlink()
+    except OSError as error:
+        raise RecordError(f"{path}: {error.strerror or error}") from None
 
 
 def _write(path: Path, text: str) -> None:

@@ -9,7 +9,7 @@ from rich.text import Text
 from gamemaster.faults import Fault
 from gamemaster.match import Began, Ended, Event, Started, Stepped
 from gamemaster.record import MatchRecord, StepRecord
-from ggp.boards import Layout, make_picture, picture_lines
+from ggp.boards import Layout, TextLine, make_picture, picture_lines
 from ggp.boards.text import WIDTH
 from ggp.commands.shared import styled
 from ggp.gdl.rulesheet import NATURE
@@ -19,6 +19,7 @@ from ggp.protocol.evaluation import Evaluation
 NOBODY = "game master"  # who plays the role `random`
 
 _INDENT = "    "
+PICTURE_WIDTH = WIDTH - len(_INDENT)  # characters of a line
 _DIM = "dim"
 _MOVE = "bold"
 _FAULT = "bold red"
@@ -27,27 +28,32 @@ _GOAL = "bold green"
 
 
 class Display:
-    """Shows one match on a console; the layout says what its states look like."""
+    """Shows one match on a console; the layout says what states look like that come without a picture."""
 
-    def __init__(self, console: Console, layout: Layout) -> None:
+    def __init__(self, console: Console, layout: Layout | None = None) -> None:
         self._console = console
-        self._layout = layout
+        self._layout = layout or Layout()
         self._status: Status | None = None
+
+    @property
+    def is_quiet(self) -> bool:
+        """Whether nothing is shown."""
+        return self._console.quiet
 
     def watch(self, event: Event) -> None:
         """Shows a match as it goes; on a terminal the last line says what is being waited for."""
         self._wait_no_more()
         match event:
-            case Began(record, state):
+            case Began(record, state, picture):
                 self.head(record)
-                self.state(state)
+                self.state(state, picture)
                 self.waiting(f"for START, up to {record.settings.startclock} s")
             case Started(record):
                 self.start(record)
                 self.waiting(f"for step 0, up to {record.settings.playclock} s")
-            case Stepped(record, state):
+            case Stepped(record, state, picture):
                 self.step(record, len(record.steps) - 1)
-                self.state(state)
+                self.state(state, picture)
                 self.waiting(f"for step {len(record.steps)}, up to {record.settings.playclock} s")
             case Ended(record):
                 self.end(record)
@@ -59,6 +65,8 @@ class Display:
         scrambled = ", scrambled" if settings.scramble else ""
         self._line((record.game, _HEADING), f"  match {record.match}")
         self._line((f"{clocks}, seed {settings.seed}{scrambled}", _DIM))
+        if record.opening:
+            self._line((f"after {'; '.join(' '.join(moves) for moves in record.opening)}", _DIM))
         for role in record.roles:
             who = record.players.get(role)
             place = "" if who is None else f"bot at {who.url}" if who.bot else who.url
@@ -86,10 +94,11 @@ class Display:
             if role in step.faults:
                 self._line("    ", _fault(step.faults[role]), (f"; {move} was executed instead", _DIM))
 
-    def state(self, state: Facts | None) -> None:
-        if state is None:
-            return
-        for line in styled(picture_lines(make_picture(self._layout, state), WIDTH - len(_INDENT))):
+    def state(self, state: Facts | None, picture: tuple[TextLine, ...] | None = None) -> None:
+        """Its picture; one is made where it has none yet."""
+        if picture is None and state is not None:
+            picture = picture_lines(make_picture(self._layout, state), PICTURE_WIDTH)
+        for line in styled(picture or ()):
             self._line(_INDENT, line)
 
     def end(self, record: MatchRecord) -> None:
@@ -97,9 +106,12 @@ class Display:
         steps = _count(len(record.steps), "step")
         self._line("")
         self._line((f"end after {steps}: {_ending(record)}", _HEADING))
+        for role in record.absent:
+            self._line("  ", self._role(record, role), ("  never reached", _FAULT))
         for role, goal in (record.goals or {}).items():
             value = "no single goal value" if goal is None else str(goal)
-            self._line("  ", self._role(record, role), (f"  {value:>3}", _GOAL))
+            mark = "  forfeited" if role in record.forfeited else ""
+            self._line("  ", self._role(record, role), (f"  {value:>3}", _GOAL), (mark, _FAULT))
         self._line((_count(len(record.faults), "fault"), _FAULT if record.faults else _DIM))
         for (role, fault), numbers in _alike(record).items():
             self._line("  ", self._role(record, role), f"  {_steps(numbers)}  ", _fault(fault))
@@ -122,6 +134,7 @@ class Display:
 
     def waiting(self, what: str) -> None:
         """Says on the last line of a terminal what is being waited for, until there is more to show."""
+        self._wait_no_more()
         if self._console.is_terminal:
             self._status = self._console.status(Text(f"waiting {what}", style=_DIM), refresh_per_second=4)
             self._status.start()
@@ -161,6 +174,7 @@ def _value(evaluation: Evaluation | None) -> str:
 
 def _fault(fault: Fault) -> Text:
     answered = "" if fault.answer is None else f" {fault.answer}"
+    answered += "" if fault.cause == "player" else f" by the {fault.cause}"
     return Text.assemble((f"{fault.kind}{answered}", _FAULT), f": {fault.detail}")
 
 

@@ -6,6 +6,7 @@ from typing import ClassVar, Literal
 from pydantic import ConfigDict
 
 FaultKind = Literal["timeout", "unreachable", "malformed", "illegal"]
+Cause = Literal["player", "game master"]
 
 LONGEST_TEXT = 200  # characters that are kept of what a player sent
 
@@ -15,12 +16,14 @@ class Fault:
     """Why a player's answer was not used.
 
     timeout: connected, but no complete answer in time. unreachable: no connection, or one that broke. malformed: an
-    answer that is no move. illegal: a move that is not legal.
+    answer that is no move. illegal: a move that is not legal. A fault whose cause is the game master, which was itself
+    held up, is not counted against the player.
     """
 
     kind: FaultKind
     detail: str  # one line for a person; for an illegal move why it is not legal
     answer: str | None = None  # what was answered, as `shown` gives it; None where nothing came
+    cause: Cause = "player"
 
     __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(extra="forbid", strict=True)
 

@@ -1,17 +1,18 @@
-"""A match: a game and its players in, a record out; what happens on the way is told to a listener."""
+"""A match: rules and players in, a record out; what happens on the way is told to a listener."""
 
 import asyncio
 import logging
 import re
 import secrets
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from importlib.metadata import version
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 from urllib.parse import urlsplit
 
 from gamemaster.codec import LastStep, MessageCodec
-from gamemaster.concurrency import all_of, in_daemon_thread
+from gamemaster.concurrency import all_of
 from gamemaster.faults import Fault, make_fault, shown
 from gamemaster.player import Player
 from gamemaster.record import (
@@ -22,17 +23,20 @@ from gamemaster.record import (
     StepRecord,
     now,
 )
-from gamemaster.referee import Choice, Executed, Outcome, Referee, Situation
+from gamemaster.referee import Executed, GoesOn, Outcome, RefereedGame, Rules
 from gamemaster.settings import MatchSettings, derived
 from gamemaster.transport import Reply, Session, Transport, make_transport, open_session
+from gamemaster.verdicts import verdict_of
 from ggp.errors import MessageError, ReadError
-from ggp.game import Game
 from ggp.gdl.reader import read
 from ggp.gdl.state_machine import Facts
 from ggp.gdl.terms import to_text
 from ggp.protocol.evaluation import Evaluation
 from ggp.protocol.messages import Info, Message, parse_info
 from ggp.protocol.scramble import Scrambler
+
+if TYPE_CHECKING:
+    from ggp.boards import TextLine
 
 log = logging.getLogger(__name__)
 
@@ -42,7 +46,8 @@ class Began:
     """START is about to be sent."""
 
     record: MatchRecord
-    state: Facts
+    state: Facts | None  # None where the rules were not asked for it
+    picture: "tuple[TextLine, ...] | None" = None  # likewise
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,10 +59,11 @@ class Started:
 
 @dataclass(frozen=True, slots=True)
 class Stepped:
-    """The last step of the record was executed; no state where the rules give none."""
+    """The last step of the record was executed; no state where the rules give none, or were not asked for it."""
 
     record: MatchRecord
     state: Facts | None
+    picture: "tuple[TextLine, ...] | None" = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,10 +87,10 @@ def new_match_name(game: str) -> str:
 
 
 async def run_match(
-    game: Game, players: Mapping[str, Player], settings: MatchSettings, name: str, keep: Keep, listen: Listener
+    rules: Rules, players: Mapping[str, Player], settings: MatchSettings, name: str, keep: Keep, listen: Listener
 ) -> MatchRecord:
     """The record of a whole match; as `MatchRunner`, for those who never give a match up but by cancelling."""
-    return await MatchRunner(game, players, settings, name, keep, listen).run()
+    return await MatchRunner(rules, players, settings, name, keep, listen).run()
 
 
 class MatchRunner:
@@ -95,20 +101,20 @@ class MatchRunner:
 
     def __init__(
         self,
-        game: Game,
+        rules: Rules,
         players: Mapping[str, Player],
         settings: MatchSettings,
         name: str,
         keep: Keep,
         listen: Listener,
     ) -> None:
-        self._game = game
+        self._rules = rules
+        self._game = rules.game
         self._players = dict(players)
         self._settings = settings
         self._keep = keep
         self._listen = listen
-        self._record = _new_record(game, players, settings, name)
-        self._referee = Referee(game.rulesheet, game.machine, settings)
+        self._record = _new_record(rules.game, players, settings, name)
         self._codecs = {role: self._codec(role) for role in players}
         self._transports: Mapping[str, Transport] = {}
         self._last: Executed | None = None
@@ -147,12 +153,12 @@ class MatchRunner:
             self._transports = self._reached(session)
             await self._ask_names()
             self._transports = self._reached(session)  # over HTTP players are called by their names
-            situation = await in_daemon_thread(self._referee.begin)
+            situation = await self._rules.begin(self._settings)
             await self._save()
-            if isinstance(situation, Choice):
-                self._listen(Began(self._record, situation.state))
-                await self._start()
-            while isinstance(situation, Choice):
+            if isinstance(situation, GoesOn):
+                self._listen(Began(self._record, situation.state, situation.picture))
+                situation = await self._start(situation)
+            while isinstance(situation, GoesOn):
                 situation = await self._step(situation)
             await self._end(situation)
             await self._dismiss()
@@ -172,13 +178,12 @@ class MatchRunner:
         for role, reply in replies.items():
             player = self._players[role]
             self._players[role] = replace(player, name=_name(reply.answer) or urlsplit(player.url).netloc or role)
-        known = {
-            role: played.model_copy(update={"name": self._players[role].name})
-            for role, played in self._record.players.items()
-        }
+        names = _told_apart({role: self._players[role].name for role in self._record.players})
+        known = {role: played.model_copy(update={"name": names[role]}) for role, played in self._record.players.items()}
         self._grow(players=known, started=now())
 
-    async def _start(self) -> None:
+    async def _start(self, choice: GoesOn) -> GoesOn | Outcome:
+        """START; a match with a player that cannot be reached by then is void."""
         settings, rulesheet = self._settings, self._game.rulesheet
         clocks = settings.startclock, settings.playclock
         starts = {
@@ -189,38 +194,52 @@ class MatchRunner:
         self._grow(start={role: _start_record(reply) for role, reply in replies.items()})
         await self._save()
         self._listen(Started(self._record))
+        absent = tuple(role for role, start in self._record.start.items() if _is_absent(start))
+        if not absent:
+            return choice
+        self._grow(absent=absent)
+        return Outcome("void", f"the player of {' and that of '.join(absent)} was never reached", choice.state, None)
 
-    async def _step(self, choice: Choice) -> Situation:
+    async def _step(self, choice: GoesOn) -> GoesOn | Outcome:
         plays = {role: codec.play(choice.step, self._last_step(role)) for role, codec in self._codecs.items()}
-        replies = await self._ask(plays, self._settings.playclock + self._settings.grace, wants_evaluations=True)
+        allowed, retry = self._settings.playclock + self._settings.grace, self._settings.start_retry
+        replies = await self._ask(plays, allowed, retry, wants_evaluations=True)
         answers = {role: self._codecs[role].move(reply.answer) for role, reply in replies.items()}
         said = {role: reply.evaluation for role, reply in replies.items() if reply.evaluation is not None}
-        (executed, situation), evaluations = await in_daemon_thread(
-            lambda: (self._referee.execute(choice, answers), self._evaluations(said))
-        )
+        executed, situation = await self._rules.execute(answers)
+        if executed is None:
+            assert isinstance(situation, Outcome)
+            return situation
         self._last = executed
         step = StepRecord(
             moves=tuple(map(to_text, executed.joint_move)),
             seconds={role: _rounded(reply.seconds) for role, reply in replies.items()},
             faults=dict(executed.faults),
             time=now(),
-            evaluations=evaluations,
+            evaluations=self._evaluations(said),
         )
         self._grow(steps=(*self._record.steps, step))
         await self._save()
-        self._listen(Stepped(self._record, situation.state))
-        return situation
+        self._listen(Stepped(self._record, situation.state, situation.picture))
+        verdict = verdict_of(self._record) if isinstance(situation, GoesOn) else None
+        if verdict is None:
+            return situation
+        outcome = await self._rules.conclude(verdict)
+        if outcome.ending == "forfeit":
+            self._grow(forfeited=verdict.lost)
+        return outcome
 
     async def _end(self, outcome: Outcome) -> None:
-        self._grow(status=outcome.ending, reason=outcome.reason, goals=outcome.goals, finished=now())
+        ended = {"status": outcome.ending, "reason": outcome.reason, "goals": outcome.goals}
+        self._grow(**ended, is_exhausted=outcome.is_exhausted, finished=now())
         await self._save()
         self._listen(Ended(self._record))
 
     async def _dismiss(self) -> None:
         """Tells the players that the match has ended; what they answer changes nothing."""
-        if self._last is None:
-            return  # there was no step, so no player has heard of the match
-        if self._record.status == "broken":
+        if not self._record.start:
+            return  # no player has heard of the match
+        if self._last is None or self._record.status == "broken":
             await self._abort()
             return
         steps = len(self._record.steps)
@@ -250,15 +269,24 @@ class MatchRunner:
         wants_evaluations: bool = False,
     ) -> dict[str, Reply]:
         """Role → reply, all asked at once; each has its own clock, and no answer or failure touches another's."""
-        return await all_of(
+        replies = await all_of(
             {
                 role: self._transports[role].ask(message, allowed, retry=retry, wants_evaluation=wants_evaluations)
                 for role, message in messages.items()
             }
         )
+        return {role: self._excused(reply) for role, reply in replies.items()}
+
+    def _excused(self, reply: Reply) -> Reply:
+        """A timeout is our own fault where we were held up for longer than the grace."""
+        fault = reply.answer
+        if not isinstance(fault, Fault) or fault.kind != "timeout" or reply.lag <= self._settings.grace:
+            return reply
+        detail = f"{fault.detail}, while the game master was held up for {reply.lag:.1f} s"
+        return replace(reply, answer=replace(fault, detail=detail, cause="game master"))
 
     def _evaluations(self, said: Mapping[str, str]) -> dict[str, Evaluation]:
-        """Role → what its player thinks, of those that can be read; the others are logged once. No clock runs."""
+        """Role → what its player thinks, of those that can be read; the others are logged once."""
         found: dict[str, Evaluation] = {}
         for role, text in said.items():
             try:
@@ -291,7 +319,7 @@ class MatchRunner:
         return LastStep(self._last.joint_move, own_move, self._last.percepts.get(role, ()))
 
 
-def _new_record(game: Game, players: Mapping[str, Player], settings: MatchSettings, name: str) -> MatchRecord:
+def _new_record(game: RefereedGame, players: Mapping[str, Player], settings: MatchSettings, name: str) -> MatchRecord:
     return MatchRecord(
         ggp=version("ggp"),
         match=name,
@@ -301,6 +329,7 @@ def _new_record(game: Game, players: Mapping[str, Player], settings: MatchSettin
         rulesheet_sha256=game.rulesheet.sha256,
         engine=game.engine,
         engine_note=game.fallback,
+        opening=game.opening,
         roles=game.roles,
         players={
             role: PlayerRecord(
@@ -327,6 +356,23 @@ def _name(answer: str | Fault) -> str:
         return shown(parse_info(answer).name)
     except MessageError:
         return ""
+
+
+def _told_apart(names: Mapping[str, str]) -> dict[str, str]:
+    """The same names; those that several players have get a number from the second on."""
+    found: dict[str, str] = {}
+    taken = Counter(names.values())
+    for role, name in names.items():
+        number, known = 1, name
+        while known in found.values() or (number > 1 and known in taken):
+            number += 1
+            known = f"{name} ({number})"
+        found[role] = known
+    return found
+
+
+def _is_absent(start: StartRecord) -> bool:
+    return start.fault is not None and start.fault.kind == "unreachable" and start.fault.cause == "player"
 
 
 def _start_record(reply: Reply) -> StartRecord:

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from typing import Literal, Protocol
 from urllib.parse import urlsplit
 
-from ggp.errors import SettingsError
+from ggp.commands.bots import BOTS
+from ggp.errors import SettingsError, did_you_mean
 from ggp.protocol.messages import DEFAULT_PORT, Dialect, Message
 
 PlayerKind = Literal["bot", "human", "external"]
@@ -57,11 +58,13 @@ class Player:
 def parse_player(text: str) -> PlayerAddress:
     """`URL`, `host:port` or the name of a bot, each also as `name=…`; a URL may end in the fragment `#dresden`.
 
-    SettingsError for anything else; whether a bot of this name exists shows when it is started.
+    SettingsError for anything else.
     """
     named = _NAMED.fullmatch(text)
     name, place = (named[1].strip(), named[2]) if named else ("", text)
     if _BOT.fullmatch(place):
+        if place.lower() not in BOTS:
+            raise _wrong(text, f"no bot is called {place!r}{did_you_mean(place, BOTS)}; the bots are {', '.join(BOTS)}")
         return PlayerAddress(name or place, place, is_bot=True)
     url, _, fragment = _url(text, place).partition("#")
     try:

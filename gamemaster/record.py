@@ -1,7 +1,8 @@
 """The record of a match: everything that is needed to replay and to judge it, as one value and as a JSON file."""
 
+import fcntl
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
@@ -20,7 +21,7 @@ from pydantic import (
 
 from gamemaster.faults import Fault
 from gamemaster.player import PlayerKind
-from gamemaster.referee import Ending, Goals
+from gamemaster.referee import Ending, Goals, Opening
 from gamemaster.settings import Clock, MatchSettings
 from ggp.errors import RecordError
 from ggp.protocol.evaluation import Evaluation
@@ -88,7 +89,7 @@ class StepRecord(_Part):
 
 
 class MatchRecord(_Part):
-    """One match; `steps` come last so that a file grows at its end."""
+    """One match; what is known first comes first in a file, which grows at its end."""
 
     format: Literal[1] = 1  # raised by every change after which older readers would misread a record
     ggp: str  # the version that wrote it
@@ -99,6 +100,7 @@ class MatchRecord(_Part):
     rulesheet_sha256: str
     engine: str  # what evaluated the rules for the game master
     engine_note: str | None = None  # why it was not a faster one
+    opening: Opening = ()  # joint moves after which the match began; the rulesheet has that state as its initial one
     roles: tuple[str, ...]
     players: dict[str, PlayerRecord]  # role → player; not of `random`
     settings: MatchSettings
@@ -107,7 +109,10 @@ class MatchRecord(_Part):
     status: Status = "running"
     reason: str | None = None  # why it ended, where the rules did not end it
     resigned: str | None = Field(default_factory=_resigned_of)  # the role whose player resigned, in an aborted match
-    goals: Goals | None = None  # of the last state; None unless the match came to a terminal state or the step limit
+    forfeited: tuple[str, ...] = ()  # roles whose players had too many faults in a row
+    absent: tuple[str, ...] = ()  # roles whose players were never reached, in a void match
+    is_exhausted: bool = False  # broken because the rules took more time or memory than they may
+    goals: Goals | None = None  # of the last state, or by the verdict; None where a match was void, broken or aborted
     finished: AwareDatetime | None = None  # UTC
     steps: tuple[StepRecord, ...] = ()
 
@@ -121,6 +126,17 @@ class MatchRecord(_Part):
         return (*of_start, *of_steps)
 
 
+_END = {
+    "status",
+    "reason",
+    "resigned",
+    "forfeited",
+    "absent",
+    "is_exhausted",
+    "goals",
+    "finished",
+}  # fields that are known last
+
 Keep: TypeAlias = Callable[[MatchRecord], None]  # what is done with a record whenever it has grown
 
 
@@ -129,43 +145,104 @@ def now() -> datetime:
 
 
 def read_record(path: Path) -> MatchRecord:
-    """The record in a file; RecordError with the file and the field for anything that is wrong."""
+    """The record in a file, whole or growing; RecordError with the file and the field or line that is wrong."""
     try:
         data = path.read_bytes()
     except OSError as error:
         raise RecordError(f"{path}: {error.strerror or error}") from None
     try:
-        return MatchRecord.model_validate_json(data)
+        return _parsed(data)
     except ValidationError as error:
         first = error.errors()[0]
         field = ".".join(map(str, first["loc"]))
         raise RecordError(f"{path}: {field + ': ' if field else ''}{first['msg']}") from None
 
 
-class RecordWriter:
-    """Writes the growing record of one match.
+def _parsed(data: bytes) -> MatchRecord:
+    """ValidationError for what is no record."""
+    try:
+        return MatchRecord.model_validate_json(data)
+    except ValidationError as error:
+        if not _is_no_json(error):
+            raise
+        for text in _completed(data):
+            try:
+                return MatchRecord.model_validate_json(text)
+            except ValidationError as wrong:
+                if not _is_no_json(wrong):
+                    raise wrong from None
+        raise
 
-    A step is turned into JSON once, when it is new; after that it is only copied. A write still has the size of the
-    record: 1000 steps with 60 kB of rules are 120 MB over the match, 3.6 ms a write where the disk is quick. A journal
-    would write less, but the file would be no record before the match is over.
+
+def _completed(data: bytes) -> tuple[bytes, ...]:
+    """What a growing record can be as one JSON value; what follows its last line end was not written whole."""
+    lines = data[: data.rfind(b"\n") + 1]
+    return lines + b"]}", lines + b"}"
+
+
+def _is_no_json(error: ValidationError) -> bool:
+    return error.errors()[0]["type"] == "json_invalid"
+
+
+def is_growing(path: Path) -> bool:
+    """Whether the file ends before its record does: the match goes on, or its game master was killed."""
+    with suppress(OSError), path.open("rb") as file:
+        file.seek(-min(8, file.seek(0, os.SEEK_END)), os.SEEK_END)
+        return not file.read().rstrip().endswith(b"\n}")
+    return False
+
+
+def is_being_written(path: Path) -> bool:
+    """Whether a living process on this computer writes the record; one of 0.1 was written without a lock."""
+    with suppress(OSError), path.open("rb") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+    return False
+
+
+class RecordWriter:
+    """Writes the growing record of one match: the file is made whole once, then lines are added to it.
+
+    What has been written is a record at every moment: a torn last line is as if it had not been begun. The file is
+    locked until the record is complete, which tells a match that goes on from one whose game master was killed.
     """
 
     def __init__(self, path: Path) -> None:
         """RecordError when the file could not be written."""
         self.path = path.resolve()
         self._temporary = self.path.with_name(f".{self.path.name}.{os.getpid()}.part")
-        self._steps: list[str] = []
-        self.has_written = False
+        self._file: int | None = None  # descriptor, while it grows
+        self._lines = _Lines()
+        self.size_bytes = 0  # of what has been written
         self._check()
 
+    @property
+    def has_written(self) -> bool:
+        return self.size_bytes > 0
+
     def write(self, record: MatchRecord) -> None:
-        """Replaces the file; `record` continues the one that was written before."""
-        self._steps.extend(map(_step_json, record.steps[len(self._steps) :]))
+        """Adds what is new; `record` continues the one that was written before."""
         try:
-            self._replace(record_json(record, self._steps).encode())
-            self.has_written = True
+            if self._file is None or not self._is_in_place(self._file):
+                self._lines = _Lines()
+                self._begin(self._lines.of(record))
+            else:
+                self._add(self._file, self._lines.of(record))
         except OSError as error:
             raise self._failure(error) from None
+        if self._lines.has_end:
+            self.close()
+
+    def close(self) -> None:
+        """Nothing more will be written."""
+        if self._file is not None:
+            os.close(self._file)
+            self._file = None
+
+    def __del__(self) -> None:
+        self.close()
 
     def _check(self) -> None:
         if self.path.exists() and not self.path.is_file():
@@ -176,20 +253,85 @@ class RecordWriter:
         except OSError as error:
             raise self._failure(error) from None
 
-    def _replace(self, data: bytes) -> None:
+    def _is_in_place(self, file: int) -> bool:
+        """Whether nobody has moved or changed the file."""
         try:
-            with self._temporary.open("wb") as file:
-                file.write(data)
-                file.flush()
-                os.fsync(file.fileno())
+            there, ours = self.path.stat(), os.fstat(file)
+        except OSError:
+            return False
+        return (there.st_dev, there.st_ino, there.st_size) == (ours.st_dev, ours.st_ino, self.size_bytes)
+
+    def _begin(self, data: bytes) -> None:
+        """Replaces whatever is there by the record so far."""
+        self.close()
+        file = os.open(self._temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o666)
+        try:
+            with suppress(OSError):  # a file system without locks
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            _write_through(file, data)
             self._temporary.replace(self.path)
         except OSError:
+            os.close(file)
+            self._lines = _Lines()
             with suppress(OSError):
                 self._temporary.unlink()
             raise
+        self._file, self.size_bytes = file, len(data)
+
+    def _add(self, file: int, data: bytes) -> None:
+        try:
+            _write_through(file, data)
+        except OSError:
+            with suppress(OSError):
+                os.truncate(file, self.size_bytes)
+            self.close()
+            raise
+        self.size_bytes += len(data)
 
     def _failure(self, error: OSError) -> RecordError:
         return RecordError(f"{self.path}: the record cannot be written: {error.strerror or error}")
+
+
+class _Lines:
+    """A record as lines that are added one after the other, so that what is there never changes."""
+
+    def __init__(self) -> None:
+        self._has_head = self._has_start = False
+        self._steps: int | None = None  # how many are there; None before the list was begun
+        self.has_end = False
+
+    def of(self, record: MatchRecord, *, is_all: bool = False) -> bytes:
+        """Those that are new, each with its line end; also the last ones where the record has ended, or `is_all`."""
+        is_last = is_all or record.status != "running"
+        lines: list[str] = []
+        if not self._has_head:
+            self._has_head = True
+            head = record.model_dump_json(indent=2, exclude={"start", "steps", *_END})
+            lines.append(head.removesuffix("}").rstrip())
+        if record.start and not self._has_start:
+            self._has_start = True
+            lines.append(f" ,{record.model_dump_json(include={'start'})[1:-1]}")
+        if is_last or record.steps:
+            lines += self._new_steps(record)
+        if is_last and not self.has_end:
+            self.has_end = True
+            lines += [f" ],{record.model_dump_json(include=_END)[1:-1]}", "}"]
+        return "".join(f"{line}\n" for line in lines).encode()
+
+    def _new_steps(self, record: MatchRecord) -> Iterator[str]:
+        if self._steps is None:
+            self._steps = 0
+            yield ' ,"steps": ['
+        for step in record.steps[self._steps :]:
+            yield f"   {',' if self._steps else ' '}{step.model_dump_json()}"
+            self._steps += 1
+
+
+def _write_through(file: int, data: bytes) -> None:
+    """Returns when the data is on the disk."""
+    while data:
+        data = data[os.write(file, data) :]
+    os.fsync(file)
 
 
 def record_path(wanted: str, match: str) -> Path:
@@ -204,13 +346,6 @@ def record_path(wanted: str, match: str) -> Path:
     return path / f"{match}.json"
 
 
-def record_json(record: MatchRecord, steps: list[str] | None = None) -> str:
-    """JSON with a line for each step; `steps` are the steps as JSON where that is known."""
-    head = record.model_dump_json(indent=2, exclude={"steps"})
-    lines = list(map(_step_json, record.steps)) if steps is None else steps
-    body = ",".join(f"\n    {line}" for line in lines)
-    return f'{head.removesuffix("}").rstrip()},\n  "steps": [{body}\n  ]\n}}\n'
-
-
-def _step_json(step: StepRecord) -> str:
-    return step.model_dump_json()
+def record_json(record: MatchRecord) -> str:
+    """One JSON value, as the file of the complete record is, with a line for each step."""
+    return _Lines().of(record, is_all=True).decode()

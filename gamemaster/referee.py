@@ -1,23 +1,31 @@
-"""The rules of a match: state and answers in, judged step and next state out; no input or output."""
+"""The rules of a match: state and answers in, judged step and next state out; no input or output.
 
-from collections.abc import Callable, Mapping
+`Referee` judges; a match speaks to it through `Rules`, because it runs in a process that can be ended.
+"""
+
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 
 from gamemaster.faults import Fault, make_fault
 from gamemaster.settings import MatchSettings, Replacement, derived
-from ggp.errors import EvaluationError
-from ggp.gdl.rulesheet import NATURE, Rulesheet
+from ggp.errors import EvaluationError, ReadError, SettingsError
+from ggp.gdl.reader import read
+from ggp.gdl.rulesheet import NATURE, Rulesheet, name_and_arity
 from ggp.gdl.state_machine import Facts, JointMove, StateMachine
 from ggp.gdl.terms import Term, to_text
 from ggp.interpreter.legality import refusal
 
-Ending = Literal["terminal", "step limit", "broken", "aborted"]
+if TYPE_CHECKING:
+    from ggp.boards import TextLine
+
+Ending = Literal["terminal", "step limit", "forfeit", "adjudicated", "broken", "void", "aborted"]
+Opening: TypeAlias = tuple[tuple[str, ...], ...]  # joint moves as text, that lead to the state where a match begins
 Goals: TypeAlias = dict[str, int | None]  # role → goal value; None where the rules give none or several
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class MoveChoice:
     """A state in which every role has to move."""
 
     step: int
@@ -33,9 +41,11 @@ class Outcome:
     reason: str | None  # one line for a person; None when the rules ended it
     state: Facts | None  # the last one; None where the rules give none
     goals: Goals | None  # None when the match did not come to its end
+    is_exhausted: bool = False  # whether the rules took more time or memory than they may
+    picture: "tuple[TextLine, ...] | None" = None  # of the state, where somebody wants it
 
 
-Situation: TypeAlias = Choice | Outcome
+Situation: TypeAlias = MoveChoice | Outcome
 Percepts: TypeAlias = Mapping[str, tuple[Term, ...]]  # role → what it is told after a step; empty in plain GDL
 Answer: TypeAlias = Term | Fault  # a move that may not be legal, or why there is none
 
@@ -50,6 +60,52 @@ class Executed:
 
 
 @dataclass(frozen=True, slots=True)
+class Verdict:
+    """Why a match ends though the rules go on."""
+
+    ending: Literal["forfeit", "adjudicated"]
+    reason: str
+    lost: tuple[str, ...]  # roles; none in a draw
+
+
+@dataclass(frozen=True, slots=True)
+class RefereedGame:
+    """What a match has to know of its game."""
+
+    name: str
+    rulesheet: Rulesheet
+    roles: tuple[str, ...]
+    engine: str  # what evaluates the rules
+    fallback: str | None  # why that is not a faster one
+    opening: Opening = ()  # that led to the initial state of these rules
+
+
+@dataclass(frozen=True, slots=True)
+class GoesOn:
+    """The match goes on: what a match is told of a `MoveChoice`."""
+
+    step: int
+    state: Facts | None  # None where nobody wants it
+    picture: "tuple[TextLine, ...] | None" = None  # likewise
+
+
+class Rules(Protocol):
+    """The referee of one match, wherever it runs. Nothing is raised for what the rules do: that is an `Outcome`."""
+
+    @property
+    def game(self) -> RefereedGame: ...
+
+    async def begin(self, settings: MatchSettings) -> "GoesOn | Outcome":
+        """The situation before step 0."""
+
+    async def execute(self, answers: Mapping[str, Answer]) -> "tuple[Executed | None, GoesOn | Outcome]":
+        """Judges an answer of every role but `random`, executes the step; no step where the rules did not answer."""
+
+    async def conclude(self, verdict: Verdict) -> Outcome:
+        """The end of a match in the present state, by a verdict."""
+
+
+@dataclass(frozen=True, slots=True)
 class Referee:
     """What decides a match."""
 
@@ -61,7 +117,7 @@ class Referee:
         """The situation before step 0."""
         return self._situation(0, lambda: self.machine.initial_state)
 
-    def execute(self, choice: Choice, answers: Mapping[str, Answer]) -> tuple[Executed, Situation]:
+    def execute(self, choice: MoveChoice, answers: Mapping[str, Answer]) -> tuple[Executed, Situation]:
         """Judges an answer of every role but `random`, executes the step, and says what follows."""
         faults: dict[str, Fault] = {}
         moves: list[Term] = []
@@ -75,7 +131,7 @@ class Referee:
         percepts, following = self.advance(choice, joint_move)
         return Executed(joint_move, faults, percepts), following
 
-    def advance(self, choice: Choice, joint_move: JointMove) -> tuple[Percepts, Situation]:
+    def advance(self, choice: MoveChoice, joint_move: JointMove) -> tuple[Percepts, Situation]:
         """What each role is told after a joint move, and what follows it."""
         following = self._situation(choice.step + 1, lambda: self.machine.next_state(choice.state, joint_move))
         if not self.rulesheet.has_percepts:
@@ -88,7 +144,33 @@ class Referee:
             reason = f"the rules give no percepts {_after(choice.step + 1)}: {error}"
             return {}, Outcome("broken", reason, following.state, None)
 
-    def _judge(self, choice: Choice, role: str, answer: Answer) -> Term | Fault:
+    def conclude(self, state: Facts, verdict: Verdict) -> Outcome:
+        """The end in a state by a verdict.
+
+        Who lost gets the lowest goal value that the rules name for it, 0 where they do not name several; the only other
+        player the highest, 100 where they name none. In a draw both get 50, if that is a value of both. Otherwise goal
+        values are what the rules give in the state, and None where they give none or several.
+        """
+        players = [role for role in self.machine.roles if role != NATURE]
+        goals = {role: self._goal(state, role) for role in self.machine.roles}
+        for role in players:
+            values = goal_values(self.rulesheet, role)
+            if role in verdict.lost:
+                goals[role] = min(values) if len(values) > 1 else 0
+            elif len(players) == 2 and verdict.lost:
+                goals[role] = max(values, default=100)
+        if not verdict.lost:
+            is_known = all(DRAW in (goal_values(self.rulesheet, role) or {DRAW}) for role in players)
+            goals |= dict.fromkeys(players, DRAW if is_known else None)
+        return Outcome(verdict.ending, verdict.reason, state, goals)
+
+    def _goal(self, state: Facts, role: str) -> int | None:
+        try:
+            return self.machine.goal(state, role)
+        except EvaluationError:
+            return None
+
+    def _judge(self, choice: MoveChoice, role: str, answer: Answer) -> Term | Fault:
         if isinstance(answer, Fault) or answer in choice.legal[role]:
             return answer
         text = to_text(answer)
@@ -99,7 +181,7 @@ class Referee:
             reason = f"not among the legal moves ({error})"
         return make_fault("illegal", reason, text)
 
-    def _nature(self, choice: Choice) -> Term:
+    def _nature(self, choice: MoveChoice) -> Term:
         return replacement("random", self.settings.seed, choice.step, NATURE, choice.legal[NATURE])
 
     def _situation(self, step: int, state_of: Callable[[], Facts]) -> Situation:
@@ -124,10 +206,39 @@ class Referee:
         if stuck:
             reason = f"the rules give {' and '.join(stuck)} no move in step {step}"
             return Outcome("broken", reason, state, None)
-        return Choice(step, state, legal)
+        return MoveChoice(step, state, legal)
 
     def _goals(self, state: Facts) -> Goals:
         return {role: self.machine.goal(state, role) for role in self.machine.roles}
+
+
+DRAW = 50  # the goal value
+
+
+def goal_values(rulesheet: Rulesheet, role: str) -> Collection[int]:
+    """The goal values that the rules name for a role; none where a rule leaves its value to a variable."""
+    found: set[int] = set()
+    for rule in rulesheet.rules:
+        if isinstance(rule.head, str) or name_and_arity(rule.head) != ("goal", 2):
+            continue
+        _, whose, value = rule.head
+        if whose != role and not (isinstance(whose, str) and whose.startswith("?")):
+            continue
+        if not (isinstance(value, str) and value.isascii() and value.isdigit() and int(value) <= 100):
+            return ()
+        found.add(int(value))
+    return found
+
+
+def parse_opening(text: str) -> Opening:
+    """Joint moves side by side, such as `((mark 1 1) noop) (noop (mark 2 2))`; SettingsError for anything else."""
+    try:
+        joint_moves = read(text)
+    except ReadError as error:
+        raise SettingsError(error.message) from None
+    if not all(moves.is_list for moves in joint_moves):
+        raise SettingsError("an opening is joint moves in parentheses, each with a move of every role")
+    return tuple(tuple(to_text(move.term) for move in moves.items) for moves in joint_moves)
 
 
 def replacement(policy: Replacement, seed: int, step: int, role: str, legal: tuple[Term, ...]) -> Term:

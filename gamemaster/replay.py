@@ -1,14 +1,19 @@
 """Record → the states of the match, checked against the rulesheet and the seed; and the JSON of other tools."""
 
+import json
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, ValidationError
 
 from gamemaster.faults import Fault, shown
 from gamemaster.record import MatchRecord, StepRecord
-from gamemaster.referee import Choice, Outcome, Referee, Situation, replacement
+from gamemaster.referee import MoveChoice, Outcome, Referee, Situation, replacement
 from gamemaster.settings import Replacement, derived
+from gamemaster.verdicts import verdict_of
 from ggp.engines import make_machine
 from ggp.errors import ReadError, RecordError
 from ggp.gdl.reader import read_term
@@ -33,13 +38,18 @@ def replay(record: MatchRecord) -> Iterator[Replayed]:
     """All states of a match, in order; RecordError, with the step, at the first thing that does not hold.
 
     Checked: the hash of the rulesheet, roles and players, every move as legal at its step, every replacement and every
-    move of `random` as following from the seed, how the match ended, and the goal values.
+    move of `random` as following from the seed, how the match ended, and the goal values. Where the rules gave no
+    answer that is believed, so that this comes to an end.
     """
     rulesheet = _rulesheet(record)
-    referee = Referee(rulesheet, make_machine(rulesheet), record.settings)
+    engine = None if record.engine == "circuit" else record.engine  # what was judged with it may be too much for others
+    referee = Referee(rulesheet, make_machine(rulesheet, engine), record.settings)
     _check_roles(record, referee.machine.roles)
     _check_seeds(record)
     _check_course(record)
+    if record.is_exhausted and not record.start:
+        yield Replayed(None, None)
+        return
     situation = referee.begin()
     yield Replayed(situation.state, None)
     for number, step in enumerate(record.steps):
@@ -48,7 +58,7 @@ def replay(record: MatchRecord) -> Iterator[Replayed]:
         joint_move = _joint_move(record, step, situation, referee)
         _, situation = referee.advance(situation, joint_move)
         yield Replayed(situation.state, step)
-    _check_end(record, situation)
+    _check_end(record, situation, referee)
 
 
 def exported(record: MatchRecord, states: Sequence[Replayed]) -> dict[str, Any]:
@@ -83,6 +93,73 @@ def exported(record: MatchRecord, states: Sequence[Replayed]) -> dict[str, Any]:
     if is_completed and record.goals is not None:
         match["goalValues"] = [record.goals[role] for role in record.roles]
     return match
+
+
+class _Foreign(BaseModel):
+    """The fields of ggp-base's records that are shown; others are not looked at."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    matchId: str  # noqa: N815 - here and below: as ggp-base writes it
+    gameMetaURL: str = ""  # noqa: N815
+    moves: tuple[tuple[str, ...], ...]
+    states: tuple[str, ...] = ()
+    errors: tuple[tuple[str, ...], ...] = ()
+    playerNamesFromHost: tuple[str | None, ...] = ()  # noqa: N815
+    goalValues: tuple[int, ...] = ()  # noqa: N815
+    isCompleted: bool = False  # noqa: N815
+    isAborted: bool = False  # noqa: N815
+
+
+@dataclass(frozen=True, slots=True)
+class ForeignRecord:
+    """A match as ggp-base and Tiltyard record it, without its rules: players, moves and errors are in their order."""
+
+    match: str
+    game: str  # an address, as a rule
+    players: tuple[str, ...]
+    moves: tuple[tuple[str, ...], ...]
+    errors: tuple[tuple[str, ...], ...]  # of START, then of each step; codes, empty where there is none
+    goals: tuple[int, ...]
+    status: Literal["completed", "aborted", "running"]
+
+
+def read_foreign(path: Path) -> ForeignRecord | None:
+    """The record in a file in the form of ggp-base; None for a file in any other. RecordError where it is damaged."""
+    try:
+        data = json.loads(path.read_bytes())
+    except (OSError, ValueError, RecursionError):
+        return None  # whoever reads it as one of ours says why
+    if not isinstance(data, dict) or "matchId" not in data or "format" in data:
+        return None
+    try:
+        found = _Foreign.model_validate(data)
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(map(str, first["loc"]))
+        raise RecordError(f"{path}: a record in the form of ggp-base, but {place}: {first['msg']}") from None
+    names = [shown(name or "") for name in found.playerNamesFromHost]
+    seats = max(len(names), max(map(len, found.moves), default=0))
+    return ForeignRecord(
+        match=shown(found.matchId),
+        game=shown(found.gameMetaURL),
+        players=tuple(
+            names[number] if number < len(names) and names[number] else f"player {number + 1}"
+            for number in range(seats)
+        ),
+        moves=tuple(tuple(map(_plain, moves)) for moves in found.moves),
+        errors=tuple(tuple(map(shown, codes)) for codes in found.errors),
+        goals=found.goalValues,
+        status="completed" if found.isCompleted else "aborted" if found.isAborted else "running",
+    )
+
+
+def _plain(move: str) -> str:
+    """As we write it; as it is where it is no term."""
+    try:
+        return to_text(read_term(move))
+    except ReadError:
+        return shown(move)
 
 
 def _rulesheet(record: MatchRecord) -> Rulesheet:
@@ -148,13 +225,13 @@ def _check_same_roles(what: str, roles: Collection[str], record: MatchRecord) ->
         raise _wrong(f"{what} should be of {' '.join(sorted(record.players))}, not of {' '.join(sorted(roles))}")
 
 
-def _joint_move(record: MatchRecord, step: StepRecord, choice: Choice, referee: Referee) -> JointMove:
+def _joint_move(record: MatchRecord, step: StepRecord, choice: MoveChoice, referee: Referee) -> JointMove:
     if len(step.moves) != len(record.roles):
         raise _wrong(f"step {choice.step}: {len(step.moves)} moves for {len(record.roles)} roles")
     return tuple(_move(step, role, text, choice, referee) for role, text in zip(record.roles, step.moves, strict=True))
 
 
-def _move(step: StepRecord, role: str, text: str, choice: Choice, referee: Referee) -> Term:
+def _move(step: StepRecord, role: str, text: str, choice: MoveChoice, referee: Referee) -> Term:
     refused = refusal(referee.rulesheet, referee.machine, choice.state, role, text)
     if refused is not None:
         raise _wrong(f"step {choice.step}: {shown(text)} is not legal for {role}: {refused.reason}")
@@ -169,21 +246,40 @@ def _move(step: StepRecord, role: str, text: str, choice: Choice, referee: Refer
     return move
 
 
-def _check_end(record: MatchRecord, situation: Situation) -> None:
-    if record.status in ("running", "aborted"):  # at any moment
+def _check_end(record: MatchRecord, situation: Situation, referee: Referee) -> None:
+    _check_marks(record)
+    if record.status in ("running", "aborted", "void") or record.is_exhausted:  # at any moment
         if record.goals is not None:
             raise _wrong(f"goals in a match that is {record.status}")
         return
     steps = len(record.steps)
-    if isinstance(situation, Choice) or situation.ending != record.status:
+    verdict = verdict_of(record)
+    if verdict is not None and isinstance(situation, MoveChoice):
+        situation = referee.conclude(situation.state, verdict)
+    if isinstance(situation, MoveChoice) or situation.ending != record.status:
         raise _wrong(f"status should not be {record.status} after {steps} steps: {_described(situation)}")
     if situation.goals != record.goals:
         raise _wrong(f"goals should be {situation.goals}, not {record.goals}")
 
 
+def _check_marks(record: MatchRecord) -> None:
+    """Who forfeited, and who was never reached."""
+    verdict = verdict_of(record) if record.status == "forfeit" else None
+    forfeited = () if verdict is None else verdict.lost
+    if record.forfeited != forfeited:
+        raise _wrong(f"forfeited should be {list(forfeited)}, not {list(record.forfeited)}")
+    absent = tuple(role for role, start in record.start.items() if start.fault and start.fault.kind == "unreachable")
+    if record.absent != (absent if record.status == "void" else ()):
+        raise _wrong(f"absent should be {list(absent)} in a void match, not {list(record.absent)}")
+    if record.status == "void" and (record.steps or not absent):
+        raise _wrong("a match is void only where a player was not reached for START")
+    if record.is_exhausted and record.status != "broken":
+        raise _wrong(f"is_exhausted in a match that is {record.status}")
+
+
 def _described(situation: Situation) -> str:
     match situation:
-        case Choice(step):
+        case MoveChoice(step):
             return f"the rules go on with step {step}"
         case Outcome("terminal"):
             return "the state is terminal"
@@ -218,7 +314,7 @@ def _code(fault: Fault | None) -> str:
 def _own(record: MatchRecord) -> dict[str, Any]:
     kept = {
         "format", "ggp", "game", "rulesheet_sha256", "engine", "players", "settings", "start", "status", "reason",
-        "resigned",
+        "resigned", "forfeited", "absent",
     }  # fmt: skip
     own = record.model_dump(mode="json", include=kept)
     own["steps"] = [step.model_dump(mode="json", include={"seconds", "faults", "evaluations"}) for step in record.steps]

@@ -13,10 +13,11 @@ from typing import Protocol, TypeAlias
 
 import aiohttp
 
+from gamemaster.concurrency import within
 from gamemaster.faults import LONGEST_TEXT, Fault, make_fault, shown
 from gamemaster.player import LocalPlayer, Player
 from ggp.protocol.evaluation import HEADER, WANTED
-from ggp.protocol.messages import CONTENT_TYPE, Dialect, Message, format_message, request_headers
+from ggp.protocol.messages import CONTENT_TYPE, Dialect, Message, Start, format_message, request_headers
 
 Session: TypeAlias = aiohttp.ClientSession
 
@@ -28,6 +29,7 @@ class Reply:
     answer: str | Fault
     seconds: float
     evaluation: str | None = None  # as the player sent it; not parsed yet
+    lag: float = 0.0  # seconds in which our own event loop was held up meanwhile, which are not in the others
 
 
 class Transport(Protocol):
@@ -38,8 +40,9 @@ class Transport(Protocol):
     ) -> Reply:
         """The player's answer. Everything that goes wrong is a fault; only cancellation is raised.
 
-        allowed: seconds until the answer must be complete. retry: seconds between attempts while the player cannot be
-        reached; None for one attempt. wants_evaluation: whether the player may add what it thinks.
+        allowed: seconds until the answer must be complete. retry: seconds between attempts while there is no
+        connection, and with START until there is an answer; None for one attempt. wants_evaluation: whether the player
+        may add what it thinks.
         """
 
 
@@ -55,18 +58,11 @@ class InProcessTransport:
     ) -> Reply:
         """`retry` and `wants_evaluation` have no meaning here."""
         del retry, wants_evaluation
-        clock = asyncio.get_running_loop().time
-        began = clock()
-        answer: str | Fault
-        try:
-            async with asyncio.timeout(allowed):
-                answer = await self._player.answer(message)
-        except TimeoutError:
-            answer = _timeout(allowed)
-        else:
-            if len(answer.encode()) > self._max_bytes:
-                answer = _too_long(self._max_bytes, answer)
-        return Reply(answer, clock() - began)
+        timed = await within(allowed, self._player.answer(message))
+        answer: str | Fault = _timeout(allowed) if timed.result is None else timed.result
+        if isinstance(answer, str) and len(answer.encode()) > self._max_bytes:
+            answer = _too_long(self._max_bytes, answer)
+        return Reply(answer, timed.seconds, lag=timed.lag)
 
 
 class HttpTransport:
@@ -83,32 +79,34 @@ class HttpTransport:
         self, message: Message, allowed: float, *, retry: float | None = None, wants_evaluation: bool = False
     ) -> Reply:
         """The clock starts with the first attempt to connect and stops with the last byte of the answer."""
-        body = format_message(message, self._dialect).encode()
-        clock = asyncio.get_running_loop().time
-        began = clock()
-        progress = _Progress(wants_evaluation)
-        answer: str | Fault
+        progress = _Progress(wants_evaluation, is_repeatable=isinstance(message, Start))
+        timed = await within(allowed, self._outcome(message, retry, progress))
+        answer = _too_late(allowed, progress) if timed.result is None else timed.result
+        evaluation = None if isinstance(answer, Fault) else progress.evaluation
+        return Reply(answer, timed.seconds, evaluation, timed.lag)
+
+    async def _outcome(self, message: Message, retry: float | None, progress: "_Progress") -> str | Fault:
+        """The answer, or what went wrong."""
         try:
-            async with asyncio.timeout_at(began + allowed) as limit:
-                answer = await self._exchange(body, retry, progress)
-        except TimeoutError as error:
-            answer = _too_late(allowed, progress) if limit.expired() else _unreachable(error)
+            return await self._exchange(format_message(message, self._dialect).encode(), retry, progress)
         except aiohttp.ClientResponseError as error:
-            answer = make_fault("malformed", f"the answer is not HTTP: {_first_line(error.message)}")
+            return make_fault("malformed", f"the answer is not HTTP: {_first_line(error.message)}")
         except (OSError, aiohttp.ClientError) as error:
-            answer = _unreachable(error)
+            return _unreachable(error)
         except UnicodeError:  # a host name that the resolver cannot spell
-            answer = make_fault("unreachable", "no connection: the host name is not valid")
-        return Reply(answer, clock() - began, None if isinstance(answer, Fault) else progress.evaluation)
+            return make_fault("unreachable", "no connection: the host name is not valid")
 
     async def _exchange(self, body: bytes, retry: float | None, progress: "_Progress") -> str | Fault:
         while True:
             try:
                 return await self._post(body, progress)
-            except aiohttp.ClientConnectorError as error:
-                if retry is None:
+            except aiohttp.ClientResponseError:
+                raise  # it was answered, though not in HTTP
+            except (OSError, aiohttp.ClientError) as error:
+                was_heard = not isinstance(error, aiohttp.ClientConnectorError)
+                if retry is None or (was_heard and not progress.is_repeatable):
                     raise
-                progress.obstacle = error
+                progress.obstacle, progress.connected = error, False
             await asyncio.sleep(retry)
 
     async def _post(self, data: bytes, progress: "_Progress") -> str | Fault:
@@ -166,8 +164,9 @@ class _Progress:
     """How far a request has come when its time is over."""
 
     wants_evaluation: bool
+    is_repeatable: bool  # whether it may be sent again though the player may have heard it
     connected: bool = False
-    obstacle: OSError | None = None  # why the last attempt to connect failed
+    obstacle: OSError | aiohttp.ClientError | None = None  # why the last attempt failed
     evaluation: str | None = None  # as it was sent
 
 
@@ -180,8 +179,10 @@ async def _note_connection(_: Session, context: SimpleNamespace, __: aiohttp.Tra
 def _too_late(allowed: float, progress: _Progress) -> Fault:
     if progress.connected:
         return _timeout(allowed)
-    if progress.obstacle is not None:
+    if isinstance(progress.obstacle, aiohttp.ClientConnectorError):
         return make_fault("unreachable", f"no connection within {allowed:g} s: {_plain(progress.obstacle)}")
+    if progress.obstacle is not None:
+        return make_fault("unreachable", f"no answer within {allowed:g} s: {_unreachable(progress.obstacle).detail}")
     return make_fault("unreachable", f"no connection within {allowed:g} s")
 
 

@@ -9,7 +9,8 @@ libraries. A file is one entry, in little-endian order:
     the arrays, C-contiguous, each at a multiple of 64 bytes
 
 The checksum finds accidents (a full disk, a lost block), not malice; it is looked at before anything is parsed, and
-nothing is ever unpickled. Against other people there are the permissions: the folders are ours alone, or not used.
+entries are never unpickled. Numba unpickles its kernels. Against other people there are the permissions: the folders
+are ours alone, nobody else can put others in their place, and all kernels are files of this user, or nothing is used.
 """
 
 import ast
@@ -32,6 +33,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
+from stat import S_ISLNK, S_ISVTX, S_IWGRP, S_IWOTH
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -40,7 +42,7 @@ if TYPE_CHECKING:
 FOLDER_VARIABLE = "GGP_CACHE"
 LIMIT_VARIABLE = "GGP_CACHE_LIMIT"
 DEFAULT_LIMIT_BYTES = 1 << 30
-UNRELATED = frozenset(("analysis", "bench", "boards", "commands", "game", "library", "protocol"))
+UNRELATED = frozenset(("__main__", "analysis", "bench", "boards", "commands", "game", "library", "protocol", "signals"))
 """Modules and packages of `ggp` that no kernel and nothing else that is kept depends on; a test looks."""
 
 KERNELS = "kernels"
@@ -115,7 +117,7 @@ def _installed() -> set[str]:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Entry:
+class CacheEntry:
     """Arrays of any dtype without objects, and notes that JSON can hold; arrays that were read back are read-only."""
 
     arrays: "dict[str, NDArray[Any]]" = field(default_factory=dict)
@@ -138,7 +140,7 @@ class Cache:
     limit_bytes: int = DEFAULT_LIMIT_BYTES
     version: str = field(default_factory=source_version)
 
-    def get(self, kind: str, key: str) -> Entry | None:
+    def get(self, kind: str, key: str) -> CacheEntry | None:
         """The entry, or None; a damaged or foreign file in its place is removed."""
         identity = self._identity(kind, key)
         if self.folder is None:
@@ -161,7 +163,7 @@ class Cache:
                 _touch(path)
         return entry
 
-    def put(self, kind: str, key: str, entry: Entry) -> None:
+    def put(self, kind: str, key: str, entry: CacheEntry) -> None:
         """Keeps the entry for later runs, if that can be; TypeError or ValueError for what no file can hold."""
         identity = self._identity(kind, key)
         if self.folder is None:
@@ -238,6 +240,8 @@ def kernel_folder() -> Path:
     checked = os.environ.get("NUMBA_BOUNDSCHECK", "").strip() not in ("", "0")
     try:
         folder = _make_private(root, KERNELS, source_version() + ("-boundscheck" if checked else ""))
+        folder.chmod(0o700)  # numba's own folders in it are as open as the umask says
+        _check_owner(folder)
         tempfile.TemporaryFile(dir=folder).close()  # only this shows a read-only file system
         _touch(folder)
     except OSError as error:
@@ -267,7 +271,10 @@ def mark_warm() -> None:
 
 
 def warm_in_background() -> None:
-    """Starts a process that compiles all kernels, which is not waited for; nothing where one is at work."""
+    """Starts a process that compiles all kernels, which ends with this one at the latest; nothing where one is at work.
+
+    Kernels that are done by then are kept.
+    """
     begun = kernel_folder() / _WARMING
     try:
         begun.open("x").close()
@@ -277,8 +284,18 @@ def warm_in_background() -> None:
         begun.touch()
     except OSError:
         return
-    command = '"$0" -m ggp.commands.cache >/dev/null 2>&1 </dev/null &'
-    subprocess.run(["/bin/sh", "-c", command, sys.executable], check=False)  # noqa: S603 - all of it is ours
+    lifeline, _ = os.pipe()  # the other end is closed when this process ends
+    command = 'exec 3<&0; "$0" -P -m ggp.commands.cache <&3 3<&- >/dev/null 2>&1 &'
+    try:
+        subprocess.run(["/bin/sh", "-c", command, sys.executable], stdin=lifeline, check=False)  # noqa: S603 - ours
+    finally:
+        os.close(lifeline)
+
+
+def end_warming() -> None:
+    """Notes that the process that compiles the kernels is at its end."""
+    with suppress(OSError):
+        (kernel_folder() / _WARMING).unlink(missing_ok=True)
 
 
 @cache
@@ -301,15 +318,53 @@ def _make_private(root: Path, *names: str) -> Path:
     for name in names:
         folder /= name
         folder.mkdir(mode=0o700, exist_ok=True)
-        _check_private(folder)
+    _check_private(folder)
     return folder
 
 
 def _check_private(folder: Path) -> None:
-    """PermissionError when someone else could have put files there."""
+    """PermissionError when someone else could have put files there, or another folder in its place.
+
+    That is: the folder is ours, all above it are ours or root's, and nobody else can write to them, except to folders
+    such as /tmp where people cannot touch what is not theirs.
+    """
     status = folder.stat()
-    if os.name == "posix" and (status.st_uid != os.geteuid() or status.st_mode & 0o022):
-        raise PermissionError(errno.EPERM, "Not ours alone", str(folder))
+    if os.name != "posix":
+        return
+    if status.st_uid != os.geteuid() or status.st_mode & 0o022:
+        raise PermissionError(errno.EPERM, f"{folder} is not ours alone")
+    for above in {*folder.absolute().parents, *folder.resolve().parents}:
+        for part in (above.lstat(), above.stat()):
+            is_open = part.st_mode & S_IWOTH or (part.st_mode & S_IWGRP and not _is_own_group(part.st_gid))
+            if S_ISLNK(part.st_mode):
+                is_open = 0
+            if part.st_uid not in (os.geteuid(), 0) or (is_open and not part.st_mode & S_ISVTX):
+                raise PermissionError(errno.EPERM, f"others can write to {above}")
+
+
+def _is_own_group(group: int) -> bool:
+    """Whether it is root's, or the private group of this user, as many systems give one to each."""
+    import grp  # noqa: PLC0415 - here and below: there is none on Windows
+    import pwd  # noqa: PLC0415
+
+    try:
+        found, user = grp.getgrgid(group), pwd.getpwuid(os.geteuid())
+    except KeyError:
+        return False
+    return group == 0 or (
+        group == user.pw_gid and found.gr_name == user.pw_name and not {*found.gr_mem} - {user.pw_name}
+    )
+
+
+def _check_owner(folder: Path) -> None:
+    """PermissionError where a file below the folder belongs to someone else."""
+    if os.name != "posix":
+        return
+    for inner, folders, files in os.walk(folder):
+        for name in (*folders, *files):
+            with suppress(FileNotFoundError):
+                if os.lstat(path := Path(inner, name)).st_uid != os.geteuid():
+                    raise PermissionError(errno.EPERM, f"{path} belongs to someone else")
 
 
 def _files(folder: Path) -> Iterator[tuple[Path, os.stat_result]]:
@@ -354,7 +409,7 @@ def _write(path: Path, parts: list[bytes]) -> None:
             unfinished.unlink(missing_ok=True)
 
 
-def _pack(entry: Entry, identity: bytes) -> list[bytes]:
+def _pack(entry: CacheEntry, identity: bytes) -> list[bytes]:
     """The file of an entry, in pieces."""
     from numpy import asarray  # noqa: PLC0415 - here and below: importing this module does not load numpy
     from numpy.lib.format import dtype_to_descr  # noqa: PLC0415
@@ -376,7 +431,7 @@ def _pack(entry: Entry, identity: bytes) -> list[bytes]:
     return [_HEAD.pack(_MAGIC, checksum, size, len(header), identity), *blocks]
 
 
-def _unpack(data: bytes, identity: bytes) -> Entry | None:
+def _unpack(data: bytes, identity: bytes) -> CacheEntry | None:
     """The entry in the bytes of a file; None when they are damaged, or are not what they should be."""
     from numpy import ndarray  # noqa: PLC0415
     from numpy.lib.format import descr_to_dtype  # noqa: PLC0415
@@ -397,7 +452,7 @@ def _unpack(data: bytes, identity: bytes) -> Entry | None:
             array = ndarray(shape, dtype, data, offset)
             arrays[name] = array
             offset = _aligned(offset + array.nbytes)
-        return Entry(arrays, header["notes"])
+        return CacheEntry(arrays, header["notes"])
     except (LookupError, SyntaxError, TypeError, ValueError):
         return None  # sound, but not written by this code
 

@@ -2,21 +2,23 @@
 
 import logging
 from dataclasses import dataclass
+from typing import Literal, get_args
 
-from ggp.cache import is_warm, warm_in_background
+from ggp.cache import is_warm
 from ggp.errors import GroundingError, SettingsError
 from ggp.gdl.rulesheet import Rulesheet
 from ggp.gdl.state_machine import StateMachine
 from ggp.interpreter import Interpreter
 
-ENGINES = ("circuit", "interpreter")
+EngineName = Literal["circuit", "interpreter"]
+ENGINES: tuple[EngineName, ...] = get_args(EngineName)
 BUDGET_SECONDS = 60.0  # to write out the rules without variables
 
 _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Choice:
+class EngineChoice:
     """A state machine, and why it is not a faster one."""
 
     machine: StateMachine
@@ -28,7 +30,7 @@ def make_machine(rulesheet: Rulesheet, engine: str | None = None, seconds: float
     return choose_engine(rulesheet, engine, seconds).machine
 
 
-def choose_engine(rulesheet: Rulesheet, engine: str | None = None, seconds: float = BUDGET_SECONDS) -> Choice:
+def choose_engine(rulesheet: Rulesheet, engine: str | None = None, seconds: float = BUDGET_SECONDS) -> EngineChoice:
     """The circuit when the rules can be grounded in so many seconds, else the interpreter; or the engine that is named.
 
     On a machine where the kernels were never compiled the interpreter serves, unless the circuit is named.
@@ -38,20 +40,19 @@ def choose_engine(rulesheet: Rulesheet, engine: str | None = None, seconds: floa
     if engine is not None and engine not in ENGINES:
         raise SettingsError(f"no engine is called {engine!r}; the engines are {', '.join(ENGINES)}")
     if engine == "interpreter":
-        return Choice(Interpreter(rulesheet), None)
+        return EngineChoice(Interpreter(rulesheet), None)
     if engine is None and not is_warm():
-        warm_in_background()
-        reason = "the kernels of the circuit are being compiled in the background; `ggp cache warm` does it ahead"
+        reason = "the kernels of the circuit are not compiled yet; `ggp cache warm` does it, once"
         _log.warning("played by the interpreter, which is slower: %s", reason)
-        return Choice(Interpreter(rulesheet), reason)
+        return EngineChoice(Interpreter(rulesheet), reason)
     try:
-        return Choice(_circuit_machine(rulesheet, seconds), None)
+        return EngineChoice(_circuit_machine(rulesheet, seconds), None)
     except GroundingError as error:
         if engine is not None:
             raise
         machine = Interpreter(rulesheet)
         _log.warning("played by the interpreter, which is slower: %s", error)
-        return Choice(machine, str(error))
+        return EngineChoice(machine, str(error))
 
 
 def _circuit_machine(rulesheet: Rulesheet, seconds: float) -> StateMachine:

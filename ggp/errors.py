@@ -7,8 +7,10 @@
     ├── UnknownRoleError     the rulesheet has no such role
     ├── EvaluationError      rules that have no meaning in some state, or exceed a bound
     ├── GroundingError       rules that cannot be grounded within the budget, so there is no circuit
+    ├── HiddenStateError     rules by which a role does not see the state, where the whole state would be used or shown
     ├── IllegalMoveError     a move that is not legal, with the reason
     ├── MessageError         text that is no message of the protocol
+    ├── KnowledgeError       a file of what was learned that is damaged, or about other rules
     ├── RecordError          a match record that cannot be read, or whose moves contradict it
     ├── StoreError           a tournament store that cannot be used, or that another manager holds
     │   └── NotStoredError   a tournament or match that the store does not have
@@ -17,7 +19,15 @@
 Mistakes of others during a match (a player that is late) are data, not exceptions: see `gamemaster.faults`.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from difflib import get_close_matches
+
+
+def did_you_mean(word: str, words: Iterable[str]) -> str:
+    """` (did you mean tictactoe?)` for the end of a message; nothing where no word is like this one."""
+    found = get_close_matches(word.lower(), words, 1)
+    return f" (did you mean {found[0]}?)" if found else ""
 
 
 class GgpError(Exception):
@@ -66,7 +76,22 @@ class EvaluationError(GgpError):
 
 
 class GroundingError(GgpError):
-    """The rules cannot be grounded (written without variables) in the budget; the interpreter can still play them."""
+    """The rules cannot be grounded (written without variables) in the budget; the interpreter can still play them.
+
+    `is_lasting`: it would come again with the same budget, however busy the computer is.
+    """
+
+    def __init__(self, message: str, *, is_lasting: bool = True) -> None:
+        super().__init__(message)
+        self.is_lasting = is_lasting
+
+
+class HiddenStateError(GgpError):
+    """The rules hide the state from their roles (`sees`), and what was asked for would use or show all of it."""
+
+
+class KnowledgeError(GgpError):
+    """What was learned of a game cannot be read, or belongs to other rules."""
 
 
 class IllegalMoveError(GgpError):

@@ -7,7 +7,7 @@ from pathlib import Path
 from stat import S_ISDIR, S_ISREG
 from typing import Any
 
-from ggp.errors import SettingsError, UnknownGameError
+from ggp.errors import SettingsError, UnknownGameError, did_you_mean
 
 SUFFIX = ".kif"
 
@@ -54,8 +54,9 @@ def find_rulesheet(game: str) -> Path:
     except OSError as error:
         raise UnknownGameError(f"{_shown(game)}: {_reason(error)}") from None
     if mode is None:
-        names = ", ".join(game_names())
-        raise UnknownGameError(f"no game or file is called {_shown(game)}; the games are {names}")
+        names = game_names()
+        meant = did_you_mean(path.stem[:_SHOWN], names)
+        raise UnknownGameError(f"no game or file is called {_shown(game)}{meant}; the games are {', '.join(names)}")
     if S_ISDIR(mode):
         raise UnknownGameError(f"{_shown(game)} is a folder")
     return path

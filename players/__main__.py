@@ -1,18 +1,20 @@
-"""`python -m players NAME`: the same as `ggp player NAME`."""
+"""`python -m players NAME`: the same as `ggp player NAME`; signals end it from its first moment on."""
 
 import sys
 
-import typer
-
-from ggp.commands.options import with_options
 from ggp.errors import GgpError
-from players.commands import OPTIONS, run_player
+from ggp.signals import end_on_signals
 
 EXIT_MISTAKE = 2
 
 
 def main() -> None:
     """Runs one player; a mistake of the user ends it with one clear line and exit code 2."""
+    import typer  # noqa: PLC0415 - this takes a while, and signals come first
+
+    from ggp.commands.options import with_options  # noqa: PLC0415
+    from players.commands import OPTIONS, run_player  # noqa: PLC0415
+
     app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
     app.command()(with_options(run_player, OPTIONS))
     try:
@@ -23,4 +25,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
+    end_on_signals()
     main()

@@ -38,7 +38,7 @@ def add_commands(app: typer.Typer) -> None:
     app.add_typer(players, name="player")
 
 
-def run_player(
+def run_player(  # noqa: PLR0913 - an option of a command is a parameter
     strategy: Annotated[str, typer.Argument(metavar="NAME", help="mcts, legal, random or montecarlo.")],
     *,
     port: Annotated[int, typer.Option(min=0, max=65535, help="To listen on; 0 for any free one.")] = DEFAULT_PORT,
@@ -46,6 +46,14 @@ def run_player(
     announce: Annotated[
         bool, typer.Option("--announce", help='Print {"port": N} when listening; stop when standard input ends.')
     ] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Log only what is wrong, not every message.")] = False,
+    allow_origin: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="ORIGIN",
+            help="A web page that may talk to the player, such as https://ggp.example; repeatable; * for all.",
+        ),
+    ] = None,
     settings: Annotated[
         Path | None, typer.Option(metavar="FILE", help="TOML with any of the following; an option beats the file.")
     ] = None,
@@ -60,12 +68,13 @@ def run_player(
 
     A player plays one match at a time and answers busy to others. Ctrl-C or SIGTERM stops it.
     """
+    from players.pipe import log_to_stderr  # noqa: PLC0415
     from players.service import serve  # noqa: PLC0415 - aiohttp is loaded only when something is served
 
     in_file = {} if settings is None else read_toml(settings, PlayerSettings, SearchSettings)
     chosen = make_settings(strategy, {"seed": secrets.randbits(32), **in_file, **given(options)})
-    _log_to_stderr()
-    asyncio.run(serve(chosen, host, port, announce=announce))
+    log_to_stderr(logging.WARNING if quiet else logging.INFO)
+    asyncio.run(serve(chosen, host, port, announce=announce, origins=allow_origin or ()))
 
 
 def make_settings(strategy: str, chosen: dict[str, Any]) -> PlayerSettings:
@@ -103,18 +112,3 @@ class _WithoutSearch(TyperCommand):
         for option in self.params:
             if isinstance(option, TyperOption):
                 option.hidden |= option.rich_help_panel == _PANEL
-
-
-def _log_to_stderr() -> None:
-    handler = logging.StreamHandler()
-    handler.setFormatter(_OneLineFormatter("%(asctime)s %(message)s", "%H:%M:%S"))
-    logging.basicConfig(level=logging.INFO, handlers=[handler])
-
-
-class _OneLineFormatter(logging.Formatter):
-    """One printable line for each message, whatever the words that others sent."""
-
-    def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 - as logging calls it
-        return "".join(
-            letter if letter.isprintable() else f"\\x{ord(letter):02x}" for letter in super().formatMessage(record)
-        )

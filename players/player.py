@@ -1,17 +1,18 @@
-"""A player without its HTTP: messages → replies, one match at a time, before each deadline."""
+"""A player without its HTTP: messages → replies, one match at a time, before each deadline.
+
+What thinks is a process of its own (`players.worker`). The best move that it has told so far is answered when the time
+comes, whatever it does; when it ends by itself, another one takes its place.
+"""
 
 import asyncio
 import logging
 import math
 import time
-from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Protocol, TypeAlias
 
-from ggp.errors import GgpError
-from ggp.gdl.terms import Term, to_text
 from ggp.protocol.evaluation import Evaluation
 from ggp.protocol.messages import (
     ABORTED,
@@ -32,16 +33,21 @@ from ggp.protocol.messages import (
     Stop,
     StopPercepts,
     format_info,
+    format_message,
     same_match,
 )
+from players.pipe import Begin, Begun, Cancel, Choose, Finding, Follow, Found, Ponder, Refused
 from players.settings import PlayerSettings
-from players.strategy import Thought
-from players.thinker import MakeMachine, News, Thinker, make_interpreter
-from players.worker import Worker
+from players.worker import MakeWorker, Worker
 
 SPECIES = "alien"  # what the protocol calls a program
 LEAD = 0.03  # seconds before the answer leaves, when thinking stops; or half the margin, where that is less
 
+_SIMPLER = {"mcts": "montecarlo", "montecarlo": "legal"}  # who plays on when the process of a match has ended by itself
+_MOST_LOST = 2  # processes of one match
+_MOST_TOLD = 2**22  # characters of all PLAYs, to be told to another process
+
+News: TypeAlias = Play | PlayPercepts
 TellEvaluation: TypeAlias = Callable[[Evaluation], None]
 
 log = logging.getLogger(__name__)
@@ -67,7 +73,7 @@ class MonotonicClock:
         return asyncio.get_running_loop().call_later(moment - self.now(), callback).cancel
 
 
-class Reply:
+class PendingReply:
     """A reply that several requests may wait for; given once."""
 
     def __init__(self) -> None:
@@ -91,32 +97,38 @@ class _Asked:
     """A PLAY that is being answered."""
 
     news: News
-    thought: Thought
+    request: Choose
     received: float
-    reply: Reply = field(default_factory=Reply)
+    found: Found  # how far the thought has come
+    reply: PendingReply = field(default_factory=PendingReply)
     evaluation: Evaluation | None = None  # of the move that was given
 
 
 @dataclass(slots=True)
 class _Match:
     start: Start
-    worker: Worker
-    helper: Worker  # for what is prepared in the background
+    strategy: str
     expected_by: float  # when the next message should have come
-    ready: Reply = field(default_factory=Reply)  # to START
-    thinker: Thinker | None = None  # written by the worker's thread
+    answer_at: float  # when READY must leave
+    worker: Worker = field(init=False)
+    lost: int = 0  # processes
+    ready: PendingReply = field(default_factory=PendingReply)  # to START
+    has_begun: bool = False  # the rules are read
+    first: str | None = None  # a legal move of the initial state
+    number: int = 0  # of the newest thought
     asked: _Asked | None = None
-    idle: Thought | None = None  # what is thought while nothing is asked
-    answered: Term | None = None  # the move that the last PLAY was answered with
+    answered: str | None = None  # the move that the last PLAY was answered with
+    told: list[Follow] = field(default_factory=list)  # all PLAYs
+    told_characters: int = 0
 
 
-class Player:
-    """One player; all of it but the thinking runs in the event loop."""
+class GamePlayer:
+    """One player: messages, deadlines, and the process that thinks; all of it in the event loop."""
 
-    def __init__(self, settings: PlayerSettings, clock: Clock, make: MakeMachine = make_interpreter) -> None:
+    def __init__(self, settings: PlayerSettings, clock: Clock, make_worker: MakeWorker) -> None:
         self.settings = settings
         self.clock = clock
-        self._make_machine = make
+        self._make_worker = make_worker
         self._match: _Match | None = None
         self._ended = ""  # the name of the last match that ended
 
@@ -139,19 +151,20 @@ class Player:
             case Abort():
                 return self._end(message.match, ABORTED)
 
-    def close(self) -> None:
+    def close(self, *, at_once: bool = False) -> None:
         """Ends the match and its thinking; requests that wait for a reply get one."""
         match = self._match
         if match is None:
             return
         self._match = None
         self._ended = match.start.match
-        _wake(match)
         match.ready.give(BUSY)
         if match.asked is not None:
             self._give_move(match, match.asked)
-        match.helper.stop(_nothing)
-        match.worker.stop(partial(_forget, match))
+        if at_once:
+            match.worker.kill()
+        else:
+            match.worker.end()
 
     def _info(self) -> str:
         name = self.settings.name or self.settings.strategy
@@ -169,45 +182,83 @@ class Player:
             return await match.ready.wait()  # repeated, because the answer was lost or is not there yet
         self.close()
         expected_by = received + start.startclock + self.settings.abandon
-        loop = asyncio.get_running_loop()
-        match = _Match(start, Worker(start.match, loop), Worker(f"{start.match}, background", loop), expected_by)
-        self._match = match
         answer_at = received + start.startclock - self.settings.margin_of(start.startclock)
-        match.worker.submit(partial(self._prepare, match), partial(self._begin, match, answer_at))
+        match = self._match = _Match(start, self.settings.strategy, expected_by, answer_at)
+        self._employ(match)
         return await self._by(answer_at, match.ready, partial(match.ready.give, READY))
 
-    def _prepare(self, match: _Match) -> None:
-        """In the worker's thread; long rules may outlast the startclock."""
-        with _told_in_one_line(match):
-            in_background = partial(match.helper.submit, then=_nothing)
-            match.thinker = Thinker(match.start, self.settings, self._make_machine, match.worker.warn, in_background)
+    def _employ(self, match: _Match) -> None:
+        """A new process for the match, which reads its rules."""
 
-    def _begin(self, match: _Match, answer_at: float) -> None:
+        def hear(finding: Finding) -> None:
+            if match is self._match and match.worker is worker:
+                self._hear(match, finding)
+
+        def lose(how: str) -> None:
+            if match is self._match and match.worker is worker:
+                self._lose(match, how)
+
+        worker = match.worker = self._make_worker(hear, lose)
+        worker.send(Begin(match.start, replace(self.settings, strategy=match.strategy)))
+
+    def _hear(self, match: _Match, finding: Finding) -> None:
+        match finding:
+            case Begun(move):
+                self._begin(match, move)
+            case Refused():
+                self._refuse(match)
+            case Found():
+                self._take(match, finding)
+
+    def _begin(self, match: _Match, first: str | None) -> None:
         """Thinks ahead, without pondering until READY must leave; it leaves as soon as nothing is left to find out."""
-        if match is not self._match:
+        match.has_begun, match.first = True, first
+        if match.asked is None and not match.told:
+            self._ponder(match, None, math.inf if self.settings.ponder else match.answer_at - LEAD)
+
+    def _refuse(self, match: _Match) -> None:
+        """Rules that have no meaning: busy, and free for another match; or too late for that."""
+        if not match.ready.is_given:
+            self.close()
+
+    def _ponder(self, match: _Match, answered: str | None, stop_at: float) -> None:
+        match.number += 1
+        match.worker.send(Ponder(match.number, answered, stop_at))
+
+    def _take(self, match: _Match, found: Found) -> None:
+        """A move that was found, or the end of a thought."""
+        asked = match.asked
+        if found.number != match.number:
             return
-        if match.thinker is None:
-            if not match.ready.is_given:
-                self.close()  # rules that have no meaning: busy, and free for another match
-        elif match.asked is None and match.answered is None:
-            stop_at = math.inf if self.settings.ponder else answer_at - LEAD
-            self._ponder(match, None, stop_at, partial(match.ready.give, READY))
+        if asked is not None:
+            asked.found = found if found.move is not None else replace(found, move=asked.found.move)
+        if found.is_last and asked is not None:
+            self._give_move(match, asked)
+        elif found.is_last:
+            match.ready.give(READY)  # nothing is left to find out
 
-    def _ponder(self, match: _Match, answered: Term | None, stop_at: float, then: Callable[[], None]) -> None:
-        thought = match.idle = Thought(self.clock.now, stop_at)
-
-        def job() -> None:
-            with _told_in_one_line(match):
-                if match.thinker is not None:
-                    match.thinker.ponder(answered, thought)
-
-        match.worker.submit(job, then)
+    def _lose(self, match: _Match, how: str) -> None:
+        """The process is no more: another one takes its place, which needs less."""
+        match.lost += 1
+        name = match.start.match
+        if not match.has_begun or match.lost > _MOST_LOST or match.told_characters > _MOST_TOLD:
+            log.warning("%s: %s; the match is given up", name, how)
+            self.close()
+            return
+        match.strategy = _SIMPLER.get(match.strategy, match.strategy)
+        log.warning("%s: %s; %s plays on in another one", name, how, match.strategy)
+        match.ready.give(READY)
+        self._employ(match)
+        asked = match.asked
+        for told in match.told[: len(match.told) - (asked is not None)]:
+            match.worker.send(told)
+        if asked is not None:
+            match.worker.send(asked.request)
 
     async def _play(self, news: News, received: float, tell: TellEvaluation | None) -> str:
         match = self._match
         if match is None or not same_match(match.start.match, news.match):
             return BUSY
-        _wake(match)
         news = replace(news, match=match.start.match)
         if match.asked is not None:
             if match.asked.news == news:  # repeated while the first one is still being thought about
@@ -217,42 +268,49 @@ class Player:
         margin = self.settings.margin_of(clock)
         answer_at = received + clock - margin
         match.expected_by = received + clock + self.settings.abandon
-        thought = Thought(self.clock.now, answer_at - min(margin / 2, LEAD), wants_evaluation=tell is not None)
-        asked = match.asked = _Asked(news, thought, received)
-        give = partial(self._give_move, match, asked)
-        match.worker.submit(partial(self._think, match, asked, match.answered), give)
-        return await _told(asked, self._by(answer_at, asked.reply, give), tell)
-
-    def _think(self, match: _Match, asked: _Asked, answered: Term | None) -> None:
-        """In the worker's thread."""
-        with _told_in_one_line(match):
-            if match.thinker is not None:
-                match.thinker.choose(asked.news, answered, asked.thought)
+        match.number += 1
+        request = Choose(
+            match.number, format_message(news), match.answered, answer_at - min(margin / 2, LEAD), tell is not None
+        )
+        is_first = news in (Play(news.match, None), PlayPercepts(news.match, 0, None, ())) and not match.told
+        known = Found(match.number, match.first if is_first else None)
+        asked = match.asked = _Asked(news, request, received, known)
+        _remember(match, request)
+        match.worker.send(request)
+        return await _told(asked, self._by(answer_at, asked.reply, partial(self._give_move, match, asked)), tell)
 
     def _give_move(self, match: _Match, asked: _Asked) -> None:
         """Answers with the best move so far, and stops the thinking."""
         if asked.reply.is_given:
             return
-        asked.thought.cancel()
-        move = match.answered = asked.thought.move
+        match.answered = asked.found.move
         match.asked = None
-        asked.reply.give(NO_MOVE if move is None else to_text(move))
+        asked.reply.give(NO_MOVE if match.answered is None else match.answered)
         self._keep_evaluation(match, asked)
-        if asked.thought.note:
-            log.info("%s: %s", match.start.match, asked.thought.note)
-        if move is not None and self.settings.ponder and match is self._match:
-            self._ponder(match, move, math.inf, _nothing)
+        if asked.found.note:
+            log.info("%s: %s", match.start.match, asked.found.note)
+        if match is not self._match:
+            return
+        if match.answered is not None and self.settings.ponder:
+            self._ponder(match, match.answered, math.inf)
+        elif not asked.found.is_last:
+            match.worker.send(Cancel())
 
     def _keep_evaluation(self, match: _Match, asked: _Asked) -> None:
-        """As it is now, since the thread that searches may not have noticed yet that it is to stop."""
-        if asked.thought.failure:
-            log.error("%s: no evaluation, by a fault of this program: %s", match.start.match, asked.thought.failure)
-        evaluation = asked.thought.evaluation
-        if evaluation is None:
+        """As it is now, since the process that searches may not have noticed yet that it is to stop."""
+        found = asked.found
+        if found.failure:
+            log.error("%s: no evaluation, by a fault of this program: %s", match.start.match, found.failure)
+        if found.evaluation is None:
+            return
+        try:
+            evaluation = Evaluation.model_validate_json(found.evaluation)
+        except ValueError as error:
+            log.error("%s: no evaluation, by a fault of this program: %s", match.start.match, error)
             return
         asked.evaluation = evaluation.model_copy(update={"seconds": max(0.0, self.clock.now() - asked.received)})
 
-    async def _by(self, moment: float, reply: Reply, otherwise: Callable[[], None]) -> str:
+    async def _by(self, moment: float, reply: PendingReply, otherwise: Callable[[], None]) -> str:
         """The reply, which `otherwise` gives when the moment comes first."""
         cancel = self.clock.call_at(moment, otherwise)
         try:
@@ -275,30 +333,12 @@ async def _told(asked: _Asked, reply: Awaitable[str], tell: TellEvaluation | Non
     return text
 
 
-def _nothing() -> None:
-    """The end of a job that no request waits for."""
-
-
-def _wake(match: _Match) -> None:
-    if match.idle is not None:
-        match.idle.cancel()
-
-
-def _forget(match: _Match) -> None:
-    if match.thinker is not None:
-        match.thinker.forget()
+def _remember(match: _Match, request: Choose) -> None:
+    """For a process that takes the place of this one. Too many words are not remembered, and then none can."""
+    match.told_characters += len(request.news)
+    if match.told_characters <= _MOST_TOLD:
+        match.told.append(Follow(request.news, request.answered))
 
 
 def _is_same_start(left: Start, right: Start) -> bool:
     return same_match(left.match, right.match) and (left.role, left.rules) == (right.role, right.rules)
-
-
-@contextmanager
-def _told_in_one_line(match: _Match) -> Iterator[None]:
-    """Rules that cannot be read or evaluated are no fault of the player: they are logged, and it goes on."""
-    try:
-        yield
-    except GgpError as error:
-        match.worker.warn(f"{match.start.match}: {error}")
-    except (RecursionError, MemoryError) as error:
-        match.worker.warn(f"{match.start.match}: the rules need too much: {type(error).__name__}")

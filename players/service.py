@@ -4,13 +4,12 @@ What the search thinks goes with a move in a header, for a game master that asks
 """
 
 import asyncio
-import gc
 import json
 import logging
 import os
+import re
 import signal
-import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Collection
 from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from threading import Thread
@@ -20,27 +19,54 @@ from aiohttp import web
 
 from ggp.errors import GgpError, MessageError, SettingsError
 from ggp.protocol.evaluation import HEADER, WANTED, Evaluation, format_evaluation
-from ggp.protocol.messages import CONTENT_TYPE, CORS, Info, Message, Ping, Preview, Start, parse_message, unread_start
-from players.player import Clock, MonotonicClock, Player
+from ggp.protocol.messages import (
+    CONTENT_TYPE,
+    LONGEST_OTHER,
+    Info,
+    Message,
+    Ping,
+    Preview,
+    Start,
+    is_long_kind,
+    parse_message,
+    unread_start,
+)
+from players.player import Clock, GamePlayer, MonotonicClock
 from players.settings import PlayerSettings
-from players.thinker import MakeMachine, make_interpreter
-from players.tolerant import TolerantProtocol, tolerant
+from players.tolerant import Door, TolerantProtocol, tolerant
+from players.worker import ForkServer, MakeWorker
 
-PLAYER = web.AppKey("PLAYER", Player)
-SWITCH_INTERVAL = 0.001  # seconds for which a thinking thread may keep the event loop waiting each time
+PLAYER = web.AppKey("PLAYER", GamePlayer)
+ORIGINS = web.AppKey("ORIGINS", frozenset[str])
+ALL_ORIGINS = "*"
 
 _KEEPALIVE = 60.0  # seconds after which a connection that asks nothing is closed
-_LONG = 20_000  # characters of a message that is read in a thread, so that the loop is not held
+_MOST_CONNECTIONS = 100
+_MOST_AT_ONCE = 2  # times the longest message: what all connections together may hold
+_END_SECONDS = 1.5  # in which the service ends when it is told to, however it is
+_SHUTDOWN_SECONDS = 0.5  # of that, for replies that are still to be sent
+_FROM_US = frozenset({"none", "same-origin"})  # Sec-Fetch-Site, where no other page is behind a request
+_LONG = 20_000  # bytes of a message whose rules are not read here
+_PREVIEW = re.compile(r"\W*preview\b", re.IGNORECASE)
+_PAGES_REFUSED = "a web page may talk to this player only if --allow-origin names it"
 
 log = logging.getLogger(__name__)
 
 
 def make_app(
-    settings: PlayerSettings, clock: Clock | None = None, make: MakeMachine = make_interpreter
+    settings: PlayerSettings,
+    clock: Clock | None = None,
+    make_worker: MakeWorker | None = None,
+    origins: Collection[str] = (),
 ) -> web.Application:
-    """The service of one player; needs no running event loop yet."""
+    """The service of one player; needs no running event loop yet. `origins`: of web pages that may talk to it."""
     app = web.Application(client_max_size=settings.max_message_bytes)
-    app[PLAYER] = Player(settings, clock or MonotonicClock(), make)
+    if make_worker is None:
+        server = ForkServer(settings.strategy)
+        app.cleanup_ctx.append(server.running)
+        make_worker = server.worker
+    app[PLAYER] = GamePlayer(settings, clock or MonotonicClock(), make_worker)
+    app[ORIGINS] = frozenset(origins)
     app.router.add_route("*", "/{path:.*}", _handle)
     app.on_shutdown.append(_stop)  # before open requests are waited for, so that they get their replies
     return app
@@ -50,15 +76,16 @@ def make_app(
 async def listening(app: web.Application, host: str, port: int, max_bytes: int) -> AsyncIterator[int]:
     """Serves the application, tolerantly; yields the port. SettingsError when the address cannot be had."""
     runner = web.AppRunner(
-        app, access_log=None, keepalive_timeout=_KEEPALIVE, shutdown_timeout=1.0, max_line_size=max_bytes
+        app, access_log=None, keepalive_timeout=_KEEPALIVE, shutdown_timeout=_SHUTDOWN_SECONDS, max_line_size=max_bytes
     )
-    await runner.setup()
-    make_protocol = runner.server
-    assert make_protocol is not None
     try:
+        await runner.setup()
+        make_protocol = runner.server
+        assert make_protocol is not None
+        door = Door(_MOST_CONNECTIONS, _MOST_AT_ONCE * max_bytes)
         loop = asyncio.get_running_loop()
         try:
-            server = await loop.create_server(lambda: tolerant(make_protocol(), max_bytes), host, port)
+            server = await loop.create_server(lambda: tolerant(make_protocol(), max_bytes, door), host, port)
         except OSError as error:
             reason = (error.strerror or str(error)).rpartition(": ")[2]  # asyncio says the address once more
             raise SettingsError(f"cannot listen on {host}, port {port}: {reason}") from None
@@ -70,53 +97,83 @@ async def listening(app: web.Application, host: str, port: int, max_bytes: int) 
         await runner.cleanup()
 
 
-async def serve(settings: PlayerSettings, host: str, port: int, *, announce: bool) -> None:
-    """Until SIGTERM or SIGINT or, with `announce`, until standard input ends.
+async def serve(
+    settings: PlayerSettings, host: str, port: int, *, announce: bool, origins: Collection[str] = ()
+) -> None:
+    """Until SIGTERM or SIGINT or, with `announce`, until standard input ends; at most two seconds longer.
 
-    With `announce`, a line `{"seed": N}` on standard input is the seed of the matches that start after it; the line is
-    repeated on standard output as soon as that holds.
+    With `announce`, `{"port": N}` is written to standard output when it listens. A line `{"seed": N}` on standard input
+    is the seed of the matches that start after it; the line is repeated on standard output as soon as that holds.
     """
-    sys.setswitchinterval(SWITCH_INTERVAL)
-    gc.set_threshold(700, 10, 1000)  # a full collection of a large tree holds every thread for tenths of a second
-    stop = asyncio.Event()
-    loop = asyncio.get_running_loop()
+    loop, task = asyncio.get_running_loop(), asyncio.current_task()
+    assert task is not None
+    stopping: list[asyncio.TimerHandle] = []
+
+    def stop() -> None:
+        if not stopping:
+            stopping.append(loop.call_later(_END_SECONDS, os._exit, 0))
+            task.cancel()
+
     for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, stop.set)
-    app = make_app(settings)
-    async with listening(app, host, port, settings.max_message_bytes) as actual_port:
-        log.info("%s listens on %s, port %d", settings.name or settings.strategy, host, actual_port)
-        if announce:
-            _announce({"port": actual_port})
-            Thread(target=_hear_parent, args=(loop, app, stop), daemon=True).start()
-        await stop.wait()
-    log.info("stopped")
+        loop.add_signal_handler(number, stop)
+    app = make_app(settings, origins=origins)
+    if announce:
+        Thread(target=_hear_parent, args=(loop, app, stop), daemon=True).start()
+    try:
+        async with listening(app, host, port, settings.max_message_bytes) as actual_port:
+            log.info("%s listens on %s, port %d", settings.name or settings.strategy, host, actual_port)
+            if announce:
+                _announce({"port": actual_port})
+            await asyncio.Event().wait()
+    except asyncio.CancelledError:
+        log.info("stopped")
 
 
 async def _stop(app: web.Application) -> None:
-    app[PLAYER].close()
+    app[PLAYER].close(at_once=True)
 
 
 async def _handle(request: web.Request) -> web.Response:
     player = request.app[PLAYER]
     received = player.clock.now() - _age(request)
+    if _is_of_foreign_page(request):
+        log.warning("refused: %s", _PAGES_REFUSED)
+        return _response(request, _PAGES_REFUSED, 403)
     if request.method == "OPTIONS":
-        return _response("")
+        return _response(request, "")
     try:
         message = await _message(request)
     except web.HTTPRequestEntityTooLarge:
         log.warning("a message of over %d bytes was refused", player.settings.max_message_bytes)
-        return _response("the message is too long", 413)
+        return _response(request, "the message is too long", 413)
     except MessageError as error:
         log.warning("not a message: %s", error)
-        return _response(str(error), 400)
+        return _response(request, str(error), 400)
+    if request.method == "GET" and not isinstance(message, Info) and _is_unmarked_browser(request):
+        return _response(request, "a browser may only ask for INFO by GET", 403)
     evaluations: list[Evaluation] = []
     wants = request.headers.get(HEADER, "").strip() == WANTED
     reply = await player.answer(message, received, evaluations.append if wants else None)
     log.info("%s: %s in %.2f s", _summary(message), reply, player.clock.now() - received)
-    response = _response(reply)
+    response = _response(request, reply)
     for evaluation in evaluations:
         _add_evaluation(response, evaluation)
     return response
+
+
+def _is_of_foreign_page(request: web.Request) -> bool:
+    """Whether a web page has made a browser send this that no option names."""
+    origins = request.app[ORIGINS]
+    origin = request.headers.get("Origin")
+    if ALL_ORIGINS in origins or (origin is not None and origin in origins):
+        return False
+    return origin is not None or request.headers.get("Sec-Fetch-Site", "none").strip().lower() not in _FROM_US
+
+
+def _is_unmarked_browser(request: web.Request) -> bool:
+    """Whether this is a browser that does not say which page is behind it: most do only for addresses of this host."""
+    is_browser = request.headers.get("User-Agent", "").startswith("Mozilla/")
+    return is_browser and "Sec-Fetch-Site" not in request.headers and ALL_ORIGINS not in request.app[ORIGINS]
 
 
 def _age(request: web.Request) -> float:
@@ -128,14 +185,23 @@ def _age(request: web.Request) -> float:
 async def _message(request: web.Request) -> Message:
     if request.method in ("GET", "HEAD"):
         text = unquote_plus(request.raw_path.lstrip("/"))
-        if not text:
-            return Info()  # a look from a browser or a health check
-    else:
-        text = _text(await request.read())
-    if len(text) <= _LONG:
-        return parse_message(text)
-    start = unread_start(text)  # its deadline is known before its rules
-    return start if start is not None else await asyncio.to_thread(parse_message, text)
+        return parse_message(text) if text else Info()  # a look from a browser or a health check
+    body = await request.read()
+    has_rules = is_long_kind(body)
+    if len(body) > LONGEST_OTHER and not has_rules:
+        raise web.HTTPRequestEntityTooLarge(LONGEST_OTHER, len(body))
+    text = _text(body)
+    return _unread(text) if len(body) > _LONG and has_rules else parse_message(text)
+
+
+def _unread(text: str) -> Message:
+    """A long message whose rules are left to the process of its match, so that the loop is not held."""
+    if _PREVIEW.match(text):
+        return Preview("", 0)  # nothing is done about its rules
+    start = unread_start(text)
+    if start is None and len(text) > LONGEST_OTHER:
+        raise MessageError("a START that long ends with its clocks, which are whole numbers")
+    return parse_message(text) if start is None else start
 
 
 def _text(body: bytes) -> str:
@@ -146,8 +212,16 @@ def _text(body: bytes) -> str:
         return body.decode("latin-1")
 
 
-def _response(text: str, status: int = 200) -> web.Response:
-    response = web.Response(body=text.encode(), status=status, headers={**CORS, "Content-Type": CONTENT_TYPE})
+def _response(request: web.Request, text: str, status: int = 200) -> web.Response:
+    """Only pages that an option names get to read it."""
+    response = web.Response(body=text.encode(), status=status, headers={"Content-Type": CONTENT_TYPE})
+    origin = request.headers.get("Origin")
+    if origin is not None and status != 403:
+        is_for_all = ALL_ORIGINS in request.app[ORIGINS]
+        response.headers["Access-Control-Allow-Origin"] = ALL_ORIGINS if is_for_all else origin
+        response.headers["Access-Control-Allow-Methods"] = "POST, GET, OPTIONS"
+        response.headers["Access-Control-Allow-Headers"] = "Content-Type"
+        response.headers["Vary"] = "Origin"
     response.force_close()
     return response
 
@@ -171,7 +245,7 @@ def _summary(message: Message) -> str:
             return f"{word} {message.match}"
 
 
-def _hear_parent(loop: asyncio.AbstractEventLoop, app: web.Application, stop: asyncio.Event) -> None:
+def _hear_parent(loop: asyncio.AbstractEventLoop, app: web.Application, stop: Callable[[], None]) -> None:
     """Obeys the lines of standard input until it ends, and stops the service then."""
     heard = b""
     with suppress(OSError, RuntimeError):  # RuntimeError: the loop is closed already
@@ -182,7 +256,7 @@ def _hear_parent(loop: asyncio.AbstractEventLoop, app: web.Application, stop: as
                 if seed is not None:
                     loop.call_soon_threadsafe(_reseed, app, seed)
     with suppress(RuntimeError):
-        loop.call_soon_threadsafe(stop.set)
+        loop.call_soon_threadsafe(stop)
 
 
 def _seed_in(line: bytes) -> int | None:

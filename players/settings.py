@@ -15,7 +15,7 @@ PLAYERS = {
     "random": "Play any legal move, each as likely.",
     "montecarlo": "Play what plain UCT on the interpreter finds until shortly before the deadline.",
 }  # strategy → what it does
-SERVICE_SETTINGS = frozenset({"name", "seed", "margin", "abandon", "max_message_bytes"})  # of every player
+SERVICE_SETTINGS = frozenset({"name", "seed", "margin", "abandon", "max_message_bytes", "overhead"})  # of every player
 NO_OPTIONS = frozenset({"memory_bytes"})  # of the search: `memory` is in its place
 
 _MEBIBYTE = 2**20
@@ -36,10 +36,20 @@ class PlayerSettings(Settings):
     abandon: Annotated[float, Ge(0), About("of silence after a deadline, until another match may begin", "seconds")] = (
         60.0
     )
-    max_message_bytes: Annotated[int, Ge(1), About("larger messages are refused (HTTP 413)", "bytes")] = 8 * _MEBIBYTE
+    max_message_bytes: Annotated[
+        int, Ge(1), About("a longer START is refused (HTTP 413), and so is any other message beyond 128 KiB", "bytes")
+    ] = 8 * _MEBIBYTE
+    overhead: Annotated[
+        int,
+        Ge(256),
+        About("address space of the process of a match beyond the memory of the search; more ends the match", "MiB"),
+    ] = 4096
     ponder: Annotated[bool, About("think while waiting for other players")] = True
     tune: Annotated[
         bool, About("look for settings that suit the game by quick matches while waiting for other players")
+    ] = True
+    learn: Annotated[
+        bool, About("learn the game from self-play while waiting; quick matches (`tune`) decide whether it is used")
     ] = True
     memory: Annotated[int, Ge(1), About("memory that the search may take", "MiB")] = 512
     search: SearchSettings = field(default_factory=SearchSettings)  # `memory` counts, not its `memory_bytes`
@@ -53,6 +63,11 @@ class PlayerSettings(Settings):
     def search_settings(self) -> SearchSettings:
         """Those of the search, with its memory."""
         return replace(self.search, memory_bytes=self.memory * _MEBIBYTE)
+
+    @property
+    def process_bytes(self) -> int:
+        """What the process of a match may have, of addresses: many of them stay empty."""
+        return (self.memory + self.overhead) * _MEBIBYTE
 
     def margin_of(self, clock: float) -> float:
         """Seconds before the end of a clock of so many seconds."""

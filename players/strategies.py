@@ -1,33 +1,51 @@
 """How players choose: the strategies by their names."""
 
+import logging
 import time
 from collections.abc import Callable
 from functools import partial
+from importlib import import_module
 from operator import itemgetter
 from threading import Event
 from typing import TypeAlias
 
-from ggp.cache import is_warm, warm_in_background
+from ggp.cache import is_warm
 from ggp.errors import EvaluationError, GgpError
 from ggp.gdl.state_machine import Facts, JointMove
 from ggp.gdl.terms import Term
 from ggp.protocol.evaluation import Evaluation
 from ggp.search.uct import UCT, UctResult
-from players.strategy import Engine, Strategy, Task, Thought, per_second
+from players.strategy import RoleTask, SearchEngine, Strategy, Thought, per_second
 
 _BATCH = 8  # playouts of the reference between two looks at the best move
 _WAIT = 0.005  # seconds between two looks at whether to stop, while the circuit is being made
-_COLD_WAIT = 1.0  # seconds between two looks at whether the kernels have been compiled
+
+log = logging.getLogger(__name__)
+
+
+def prepare(strategy: str, tell_long: Callable[[], None]) -> None:
+    """Imports what the strategy needs, and compiles what was never compiled, so that no match waits for it.
+
+    `tell_long` is called first where that takes minutes.
+    """
+    if strategy != "mcts":
+        return
+    began, was_warm = time.monotonic(), is_warm()
+    if not was_warm:
+        tell_long()
+    import_module("players.engines").load_kernels()  # not above: numba is slow to load, and others need none
+    if not was_warm:
+        log.info("the kernels are there after %.0f s", time.monotonic() - began)
 
 
 class Mcts:
     """A search on the circuit, which is made in the background from START on; without one the reference UCT."""
 
-    def __init__(self, task: Task) -> None:
+    def __init__(self, task: RoleTask) -> None:
         self._task = task
         self._own = task.machine.roles.index(task.role)
         self._uct = UCT(task.machine, task.role, task.rng)
-        self._engine: Engine | None = None  # written once, by the thread that prepares it
+        self._engine: SearchEngine | None = None  # written once, by the thread that prepares it
         self._prepared = Event()  # with or without success
         self._is_over = False
         if task.rulesheet.has_percepts:
@@ -36,7 +54,6 @@ class Mcts:
             task.in_background(self._prepare)
 
     def choose(self, state: Facts, legal: tuple[Term, ...], thought: Thought) -> Term:
-        thought.move = legal[0]
         if len(legal) > 1 and not self._think(state, thought):
             self._think_plainly(state, thought, thought.stop)
         return thought.move or legal[0]
@@ -82,19 +99,13 @@ class Mcts:
             playouts += result.playouts
             if result.playouts == 0:
                 break
-            thought.move = result.best or thought.move
-            thought.note = f"{playouts} playouts by the interpreter"
-            thought.evaluate(partial(uct_evaluation, result, playouts, time.perf_counter() - began))
+            evaluate = partial(uct_evaluation, result, playouts, time.perf_counter() - began)
+            thought.offer(result.best or thought.move, f"{playouts} playouts by the interpreter", evaluate)
 
     def _prepare(self) -> None:
         """In a thread of its own."""
         task = self._task
         try:
-            if not is_warm():
-                warm_in_background()
-                task.warn("the kernels are being compiled; until then the interpreter plays: see `ggp cache warm`")
-            while not is_warm():
-                time.sleep(_COLD_WAIT)
             from players.engines import make_engine  # noqa: PLC0415 - numba is slow to load
 
             self._engine = make_engine(task)
@@ -136,7 +147,7 @@ class Memoryless:
 class MonteCarlo:
     """The reference UCT until the time is up; a single legal move needs no thought."""
 
-    def __init__(self, task: Task) -> None:
+    def __init__(self, task: RoleTask) -> None:
         self._uct = UCT(task.machine, task.role, task.rng)
 
     def choose(self, state: Facts, legal: tuple[Term, ...], thought: Thought) -> Term:
@@ -146,9 +157,8 @@ class MonteCarlo:
             result = self._uct.search(state, thought.stop, _BATCH)
             playouts += result.playouts
             best = best if result.best is None else result.best
-            thought.move = best
-            thought.note = f"{playouts} playouts"
-            thought.evaluate(partial(uct_evaluation, result, playouts, time.perf_counter() - began))
+            evaluate = partial(uct_evaluation, result, playouts, time.perf_counter() - began)
+            thought.offer(best, f"{playouts} playouts", evaluate)
             if result.playouts == 0:
                 break
         return best
@@ -163,7 +173,7 @@ class MonteCarlo:
         self._uct.forget()
 
 
-MakeStrategy: TypeAlias = Callable[[Task], Strategy]
+MakeStrategy: TypeAlias = Callable[[RoleTask], Strategy]
 
 STRATEGIES: dict[str, MakeStrategy] = {
     "mcts": Mcts,

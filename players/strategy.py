@@ -1,5 +1,6 @@
-"""What a strategy is: a state and its legal moves → a move; what it is made from, and how it meets the event loop."""
+"""What a strategy is: a state and its legal moves → a move; what it is made from, and how it tells what it finds."""
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from random import Random
@@ -15,16 +16,19 @@ from players.settings import PlayerSettings
 
 Warn: TypeAlias = Callable[[str], None]  # logs one line
 InBackground: TypeAlias = Callable[[Callable[[], None]], None]  # does a job in a thread that ends with the match
+MakeEvaluation: TypeAlias = Callable[[], Evaluation | None]
 
 _MOMENT = 0.01  # seconds, too few to tell a speed
+_TELL_AGAIN = 0.1  # seconds after which what is thought of the same move is told once more
+
+
+def keep_to_itself(_: "Thought") -> None:
+    """Where nobody listens."""
 
 
 @dataclass(slots=True)
 class Thought:
-    """One choice that is being made: written by the thread that thinks, read by the event loop.
-
-    No lock: each field is one reference that one thread writes whole.
-    """
+    """One choice that is being made: written by the thread that thinks, told to the service as it grows."""
 
     now: Callable[[], float]
     stop_at: float  # on the clock of `now`
@@ -33,13 +37,25 @@ class Thought:
     wants_evaluation: bool = False
     evaluation: Evaluation | None = None
     failure: str = ""  # why there is no evaluation, where that is a fault of this program
+    tell: Callable[["Thought"], None] = keep_to_itself
+    _told_at: float = 0.0
     _cancelled: Event = field(default_factory=Event)
 
     def stop(self) -> bool:
         """Whether to stop; asked between any two calls of the state machine."""
         return self._cancelled.is_set() or self.now() >= self.stop_at
 
-    def evaluate(self, make: Callable[[], Evaluation | None]) -> None:
+    def offer(self, move: Term | None, note: str = "", evaluate: MakeEvaluation | None = None) -> None:
+        """The best move so far, with what is thought of it. A new move is told at once, the same one now and then."""
+        is_new = move != self.move
+        self.move, self.note = move, note
+        if evaluate is not None:
+            self.evaluate(evaluate)
+        if is_new or time.monotonic() >= self._told_at + _TELL_AGAIN:
+            self._told_at = time.monotonic()
+            self.tell(self)
+
+    def evaluate(self, make: MakeEvaluation) -> None:
         """Keeps an evaluation if one is wanted. A failure to make it costs nothing else, least of all the move."""
         if not self.wants_evaluation:
             return
@@ -53,7 +69,7 @@ class Thought:
 
 
 @dataclass(frozen=True, slots=True)
-class Task:
+class RoleTask:
     """One role of one match, and the means to play it."""
 
     rulesheet: Rulesheet
@@ -84,7 +100,7 @@ class Strategy(Protocol):
         """Told that the match is over."""
 
 
-class Engine(Protocol):
+class SearchEngine(Protocol):
     """A search on the circuit, for one match and role; used by one thread."""
 
     def think(self, state: Facts, thought: Thought) -> None:

@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from random import Random
 from typing import TypeAlias
@@ -9,12 +10,12 @@ from typing import TypeAlias
 from ggp.engines import make_machine
 from ggp.errors import UnknownRoleError
 from ggp.gdl.rulesheet import Rulesheet, parse_rulesheet
-from ggp.gdl.state_machine import JointMove, StateMachine
+from ggp.gdl.state_machine import Facts, JointMove, StateMachine
 from ggp.gdl.terms import Term, to_text
 from ggp.protocol.messages import Play, PlayPercepts, Start
 from players.settings import PlayerSettings
 from players.strategies import STRATEGIES
-from players.strategy import InBackground, Task, Thought, Warn
+from players.strategy import InBackground, RoleTask, Thought, Warn
 
 News: TypeAlias = Play | PlayPercepts
 MakeMachine: TypeAlias = Callable[[Rulesheet], StateMachine]
@@ -30,10 +31,30 @@ def at_once(job: Callable[[], None]) -> None:
     job()
 
 
-class Thinker:
-    """The state of one match as one role knows it; used by one thread.
+def keep_to_itself(_: Term | None) -> None:
+    """Where nobody listens."""
 
-    In GDL-II the state is a guess: one that agrees with the percepts, as far as a few tries find it.
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """What the role has to choose from."""
+
+    state: Facts
+    legal: tuple[Term, ...]
+    made: tuple[JointMove, ...] = ()  # the steps that led here since the turn before
+    repeated: Term | None = None  # the answer that was given to the same news before
+
+    @property
+    def first_move(self) -> Term | None:
+        """A move that can be answered without any thought."""
+        return self.repeated or (self.legal[0] if self.legal else None)
+
+
+class Thinker:
+    """The state of one match as one role knows it.
+
+    In GDL-II the state is a guess: one that agrees with the percepts, as far as a few tries find it. One thread follows
+    the match; another may think at the same time.
     """
 
     def __init__(
@@ -43,8 +64,12 @@ class Thinker:
         make_machine: MakeMachine,
         warn: Warn = log.warning,
         in_background: InBackground = at_once,
+        tell_first: Callable[[Term | None], None] = keep_to_itself,
     ) -> None:
-        """RulesheetError, EvaluationError or UnknownRoleError when this match cannot be played."""
+        """RulesheetError, EvaluationError or UnknownRoleError when this match cannot be played.
+
+        `tell_first` is told a move of the initial state before there is any strategy; None when there is no legal one.
+        """
         rulesheet = parse_rulesheet(start.rules, start.match)
         self._machine = machine = make_machine(rulesheet)
         if start.role not in machine.roles:
@@ -53,36 +78,50 @@ class Thinker:
         self._match = start.match
         self._warn = warn
         self._has_percepts = rulesheet.has_percepts
-        self._rng = Random(settings.seed)  # noqa: S311 - not for secrets
-        self._strategy = STRATEGIES[settings.strategy](
-            Task(rulesheet, machine, start.role, settings, self._rng, warn, in_background)
-        )
+        self._rng = Random(f"guesses {settings.seed}")  # noqa: S311 - not for secrets
         self.state = machine.initial_state
         self._step = 0
         self._told: tuple[Term, ...] | None = None
+        self._made: list[JointMove] = []  # steps that the strategy has not been told of
+        tell_first(next(iter(machine.legal_moves(self.state, start.role)), None))
+        self._strategy = STRATEGIES[settings.strategy](
+            RoleTask(rulesheet, machine, start.role, settings, Random(settings.seed), warn, in_background)  # noqa: S311
+        )
 
-    def choose(self, news: News, answered: Term | None, thought: Thought) -> None:
-        """Writes the move into the thought; `answered` is the move that the last PLAY was answered with.
+    def follow(self, news: News, answered: Term | None) -> Turn:
+        """The turn that the news tell of; `answered` is the move that the last PLAY was answered with.
 
-        Nothing is written when there is no legal move. EvaluationError when the rules have no meaning here.
+        EvaluationError when the rules have no meaning here.
         """
         if self._has_percepts and news == Play(news.match, None) and (self._step > 0 or answered is not None):
             news = Play(news.match, ())  # GDL-II's form of 2011: nothing was perceived
-        if self._is_repeated(news):
-            if answered is not None:
-                thought.move = answered
-                return
-        else:
+        if not self._is_repeated(news):
             self._follow(news, answered)
+            answered = None
         legal = self._machine.legal_moves(self.state, self._role)
-        if legal:
-            thought.move = legal[0]
-            thought.move = self._strategy.choose(self.state, legal, thought)
+        made, self._made = tuple(self._made), []
+        return Turn(self.state, legal, made, answered)
 
-    def ponder(self, answered: Term | None, thought: Thought) -> None:
+    def advance(self, turn: Turn) -> None:
+        """Tells the strategy of the steps that led to the turn."""
+        for joint_move in turn.made:
+            self._strategy.advance(joint_move)
+
+    def think(self, turn: Turn, thought: Thought) -> None:
+        """Writes better and better moves into the thought; none when there is no legal move."""
+        self.advance(turn)
+        thought.offer(turn.first_move)
+        if turn.legal and turn.repeated is None:
+            thought.offer(self._strategy.choose(turn.state, turn.legal, thought), thought.note)
+
+    def choose(self, news: News, answered: Term | None, thought: Thought) -> None:
+        """Both, where one thread does everything."""
+        self.think(self.follow(news, answered), thought)
+
+    def ponder(self, state: Facts, answered: Term | None, thought: Thought) -> None:
         """Goes on thinking about the present state; `answered` is the move that was chosen in it, if one was."""
         if not thought.stop():
-            self._strategy.ponder(self.state, answered, thought)
+            self._strategy.ponder(state, answered, thought)
 
     def forget(self) -> None:
         """Frees what takes long to free."""
@@ -131,7 +170,7 @@ class Thinker:
             self._warn(f"{self._match}: step {step} cannot be followed from {len(told)} moves")
             return
         self.state = self._machine.next_state(self.state, joint_move)
-        self._strategy.advance(joint_move)
+        self._made.append(joint_move)
 
     def _guess(self, percepts: tuple[Term, ...], own_move: Term | None) -> JointMove | None:
         """A joint move after which this role perceives just this; when none is found, any one."""

@@ -1,87 +1,276 @@
-"""One thread for one match: jobs one after the other.
+"""The service's end of the processes that think: how they are made, asked, heard and ended.
 
-Not `asyncio.to_thread`: those threads cannot be interrupted, and they would be waited for when the service stops. This
-one is interrupted, because a single call of a state machine in Python may last longer than any match; and it is a
-daemon, so that not even a call outside of Python can keep a process alive.
+All of it is in the event loop, and nothing here waits.
 """
 
 import asyncio
-import ctypes
 import logging
-from collections.abc import Callable
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections import deque
+from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
-from queue import SimpleQueue
-from threading import Lock, Thread
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 
-Job: TypeAlias = Callable[[], None]
+from ggp.cache import kernel_folder
+from ggp.errors import SettingsError
+from players.pipe import END, FORK, FRAME, PREPARING, READY, Finding, Forget, Request, decode, encode
+
+FORGET_SECONDS = 0.3  # in which a process ends by itself after its match, before it is ended
+
+_LONGEST_LINE = 2**20  # bytes of a finding
+_READ_BYTES = 2**16
+_PROGRESS_SECONDS = 10  # between two lines of the log
+
+Hear: TypeAlias = Callable[[Finding], None]
+Lost: TypeAlias = Callable[[str], None]  # why a process has ended that should not have, for a person
 
 log = logging.getLogger(__name__)
 
 
-class _Stopped(BaseException):
-    """Raised wherever a job just is; no `except Exception` of rules or searches keeps it."""
+class Worker(Protocol):
+    """What thinks about one match."""
+
+    def send(self, request: Request) -> None:
+        """Returns at once; findings come later."""
+
+    def end(self) -> None:
+        """After its match: nothing is heard of it any more, but it has a moment to forget what it knows."""
+
+    def kill(self) -> None:
+        """At once."""
 
 
-class Worker:
-    """Runs jobs in the order given, in a thread of its own."""
+MakeWorker: TypeAlias = Callable[[Hear, Lost], Worker]
 
-    def __init__(self, name: str, loop: asyncio.AbstractEventLoop) -> None:
-        self._loop = loop
-        self._jobs: SimpleQueue[Job | None] = SimpleQueue()
-        self._last: Job | None = None
-        self._lock = Lock()  # held while a job becomes one that may be interrupted, or no longer is
-        self._is_running = False
-        self._is_stopped = False
-        self._thread = Thread(target=self._run, name=name, daemon=True)
-        self._thread.start()
 
-    def submit(self, job: Job, then: Job) -> None:
-        """`then` is called in the event loop when the job is over, however it ended."""
-        self._jobs.put(lambda: self._call(job, then))
+class ForkServer:
+    """The process that makes those of matches; when it has ended, the next match starts it again."""
 
-    def stop(self, last: Job) -> None:
-        """Interrupts the job that is running and drops those that wait; `last` is all that the thread still does."""
-        if self._is_stopped:
+    def __init__(self, strategy: str) -> None:
+        self._strategy = strategy
+        self._process: subprocess.Popen[bytes] | None = None
+        self._channel: socket.socket | None = None
+        self._heard = b""
+        self._unborn: deque[ProcessWorker] = deque()  # asked for, in their order
+        self._alive: dict[int, ProcessWorker] = {}
+        self._ready: asyncio.Future[None] | None = None  # while somebody waits for it
+
+    async def running(self, _: object = None) -> AsyncIterator[None]:
+        """A cleanup context of aiohttp: begins when no match would wait for anything.
+
+        SettingsError when the process ends instead; it has said why on standard error.
+        """
+        self._ready = asyncio.get_running_loop().create_future()
+        try:
+            self._begin()
+            await self._ready
+            yield
+        finally:
+            self.close()
+            await asyncio.sleep(0)  # for transports, which the loop closes
+
+    def worker(self, hear: Hear, lost: Lost) -> Worker:
+        """A process for a match, which takes requests at once."""
+        if self._channel is None:
+            self._begin()
+        return ProcessWorker(self, hear, lost)
+
+    def close(self) -> None:
+        """Ends all processes at once."""
+        self._drop_channel()
+        self._end_process()
+        for worker in (*self._unborn, *self._alive.values()):
+            worker.kill()
+        self._unborn.clear()
+        self._alive.clear()
+
+    def fork(self, worker: "ProcessWorker", theirs: socket.socket) -> None:
+        """Asks for a process that listens to the socket."""
+        self._unborn.append(worker)
+        if self._channel is not None:
+            with suppress(OSError):  # it has ended: the socket, too, is closed then
+                socket.send_fds(self._channel, [FRAME.pack(FORK, 0, 0)], [theirs.fileno()])
+
+    def kill(self, number: int) -> None:
+        """Asks for the end of a process."""
+        if self._channel is not None:
+            with suppress(OSError):
+                self._channel.send(FRAME.pack(END, number, 0))
+
+    def _begin(self) -> None:
+        self._end_process()
+        self._channel, theirs = socket.socketpair()
+        with theirs:
+            command = (sys.executable, "-P", "-m", "players.process", str(theirs.fileno()), str(os.getpid()))
+            self._process = subprocess.Popen(  # noqa: S603 - all of it is ours
+                (*command, self._strategy, str(logging.getLogger().getEffectiveLevel())),
+                pass_fds=(theirs.fileno(),),
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                process_group=0,  # Ctrl-C in a terminal is for the service
+            )
+        self._heard = b""
+        self._channel.setblocking(False)
+        asyncio.get_running_loop().add_reader(self._channel, self._read)
+
+    def _read(self) -> None:
+        assert self._channel is not None
+        try:
+            data = self._channel.recv(_READ_BYTES)
+        except BlockingIOError:
             return
-        with self._lock:
-            self._last = last
-            self._is_stopped = True
-            if self._is_running:
-                self._interrupt(_Stopped)
-        self._jobs.put(None)
+        except OSError:
+            data = b""
+        if not data:
+            self._end()
+            return
+        self._heard += data
+        while len(self._heard) >= FRAME.size:
+            frame, self._heard = self._heard[: FRAME.size], self._heard[FRAME.size :]
+            self._hear(*FRAME.unpack(frame))
 
-    def warn(self, line: str) -> None:
-        """Logs from a job: in the event loop, as an interrupted thread could keep the lock of the log for ever."""
-        with suppress(RuntimeError):
-            self._loop.call_soon_threadsafe(log.warning, "%s", line)
+    def _hear(self, code: bytes, number: int, status: int) -> None:
+        if code == FORK:
+            worker = self._unborn.popleft()
+            self._alive[number] = worker
+            worker.born(number)
+        elif code == END and number in self._alive:
+            self._alive.pop(number).ended(_how(status))
+        elif code == PREPARING:
+            self._say_how_far(0)
+        elif code == READY and self._ready is not None and not self._ready.done():
+            self._ready.set_result(None)
 
-    def _run(self) -> None:
-        while (job := self._jobs.get()) and not self._is_stopped:
-            job()
-        if self._last is not None:
-            self._last()
+    def _say_how_far(self, seconds: int) -> None:
+        """Until the kernels are there, so that whoever has started the player sees that it is at work."""
+        if self._ready is None or self._ready.done() or self._channel is None:
+            return
+        files = sum(1 for _ in kernel_folder().rglob("*.nbc"))
+        log.info("compiling kernels, once for all players here: %d are there after %d s", files, seconds)
+        asyncio.get_running_loop().call_later(_PROGRESS_SECONDS, self._say_how_far, seconds + _PROGRESS_SECONDS)
 
-    def _call(self, job: Job, then: Job) -> None:
-        fault: Exception | None = None
-        with suppress(_Stopped):  # at most one comes in a thread's life, and none after this block
+    def _end(self) -> None:
+        """The process has ended by itself, and those of matches with it."""
+        self._drop_channel()
+        if self._ready is not None and not self._ready.done():
+            self._ready.set_exception(SettingsError(f"player {self._strategy!r} did not start"))
+        workers = [*self._unborn, *self._alive.values()]
+        self._unborn.clear()
+        self._alive.clear()
+        for worker in workers:
+            worker.ended("the process that made it has ended")
+
+    def _end_process(self) -> None:
+        if self._process is not None:
+            self._process.kill()  # which ends those of matches, too
+            self._process.wait()
+            self._process = None
+
+    def _drop_channel(self) -> None:
+        if self._channel is not None:
+            asyncio.get_running_loop().remove_reader(self._channel)
+            self._channel.close()
+            self._channel = None
+
+
+class ProcessWorker(asyncio.Protocol):
+    """A process of its own."""
+
+    def __init__(self, server: ForkServer, hear: Hear, lost: Lost) -> None:
+        self._server = server
+        self._hear = hear
+        self._lost = lost
+        self._number = 0  # of the process; 0 before it is known
+        self._is_over = False  # nothing more is to be heard of it
+        self._is_killed = False
+        self._received = bytearray()
+        self._unsent: list[bytes] = []
+        self._transport: asyncio.Transport | None = None
+        self._loop = asyncio.get_running_loop()
+        ours, theirs = socket.socketpair()
+        with theirs:
+            server.fork(self, theirs)
+        self._connecting = self._loop.create_task(self._connect(ours))
+
+    def send(self, request: Request) -> None:
+        data = encode(request)
+        if self._transport is None:
+            self._unsent.append(data)
+        elif not self._transport.is_closing():
+            self._transport.write(data)
+
+    def end(self) -> None:
+        self._is_over = True
+        self.send(Forget())
+        self._loop.call_later(FORGET_SECONDS, self.kill)
+
+    def kill(self) -> None:
+        self._is_over = self._is_killed = True
+        if self._number:
+            self._server.kill(self._number)
+        if self._transport is not None:
+            self._transport.abort()
+
+    def born(self, number: int) -> None:
+        """Told the number of the process."""
+        self._number = number
+        if self._is_killed:
+            self._server.kill(number)
+
+    def ended(self, how: str) -> None:
+        """Told that the process has ended: its number may be that of another one soon."""
+        self._number = 0
+        if self._transport is not None:
+            self._transport.abort()
+        if not self._is_over:
+            self._is_over = True
+            self._lost(how)
+
+    async def _connect(self, ours: socket.socket) -> None:
+        await self._loop.create_connection(lambda: self, sock=ours)
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
+        self._transport = transport
+        for data in self._unsent:
+            transport.write(data)
+        self._unsent.clear()
+        if self._is_killed:
+            transport.abort()
+
+    def data_received(self, data: bytes) -> None:
+        self._received += data
+        while not self._is_over and (end := self._received.find(b"\n")) >= 0:
+            line = bytes(self._received[:end])
+            del self._received[: end + 1]
             try:
-                with self._lock:
-                    self._is_running = not self._is_stopped
-                if self._is_running:
-                    job()
-            except Exception as error:  # noqa: BLE001 - logged below
-                fault = error
-            finally:
-                with self._lock:
-                    self._is_running = False
-                    self._interrupt(None)
-        if fault is not None:
-            log.error("a fault of this program while thinking", exc_info=fault)
-        with suppress(RuntimeError):  # the loop is closed: nobody waits any more
-            self._loop.call_soon_threadsafe(then)
+                finding = decode(line)
+            except ValueError:
+                self._give_up()
+                return
+            self._hear(finding)
+        if len(self._received) > _LONGEST_LINE:
+            self._give_up()
 
-    def _interrupt(self, kind: type[BaseException] | None) -> None:
-        """Makes the thread raise an exception, or takes one back that it has not raised yet."""
-        raised = None if kind is None else ctypes.py_object(kind)
-        ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(self._thread.ident or 0), raised)
+    def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002
+        """The process has ended, or is about to: its parent says how."""
+        if self._number:
+            self._server.kill(self._number)
+
+    def _give_up(self) -> None:
+        """It says what it should not."""
+        self._received.clear()
+        if self._transport is not None:
+            self._transport.abort()
+
+
+def _how(status: int) -> str:
+    if status >= 0:
+        return f"its process ended with exit code {status}"
+    with suppress(ValueError):
+        return f"its process was ended by {signal.Signals(-status).name}"
+    return f"its process was ended by signal {-status}"

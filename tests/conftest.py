@@ -1,6 +1,7 @@
 """Settings of the whole suite, and what tests of several parts share."""
 
 import os
+import signal
 from collections.abc import Iterator
 from contextlib import nullcontext
 from typing import TYPE_CHECKING
@@ -10,6 +11,10 @@ from hypothesis import settings
 
 if TYPE_CHECKING:
     from ggp.grounding import Clingo
+
+# What a shell starts in the background ignores Ctrl-C, and so does all that it starts; programs under test must not.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # The same examples in every run, and no deadlines: a suite that fails by chance is not believed. To look for new ones:
 # HYPOTHESIS_PROFILE=explore pytest tests/test_differential.py

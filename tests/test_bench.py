@@ -15,10 +15,11 @@ from ggp.bench import measure as bench
 from ggp.bench import suite
 from ggp.bench.measure import BenchSettings, Measurement, measure
 from ggp.bench.suite import SuiteSettings, append_row, find_rulesheets, measure_apart, read_rows
-from ggp.commands.bench import EXIT_INTERRUPTED, add_commands, summary
+from ggp.commands.bench import add_commands, summary
 from ggp.engines import ENGINES
 from ggp.errors import GgpError, GroundingError, RulesheetError, SettingsError
 from ggp.library import find_rulesheet
+from ggp.signals import EXIT_INTERRUPTED
 
 SHORT = BenchSettings(seconds=0.1, seed=7)
 SUITE = SuiteSettings("interpreter", 0.05, 1, 7, None, uses_cache=False, limit_seconds=100.0, limit_bytes=4 << 30)

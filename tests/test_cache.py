@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from typer.testing import CliRunner
 
 import ggp.cache
-from ggp.cache import UNRELATED, Cache, Entry, Usage, cache_folder, default_cache, kernel_folder, source_version
+from ggp.cache import UNRELATED, Cache, CacheEntry, Usage, cache_folder, default_cache, kernel_folder, source_version
 from ggp.commands.cache import add_commands
 
 DAY = 86_400.0
@@ -59,11 +59,11 @@ def files(cache: Cache) -> list[Path]:
     return sorted((cache.folder / "entries").iterdir())
 
 
-def words(*values: int) -> Entry:
-    return Entry({"words": np.array(values, np.uint64)}, {"count": len(values)})
+def words(*values: int) -> CacheEntry:
+    return CacheEntry({"words": np.array(values, np.uint64)}, {"count": len(values)})
 
 
-def values(entry: Entry | None) -> list[int] | None:
+def values(entry: CacheEntry | None) -> list[int] | None:
     return None if entry is None else entry.arrays["words"].tolist()
 
 
@@ -76,7 +76,7 @@ def same(left: NDArray[Any], right: NDArray[Any]) -> bool:
 def test_what_is_put_is_got_back(given_arrays: dict[str, NDArray[Any]], given_notes: dict[str, Any]) -> None:
     with tempfile.TemporaryDirectory() as folder:
         cache = Cache(Path(folder))
-        cache.put("circuit", "k", Entry(given_arrays, given_notes))
+        cache.put("circuit", "k", CacheEntry(given_arrays, given_notes))
         found = cache.get("circuit", "k")
     assert found is not None
     assert found.notes == given_notes
@@ -87,7 +87,7 @@ def test_what_is_put_is_got_back(given_arrays: dict[str, NDArray[Any]], given_no
 
 def test_arrays_that_are_read_back_cannot_be_written(tmp_path: Path) -> None:
     cache = Cache(tmp_path)
-    cache.put("circuit", "k", Entry({"turned": np.arange(6, dtype=np.int32).reshape(2, 3).T}))
+    cache.put("circuit", "k", CacheEntry({"turned": np.arange(6, dtype=np.int32).reshape(2, 3).T}))
     found = cache.get("circuit", "k")
     assert found is not None
     assert found.arrays["turned"].tolist() == [[0, 3], [1, 4], [2, 5]]
@@ -116,9 +116,9 @@ def test_kinds_keys_and_versions_are_kept_apart(tmp_path: Path) -> None:
 def test_what_no_file_can_hold_is_a_mistake_of_the_caller(tmp_path: Path) -> None:
     cache = Cache(tmp_path)
     with pytest.raises(TypeError, match="'things' holds Python objects"):
-        cache.put("circuit", "k", Entry({"things": np.array([object()])}))
+        cache.put("circuit", "k", CacheEntry({"things": np.array([object()])}))
     with pytest.raises(TypeError, match="not JSON serializable"):
-        cache.put("circuit", "k", Entry(notes={"set": {1}}))
+        cache.put("circuit", "k", CacheEntry(notes={"set": {1}}))
     for kind in ("", "../up", "Upper", "kernels"):
         with pytest.raises(ValueError, match="cannot name a kind"):
             cache.get(kind, "k")
@@ -274,12 +274,12 @@ def test_a_full_disk_only_means_no_cache(tmp_path: Path) -> None:
     code = f"""
 import resource, numpy as np
 from pathlib import Path
-from ggp.cache import Cache, Entry
+from ggp.cache import Cache, CacheEntry
 cache = Cache(Path({str(tmp_path)!r}), version="v")
-cache.put("circuit", "small", Entry({{"a": np.zeros(10)}}))
+cache.put("circuit", "small", CacheEntry({{"a": np.zeros(10)}}))
 resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
 for key in "ab":
-    cache.put("circuit", key, Entry({{"a": np.zeros(100_000)}}))
+    cache.put("circuit", key, CacheEntry({{"a": np.zeros(100_000)}}))
     assert cache.get("circuit", key) is None
 assert cache.get("circuit", "small") is not None
 """
@@ -299,11 +299,83 @@ def test_folders_are_ours_alone_or_not_used(tmp_path: Path, caplog: pytest.LogCa
     cache.put("circuit", "other", words(1))
     assert files(cache) == [path]
     assert [record.getMessage().rpartition(" cannot be ")[2] for record in caplog.records] == [
-        "read: Not ours alone",
-        "written: Not ours alone",
+        f"read: {path.parent} is not ours alone",
+        f"written: {path.parent} is not ours alone",
     ]
     path.parent.chmod(0o700)
     assert values(cache.get("circuit", "k")) == [1]
+
+
+def test_folders_above_are_looked_at_up_to_the_root(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    above = tmp_path / "shared"
+    above.mkdir()
+    cache = Cache(above / "inner" / "cache")
+    for mode, is_used in ((0o777, False), (0o1777, True), (0o755, True)):
+        above.chmod(mode)
+        cache.put("circuit", str(mode), words(mode))
+        assert (cache.get("circuit", str(mode)) is not None) == is_used
+    assert f"written: others can write to {above}" in caplog.text
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
+@pytest.mark.parametrize("part", ["root", "kernels", "version", "index", "link"])
+def test_nothing_of_another_user_is_unpickled(part: str, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    folder = kernel_folder()
+    index = folder / "module" / "kernel.nbi"
+    index.parent.mkdir()
+    index.write_bytes(b"pickle")
+    assert kernel_folder() == folder
+    stranger = {"root": folder.parents[1], "kernels": folder.parent, "version": folder, "index": index}
+    if part == "link":
+        (tmp_path / "elsewhere").mkdir()
+        folder.parents[1].rename(tmp_path / "elsewhere" / "cache")
+        folder.parents[1].symlink_to(tmp_path / "elsewhere" / "cache")
+        stranger["link"] = folder.parents[1]
+    os.chown(stranger[part], 65534, 65534, follow_symlinks=False)
+    assert kernel_folder() != folder
+    assert "compiled kernels are not kept" in caplog.text
+
+
+def test_a_private_group_may_write_to_folders_above(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    above = tmp_path / "home"
+    above.mkdir()
+    above.chmod(0o775)
+    cache = Cache(above / "cache")
+    for is_own in (False, True):
+        monkeypatch.setattr(ggp.cache, "_is_own_group", lambda _, is_own=is_own: is_own)
+        cache.put("circuit", "k", words(1))
+        assert (cache.get("circuit", "k") is not None) == is_own
+
+
+def test_a_process_that_compiles_ends_with_the_one_that_began_it(tmp_path: Path) -> None:
+    code = """
+import os, time
+from ggp.cache import kernel_folder, warm_in_background
+warm_in_background()
+warm_in_background()  # one is at work
+def workers():
+    found = []
+    for name in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{name}/cmdline", "rb") as line, open(f"/proc/{name}/environ", "rb") as around:
+                if b"-m\\0ggp.commands.cache\\0" in line.read() and os.environ["GGP_CACHE"].encode() in around.read():
+                    found.append(name)
+        except OSError:
+            pass
+    return found
+while not workers():
+    pass
+print(*workers(), flush=True)
+"""
+    environment = {**os.environ, "GGP_CACHE": str(tmp_path / "cold")}
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT, env=environment, timeout=60)
+    (worker,) = done.stdout.split()
+    until = time.monotonic() + 60
+    while Path(f"/proc/{worker}").exists() and time.monotonic() < until:
+        pass
+    assert not Path(f"/proc/{worker}").exists()
+    assert not list((tmp_path / "cold").rglob("begun"))
 
 
 def test_the_environment_says_where(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -452,7 +524,7 @@ def test_the_command_shows_and_clears(monkeypatch: pytest.MonkeyPatch, tmp_path:
 
     folder = tmp_path / "default"
     assert run("show") == f"{folder}, at most 1,024.0 MiB without the kernels\n  empty\n"
-    default_cache().put("circuit", "k", Entry({"zeros": np.zeros(1 << 20, np.uint8)}))
+    default_cache().put("circuit", "k", CacheEntry({"zeros": np.zeros(1 << 20, np.uint8)}))
     assert run("show").splitlines()[1:] == ["  circuit: 1 file, 1.0 MiB"]
     shown = json.loads(run("show", "--json"))
     assert (shown["folder"], shown["limit_bytes"]) == (str(folder), 1 << 30)

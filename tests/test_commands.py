@@ -5,15 +5,18 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from contextlib import redirect_stderr, redirect_stdout
+from importlib.metadata import version
 from io import BytesIO, StringIO, TextIOWrapper
+from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
 
 import ggp
-from ggp.commands import main
+from ggp.commands import main, make_command
 
 BROKEN = "(role r)\n(<= (goal r ?x)\n  (not (p ?x)))\n(legal r a)\n(<= terminal (true x))\n"
 
@@ -69,6 +72,30 @@ def test_validate_reports_findings_and_evidence(tmp_path: Path) -> None:
     assert "ends: 10 of 10" in done.stdout
 
 
+def test_validate_claims_nothing_that_no_match_showed() -> None:
+    rules = "(role r) (legal r a) (goal r 1) (<= terminal (true never)) (init x) (<= (next x) (true x))"
+    lines = run("validate", "-", "--max-steps", "9", stdin=rules).stdout.splitlines()
+    assert "  ends: 0 of 20 within 9 steps" in lines
+    assert "  goals and wins: not seen, since no match came to an end" in lines
+    assert not any("exactly one" in line for line in lines)
+    some = rules.replace("(legal r a)", "(legal r a) (legal r b)") + "(<= (next never) (does r b) (true x))"
+    shown = run("validate", "-", "--max-steps", "1", stdin=some).stdout
+    assert re.search(r"goals: exactly one for every role in the \d+ match(es)? that ended", shown)
+    late = run("validate", "-", "--seconds", "0", stdin=rules).stdout
+    assert "ends: 0 of 20 within 500 steps; 20 were cut off when the time was up" in late
+    assert "moves: not seen" in late
+
+
+def test_a_negation_that_no_atom_of_the_game_meets_is_a_warning() -> None:
+    steps = "(succ 1 2) (succ 2 3) (<= (even ?y) (true (n ?y)) (succ ?x ?y) (not (even ?x))) (<= (goal r 1) (even 3))"
+    rules = f"(role r) (legal r a) (init (n 2)) (<= terminal (true (n 3))) (<= (next (n 3)) (true (n 2))) {steps}"
+    done = run("validate", "-", stdin=rules)
+    assert done.returncode == 0, done.stdout
+    assert (
+        "warning: 'even' depends on its own negation, though no atom of this game does [stratification]" in done.stdout
+    )
+
+
 def test_validate_as_json(tmp_path: Path) -> None:
     path = tmp_path / "broken.kif"
     path.write_text(BROKEN, encoding="utf-8")
@@ -105,7 +132,12 @@ def test_validate_reads_standard_input_and_bytes_that_are_no_text(tmp_path: Path
 @pytest.mark.parametrize(
     ("arguments", "line"),
     [
-        (("perft", "chess960"), "ggp: no game or file is called 'chess960'"),
+        (("perft", "chess960"), "ggp: no game or file is called 'chess960'; the games are"),
+        (("perft", "tictactow"), "no game or file is called 'tictactow' (did you mean tictactoe?); the games are"),
+        (("perft", "/tmp/conectfour.kif"), "'/tmp/conectfour.kif' (did you mean connectfour?)"),
+        (("play", "tictactoe", "me", "mtcs"), "no player is called 'mtcs' (did you mean mcts?)"),
+        (("match", "tictactoe", "randm", "legal"), "no bot is called 'randm' (did you mean random?)"),
+        (("player", "mctss"), "Did you mean 'mcts'?"),
         (("perft", "-"), "ggp: <stdin>:1:1: no role is named [role]"),
         (("perft",), "Missing argument 'GAME'"),
         (("perft", "tictactoe", "--depth", "0"), "Invalid value for '--depth'"),
@@ -167,6 +199,61 @@ def test_perft_stops_at_0() -> None:
     rules = "(role r) (init a) (legal r m) (goal r 0) (<= terminal (not (true a)))"
     done = run("perft", "-", "--depth", "1000000000", "--json", stdin=rules)
     assert json.loads(done.stdout)["perft"] == [1, 0]
+
+
+def test_the_version() -> None:
+    assert run("--version") == (0, f"ggp {version('ggp')}\n", "")
+
+
+def test_help_is_in_groups_from_playing_to_developing() -> None:
+    text = run("-h").stdout
+    panels = re.findall(r"╭─ (.*?) ─", text)
+    assert panels == ["Options", "Play and watch", "Look into games", "Tournaments", "Services", "For developers"]
+    assert text == run("--help").stdout == run().stdout
+    words = re.findall(r"^│ (\w+) ", text, re.MULTILINE)
+    assert words.index("play") < words.index("validate") < words.index("tournament") < words.index("serve")
+    assert words.index("serve") < words.index("perft")
+
+
+def commands(group: object, *path: str) -> Iterator[tuple[str, ...]]:
+    yield path
+    for name, inner in getattr(group, "commands", {}).items():
+        yield from commands(inner, *path, name)
+
+
+ALL = list(commands(make_command()))
+
+
+@pytest.mark.parametrize("path", ALL, ids=" ".join)
+def test_help_is_wrapped_once(path: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> None:
+    """No line of a paragraph could take the first word of the next."""
+    monkeypatch.setenv("COLUMNS", "80")
+    done = run(*path, "-h")
+    assert done.returncode == 0
+    prose = done.stdout.partition("╭")[0].splitlines()[3:]
+    for line, following in pairwise(prose):
+        if line.strip() and following.strip():
+            assert len(line.rstrip()) + len(following.split()[0]) >= 78, line
+
+
+def test_choices_are_in_the_help() -> None:
+    assert "circuit|interpreter" in run("perft", "--help").stdout
+    assert "circuit|interpreter" in run("bench", "--help").stdout
+    for command in ("run", "new"):
+        text = " ".join(run("tournament", command, "--help").stdout.replace("│", " ").split())
+        assert "round-robin, gauntlet, swiss or knock-out" in text
+    assert "mcts, montecarlo, random, legal" in " ".join(run("play", "--help").stdout.replace("│", " ").split())
+
+
+@pytest.mark.parametrize(
+    ("line", "completed"),
+    [("ggp per", "perft"), ("ggp play con", "connectfour"), ("ggp perft tictactoe --engine c", "circuit")],
+)
+def test_the_shell_completes(line: str, completed: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("_GGP_COMPLETE", "complete_bash")
+    monkeypatch.setenv("COMP_WORDS", line)
+    monkeypatch.setenv("COMP_CWORD", str(len(line.split()) - 1))
+    assert run().stdout.split() == [completed]
 
 
 def test_help_explains_every_command() -> None:

@@ -50,6 +50,23 @@ def test_goals_that_are_missing_or_several(engine: str) -> None:
     assert evidence.ended == 3
 
 
+def test_nature_has_no_goals(engine: str) -> None:
+    rules = (
+        UNCLEAR.replace("(role s)", "(role random)").replace("legal s", "legal random").replace("goal r 2", "goal r 1")
+    )
+    evidence = gather_evidence(load_text(rules, engine=engine).machine, matches=3)
+    assert evidence.is_clean
+    assert evidence.wins == {"r": 0}
+
+
+def test_time_is_limited(engine: str) -> None:
+    evidence = gather_evidence(load_text(ENDLESS, engine=engine).machine, matches=1000, max_steps=50_000, seconds=0.0)
+    assert (evidence.cut_off, evidence.ended, evidence.is_clean) == (1000, 0, False)
+    found = gather_evidence(load_text(ENDLESS, engine=engine).machine, matches=3, max_steps=10**5, seconds=0.2)
+    assert 0 < found.cut_off <= 3
+    assert 0 < found.longest < 10**5
+
+
 def test_rules_that_cannot_be_evaluated(engine: str) -> None:
     evidence = gather_evidence(load_text(BROKEN).machine, matches=3)
     assert "beyond" in evidence.error

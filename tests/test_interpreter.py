@@ -192,9 +192,81 @@ def test_growth_under_a_negative_cycle_meets_a_bound() -> None:
 
 def test_a_relation_that_holds_for_too_much_meets_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("ggp.interpreter.interpreter.MAX_ROWS", 1_000)
+    monkeypatch.setattr("ggp.interpreter.compiler._MANY_ANSWERS", 1_000)
     rules = "".join(f"(n {i})" for i in range(20)) + "(<= (big ?a ?b ?c) (n ?a) (n ?b) (n ?c))"
     with pytest.raises(EvaluationError, match="'big' holds for more than 1,000"):
         holds(rules, "big", 3)
+
+
+SIXTY = "".join(f"(n {i})" for i in range(60))
+JOINED = "(n ?a) (n ?b) (n ?c) (n ?d) (n ?e) (n ?f) (n ?g)"
+NEVER = "(distinct (f ?a ?b ?c ?d ?e ?f ?g) (f ?a ?b ?c ?d ?e ?f ?g))"
+ENDLESS = {
+    "a join without answers": f"(<= p {JOINED} {NEVER})",
+    "a join of facts": f"(<= p {JOINED.replace('(n ?', '(true (n ?').replace(')', '))')} {NEVER})",
+    "questions that fail": f"(<= p {JOINED} (not (q ?a ?b ?c ?d ?e ?f ?g))) (<= (q ?a ?b ?c ?d ?e ?f ?g) {JOINED})",
+    "a negated join": f"(<= p (n 1) (not (q 1))) (<= (q ?a) {JOINED} {NEVER})",
+    "many loops": f"(<= p {' '.join(f'(n ?v{i})' for i in range(30))} (distinct (f ?v0 ?v29) (f ?v0 ?v29)))",
+    "a recursion": "(<= (q ?a ?b ?c ?d ?e) (n ?a) (n ?b) (n ?c) (n ?d) (n ?e))"
+    "(<= (q ?a ?b ?c ?d ?e) (q ?b ?a ?c ?e ?d)) (<= p (q ?a ?b ?c ?d ?e) (distinct (f ?a ?e) (f ?a ?e)))",
+    "its own negation": f"(<= (q ?a) (n ?a) (not (q x))) (<= (q ?a) {JOINED} (q ?b) {NEVER}) (<= p (q x))",
+    "whole facts": "(<= p (true ?a) (true ?b) (true ?c) (true ?d) (true ?e) (true ?f) (distinct (f ?a ?f) (f ?a ?f)))",
+}
+
+
+@pytest.mark.parametrize("rules", ENDLESS.values(), ids=ENDLESS)
+def test_every_evaluation_has_a_bound_of_steps(rules: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ggp.interpreter.interpreter.MAX_STEPS", 100_000)
+    monkeypatch.setattr("ggp.interpreter.interpreter.MAX_ROWS", 100_000)
+    with pytest.raises(EvaluationError, match=r"does not end within 100,000 steps|holds for more than"):
+        holds(SIXTY + rules, "p", 0, facts(*(f"(n {number})" for number in range(60))))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("rules", ENDLESS.values(), ids=ENDLESS)
+def test_the_real_bounds_are_met_in_time_and_memory(rules: str) -> None:
+    with pytest.raises(EvaluationError):
+        holds(SIXTY + rules, "p", 0, facts(*(f"(n {number})" for number in range(60))))
+
+
+def test_what_is_kept_has_a_bound_of_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ggp.interpreter.interpreter.MAX_BLOCKS", 50_000)
+    rules = "(<= p (q ?a ?b ?c ?d)) (<= (q ?a ?b ?c ?d) (n ?a) (n ?b) (n ?c) (n ?d))"
+    with pytest.raises(EvaluationError, match="too much memory"):
+        holds(SIXTY + rules, "p", 0)
+
+
+def test_the_count_of_steps_starts_anew_with_each_state(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ggp.interpreter.interpreter.MAX_STEPS", 100_000)
+    joined = "(n ?a) (n ?b) (n ?c) (distinct (f ?a ?b ?c) (f ?a ?b ?c))"  # 13,500 of these steps
+    rules = f"{SIXTY} (init (at 0)) (<= (next (at ?n)) (true (at ?n))) (<= (legal r x) {joined})"
+    machine = interpreter(FRAME + rules)
+    state = machine.initial_state
+    for _ in range(20):
+        assert machine.legal_moves(state, "r") == ("stay",)
+        state = machine.next_state(state, ("stay",))
+
+
+def test_an_evaluation_can_be_told_that_it_is_late() -> None:
+    asked: list[bool] = []
+
+    def is_late() -> bool:
+        asked.append(True)
+        return len(asked) > 2
+
+    rulesheet = parse_rulesheet(f"{FRAME} {SIXTY} (init a) (<= (legal r x) {JOINED} {NEVER})")
+    machine = Interpreter(rulesheet, is_late)
+    with pytest.raises(EvaluationError, match="takes too long"):
+        machine.legal_moves(machine.initial_state, "r")
+    assert len(asked) == 3
+
+
+def test_base_that_grows_meets_a_bound() -> None:
+    growing = "(base (f a)) (<= (base (g ?f)) (base ?f))"
+    with pytest.raises(EvaluationError, match=f"beyond {MAX_DEPTH} levels"):
+        holds(growing, "base", 1)
+    with pytest.raises(EvaluationError, match=f"beyond {MAX_DEPTH} levels"):
+        interpreter(FRAME + growing + "(<= (init ?f) (base ?f))")
 
 
 def test_patterns_of_any_depth() -> None:

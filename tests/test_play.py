@@ -12,7 +12,7 @@ import ggp
 from ggp.commands.bots import make_bot
 from ggp.commands.play import add_commands
 from ggp.commands.session import find_moves, meant_move
-from ggp.errors import GgpError
+from ggp.errors import GgpError, HiddenStateError
 from tests.gamemaster.games import GUESSING, SECRET, STUCK
 from tests.players.doubles import NIM
 
@@ -187,6 +187,23 @@ def test_nothing_else_tells_what_people_may_not_know(tmp_path: Path) -> None:
     refused = [line for line in lines if "is not legal" in line]
     assert refused[0] == "(ask 3) is not legal: (ask 3) is not a move of this game"
     assert not any("does not hold" in line for line in refused)
+
+
+@pytest.mark.parametrize(
+    ("players", "reason"),
+    [
+        (["me", "mcts"], "mcts would use all of it"),
+        (["me", "montecarlo"], "montecarlo would use all of it"),
+        (["--role", "asker"], "mcts would use all of it"),
+        (["mcts", "legal"], "mcts would use all of it"),
+        (["me", "me"], "only one of them can be played at a terminal"),
+    ],
+)
+def test_nobody_plays_by_what_a_role_cannot_know(players: list[str], reason: str, tmp_path: Path) -> None:
+    result = play(written(tmp_path, SECRET), *players, typed="ask 1\nask 2\n")
+    assert isinstance(result.exception, HiddenStateError)
+    assert reason in str(result.exception)
+    assert "ask" not in result.stdout
 
 
 def test_resign_and_quit_and_the_end_of_the_input() -> None:

@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ggp.errors import ReadError
+from ggp.errors import GgpError, ReadError
+from ggp.game import load_text
 from ggp.gdl.reader import decode, place_in, read, read_node, read_term
 from ggp.gdl.terms import MAX_NESTING, Term, depth, is_ground, match, substitute, subterms, to_text, variables
 
@@ -103,6 +104,13 @@ def test_the_deepest_term_works_everywhere() -> None:
     assert hash(ground) == hash(read_term(to_text(ground)))
     with pytest.raises(ReadError, match=f"nested deeper than {MAX_NESTING} levels"):
         read(f"(f {text})")
+
+
+def test_half_a_character_is_no_text() -> None:
+    with pytest.raises(ReadError, match=r"^game:2:4: U\+D800 is half a character$"):
+        read("(a)\n(b \ud800)", "game")
+    with pytest.raises(GgpError, match="half a character"):
+        load_text("(role \udfff)")
 
 
 def test_bytes_that_are_not_utf_8_have_their_place() -> None:

@@ -15,6 +15,7 @@ from pydantic import TypeAdapter
 from typer.testing import CliRunner
 
 from gamemaster.settings import MatchSettings
+from gamemaster.web.settings import Limits
 from ggp.commands.options import options_of, with_options
 from ggp.errors import SettingsError
 from ggp.search.mcts.settings import SearchSettings
@@ -28,6 +29,7 @@ TABLES = {
     "thinking": (DOCS / "players.md", table(PlayerSettings, leave_out=SERVICE_SETTINGS)),
     "search": (DOCS / "players.md", table(SearchSettings, leave_out=NO_OPTIONS)),
     "match": (DOCS / "records.md", table(MatchSettings, as_options=False)),
+    "serve": (DOCS / "pages.md", table(Limits)),
 }  # the word in the comments around a table → where it is, and what it should be
 
 

@@ -82,6 +82,23 @@ def test_the_shipped_rulesheets_have_no_findings(name: str) -> None:
         ("(<= (goal r 1) (missing a))", "8:16 warning never-produced"),
         ("(unread a)", "8:1 warning never-used"),
         ('(<= (goal r 1) (true (p "a")))', "8:16 warning unusual-characters"),
+        ("(<= (goal r 101) (view a))", "8:1 error goal-value"),
+        ("(<= (goal r win) (view a))", "8:1 error goal-value"),
+        ("(goal r (half 1))", "8:1 error goal-value"),
+        ("(goal s 0)", "8:1 warning unknown-role"),
+        ("(<= (legal s n) (view a))", "8:1 warning unknown-role"),
+        ("(<= (sees s n) (view a))", "8:1 warning unknown-role"),
+        ("(input s n)", "8:1 warning unknown-role"),
+        ("(init (control s))\n(<= (legal ?x n) (true (control ?x)))", "8:1 warning unknown-role"),
+        ("(init (control r))\n(<= (next (control s)) (role ?x) (true (control ?x)))", "9:1 warning unknown-role"),
+        ("(<= (goal r 1) (open2))\n(<= open2 (view a))", "8:16 warning varying-arity"),
+        ("(<= (goal r 1) (true (q open2 (open2))))", "8:31 warning varying-arity"),
+        ("(<= (goal r 1) (true (q move (move a))))", "8:16 warning varying-arity"),
+        ("(<= (goal ?r 100) (role ?r) (not (goal ?r 0)))", "8:1 warning stratification"),
+        (
+            "(<= (goal ?r 100) (role ?r) (not (goal ?r 0)))\n(<= (goal r 0) (view b) (not (goal r 100)))",
+            "8:1 error stratification",
+        ),
     ],
 )
 def test_each_check_finds_its_mistake_at_its_place(added: str, finding: str) -> None:
@@ -97,6 +114,8 @@ def test_each_check_finds_its_mistake_at_its_place(added: str, finding: str) -> 
         "(<= (view ?x) (true (p ?x)) (or))",
         "(<= (goal r ?x) (or (view ?x) (true (p ?x))))",
         "(<= (goal r 1) (true (p ?x)) (not (or (view ?x) (distinct ?x b))))",
+        "(<= (goal ?r 9) (role ?r) (not (goal ?r 5)) (not (goal ?r 0)))\n(<= (goal ?r 5) (role ?r) (not (goal ?r 0)))",
+        "(<= (goal ?r 00) (role ?r))",
     ],
 )
 def test_what_gdl_allows_is_no_error(added: str) -> None:

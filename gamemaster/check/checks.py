@@ -5,14 +5,14 @@ from dataclasses import dataclass
 from functools import partial
 
 from gamemaster.check import matches, robustness
-from gamemaster.check.findings import Check, Finding, Judgement, bad, not_tried
-from gamemaster.check.robustness import judge_answers, still_plays
+from gamemaster.check.findings import Check, CheckResult, Judgement, bad, not_tried
+from gamemaster.check.robustness import DEEP, judge_answers, still_plays
 from gamemaster.check.session import CheckSession
 from ggp.protocol.messages import Dialect
 
 Run = Callable[[CheckSession], Awaitable[Sequence[Judgement]]]
 Skip = Callable[[CheckSession], str]  # why something is not tried; empty when it is
-Listener = Callable[[Finding], None]
+Listener = Callable[[CheckResult], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,9 +24,9 @@ class Part:
     skip: Skip
 
 
-async def examine(session: CheckSession, parts: Sequence[Part], listen: Listener) -> tuple[Finding, ...]:
+async def examine(session: CheckSession, parts: Sequence[Part], listen: Listener) -> tuple[CheckResult, ...]:
     """All findings; each is also told as soon as it is there. A match that is running is given up at the end."""
-    findings: list[Finding] = []
+    findings: list[CheckResult] = []
     try:
         for part in parts:
             for finding in await _findings(session, part):
@@ -71,7 +71,9 @@ def all_parts() -> tuple[Part, ...]:
         _one("silent connection", _WHY_HELD, robustness.silent_connection, _speechless),
         _one("half a request", _WHY_HELD, robustness.half_request, _speechless),
         _one("answers", "An answer that is not sound HTTP is lost.", judge_answers, lambda session: session.lost),
+        _one("restart after STOP", _WHY_RESTART, robustness.judge_restarts, _without_match),
         _one("after all that", "No message may do lasting harm.", still_plays, _without_match),
+        _one(DEEP, _WHY_REFUSED, partial(robustness.no_message, name=DEEP), _speechless),  # many do not survive it
     )
 
 
@@ -79,6 +81,7 @@ _WHY_LENGTH = "The game masters of ggp-base count characters where bytes are mea
 _WHY_HELD = "Anyone who can connect could keep the player from its match."
 _WHY_HTTP = "Newer game masters use other parts of HTTP than the classic ones."
 _WHY_REFUSED = "A quick refusal keeps no game master waiting, and a player that survives loses no match."
+_WHY_RESTART = "Most game masters begin the next match at once, and a START without connection loses it."
 _WHY_OTHERS = "Late messages of another match come, and the one that is running must not suffer."
 
 _DISTURBANCES = (
@@ -116,10 +119,10 @@ _REQUESTS = {
     "length too large": "Some game masters count wrongly.",
     "GET": "ggp-base's players are asked in this way by browsers.",
 }
-_MALFORMED = dict.fromkeys(robustness.malformed(""), _WHY_REFUSED)
+_MALFORMED = {name: _WHY_REFUSED for name in robustness.malformed("") if name != DEEP}
 
 
-async def _findings(session: CheckSession, part: Part) -> list[Finding]:
+async def _findings(session: CheckSession, part: Part) -> list[CheckResult]:
     reason = part.skip(session)
     first, first_ordinary = len(session.exchanges), len(session.ordinary)
     judgements = [not_tried(reason)] * len(part.checks) if reason else await part.run(session)
@@ -128,7 +131,7 @@ async def _findings(session: CheckSession, part: Part) -> list[Finding]:
         await session.trouble()
         judgements = _with_loss(judgements, session.lost)
     said = tuple(session.exchanges[first:])
-    return [Finding(check, judgement, said) for check, judgement in zip(part.checks, judgements, strict=True)]
+    return [CheckResult(check, judgement, said) for check, judgement in zip(part.checks, judgements, strict=True)]
 
 
 def _with_loss(judgements: Sequence[Judgement], loss: str) -> Sequence[Judgement]:

@@ -11,7 +11,7 @@ import typer
 
 from gamemaster.check.checks import all_parts, examine
 from gamemaster.check.exchange import address_of, transcript
-from gamemaster.check.findings import VERDICTS, Finding, Verdict, not_tried
+from gamemaster.check.findings import VERDICTS, CheckResult, Verdict, not_tried
 from gamemaster.check.matches import refuse_unplayable
 from gamemaster.check.session import CheckSession, CheckSettings
 from gamemaster.concurrency import until_signal
@@ -38,9 +38,9 @@ def check(
     if dialogue is not None:
         _write(dialogue, "")  # what cannot be written is said before the player is asked anything
 
-    findings: list[Finding] = []
+    findings: list[CheckResult] = []
 
-    def listen(finding: Finding) -> None:
+    def listen(finding: CheckResult) -> None:
         findings.append(finding)
         is_one_of_many = finding.judgement == not_tried(session.lost)
         if not in_json and not is_one_of_many:
@@ -96,7 +96,7 @@ _NAME_WIDTH = 25
 _INDENT = " " * (_VERDICT_WIDTH + 2)
 
 
-def lines_of(finding: Finding, *, verbose: bool) -> Iterator[str]:
+def lines_of(finding: CheckResult, *, verbose: bool) -> Iterator[str]:
     """A finding as lines, coloured; with its reason where it is not good, and all that was said if `verbose`."""
     verdict = finding.judgement.verdict
     label = typer.style(f"{verdict:{_VERDICT_WIDTH}}", fg=_COLOURS[verdict])
@@ -109,13 +109,13 @@ def lines_of(finding: Finding, *, verbose: bool) -> Iterator[str]:
         yield ""
 
 
-def summary(findings: Sequence[Finding]) -> str:
+def summary(findings: Sequence[CheckResult]) -> str:
     """How many checks came out how."""
     counts = _counts(findings)
     return ", ".join(f"{counts[verdict]} {verdict}" for verdict in VERDICTS if counts[verdict])
 
 
-def as_json(session: CheckSession, url: str, findings: Sequence[Finding], *, verbose: bool) -> dict[str, Any]:
+def as_json(session: CheckSession, url: str, findings: Sequence[CheckResult], *, verbose: bool) -> dict[str, Any]:
     """The whole for programs."""
     settings = session.settings
     return {
@@ -135,11 +135,11 @@ def dialogue_of(session: CheckSession) -> str:
     return "\n".join("\n".join((*transcript(exchange), "")) for exchange in session.exchanges)
 
 
-def _counts(findings: Sequence[Finding]) -> Counter[Verdict]:
+def _counts(findings: Sequence[CheckResult]) -> Counter[Verdict]:
     return Counter(finding.judgement.verdict for finding in findings)
 
 
-def _finding(finding: Finding, *, verbose: bool) -> dict[str, Any]:
+def _finding(finding: CheckResult, *, verbose: bool) -> dict[str, Any]:
     fields: dict[str, Any] = {
         "check": finding.check.name,
         "verdict": finding.judgement.verdict,

@@ -30,7 +30,7 @@ class Judgement:
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class CheckResult:
     """A check with its judgement and what was said for it."""
 
     check: Check

@@ -21,7 +21,7 @@ from gamemaster.check.session import (
 from gamemaster.codec import LastStep, MessageCodec
 from gamemaster.concurrency import in_daemon_thread
 from gamemaster.faults import Fault, make_fault
-from gamemaster.referee import Choice, Executed, Outcome, Referee, Situation, replacement
+from gamemaster.referee import Executed, MoveChoice, Outcome, Referee, Situation, replacement
 from gamemaster.settings import MatchSettings
 from ggp.errors import SettingsError
 from ggp.game import Game
@@ -86,7 +86,7 @@ class TrialMatch:
         self._spell = spell
         self._referee = Referee(game.rulesheet, game.machine, session.clocks)
         self._codec = MessageCodec(self.name, self.role, game.rulesheet.has_percepts, scrambler)
-        self._before: Choice | None = None  # the last step
+        self._before: MoveChoice | None = None  # the last step
         self._last: Executed | None = None
         self._steps = 0
         self._situation: Situation | None = None  # None before START
@@ -145,11 +145,11 @@ class TrialMatch:
         self._session.match = None
         return await self._tell(self._text(self._codec.abort()), INFO_WAIT + LATE)
 
-    def _choice(self) -> Choice:
-        assert isinstance(self._situation, Choice)
+    def _choice(self) -> MoveChoice:
+        assert isinstance(self._situation, MoveChoice)
         return self._situation
 
-    async def _execute(self, choice: Choice, answer: Term | Fault) -> Executed:
+    async def _execute(self, choice: MoveChoice, answer: Term | Fault) -> Executed:
         others = {role: self._any_move(choice, role) for role in taken_roles(self._game) if role != self.role}
         answers = {**others, self.role: answer}
         self._before = choice
@@ -158,7 +158,7 @@ class TrialMatch:
         self._steps += 1
         return executed
 
-    def _any_move(self, choice: Choice, role: str) -> Term:
+    def _any_move(self, choice: MoveChoice, role: str) -> Term:
         return replacement("random", self._session.settings.seed, choice.step, role, choice.legal[role])
 
     def _last_step(self) -> LastStep | None:

@@ -241,6 +241,7 @@ def _busy_is_good(exchange: Exchange) -> Judgement:
 
 _HUGE = 2**18  # words
 _HUGE_WAIT = 3.0  # seconds beyond the usual for a message that takes so long to read
+DEEP = "deep message"
 _DEEP = 100_000  # parentheses
 
 
@@ -275,7 +276,7 @@ def malformed(name: str) -> dict[str, bytes]:
         "not UTF-8": b"( PLAY %b (\xff\xfe\x80) )" % match,
         "control characters": b"( PLAY %b (\x00\x07\x1b[2J) )" % match,
         "huge message": b"( PLAY %b (" % match + b"x " * _HUGE + b") )",
-        "deep message": b"( PLAY %b " % match + b"(" * _DEEP + b")" * _DEEP + b" )",
+        DEEP: b"( PLAY %b " % match + b"(" * _DEEP + b")" * _DEEP + b" )",
         "rules without meaning": b"( START %b solo ((role solo) (<= (legal solo ?x) (not (true ?y)))) 2 2)" % match,
         "unknown role": b"( START %b nobody ((role solo) (init a) (legal solo b) (<= terminal (true c))) 2 2)" % match,
     }
@@ -346,6 +347,8 @@ async def _with_open_connection(session: CheckSession, data: bytes) -> Judgement
 async def _survived(session: CheckSession, judgement: Judgement) -> Judgement:
     """Bad when the player is not what it was before."""
     trouble = await session.trouble()
+    if session.lost:
+        return bad(f"{judgement.seen}; then {trouble}: it has to be started again")
     return bad(f"{judgement.seen}; then {trouble}") if trouble else judgement
 
 
@@ -369,6 +372,22 @@ async def judge_answers(session: CheckSession) -> Judgement:
     if not all(answer is not None and answer.has_length for answer in answers):
         return better("some without Content-Length, so that a connection that breaks cannot be told from the end")
     return good(f"{len(came)} answers, all sound")
+
+
+async def judge_restarts(session: CheckSession) -> Judgement:
+    """A match that ends, and the next one at once; all matches before count, too."""
+    for _ in range(2):
+        trial = await begun(session)
+        if isinstance(trial, Judgement):
+            return trial
+        await trial.stop()
+    if not session.restarts:
+        return good("it is there at once after each match")
+    times = "once" if len(session.restarts) == 1 else f"{len(session.restarts)} times"
+    longest = max(session.restarts)
+    return better(
+        f"{times} it could not be reached after STOP, for up to {longest:.1f} s; this check has waited for it"
+    )
 
 
 async def still_plays(session: CheckSession) -> Judgement:

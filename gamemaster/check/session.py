@@ -1,5 +1,6 @@
 """A session with one player under check: how it is addressed, what was exchanged, what is known of it so far."""
 
+import asyncio
 import re
 import secrets
 from collections.abc import Callable
@@ -7,7 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from gamemaster.check.exchange import Address, Exchange, Request, converse, ordinary
+from gamemaster.check.exchange import RETRY, Address, Exchange, Request, converse, ordinary
 from gamemaster.check.findings import heard, word_of
 from gamemaster.faults import Fault
 from gamemaster.settings import MatchSettings
@@ -20,6 +21,8 @@ LATE = 3.0  # seconds for which an answer is waited for beyond that, to tell a l
 INFO_WAIT = 1.0  # seconds that game masters usually wait for the answer to INFO or ABORT
 INFO_LATE = 1.0  # seconds beyond that, likewise
 RESTART = 10.0  # seconds in which a player that was there may come back
+
+_ENDS = frozenset({"STOP", "ABORT"})  # messages after which some players start again
 
 Wrap = Callable[[bytes], tuple[bytes, ...]]  # the body of a message → the bytes to send
 
@@ -35,7 +38,7 @@ class CheckSettings:
     seed: int = field(default_factory=lambda: secrets.randbits(32))  # of the other roles' moves
 
 
-class Match(Protocol):
+class CheckedMatch(Protocol):
     """A match that the player takes part in."""
 
     async def abort(self) -> Exchange:
@@ -58,10 +61,12 @@ class CheckSession:
         self.info: InfoReply | None = None  # when INFO is answered
         self.is_sound = True  # whether its moves were legal in whole matches
         self.knows_abort = True  # until it shows that it does not
-        self.match: Match | None = None  # the one that is running
+        self.match: CheckedMatch | None = None  # the one that is running
         self.dialect = settings.dialects[0]  # the one that is spoken where it does not matter
         self.hindrance = "no match was played yet"  # why no match can be played with it; empty when one can
         self.lost = ""  # why it is not asked anything more
+        self.restarts: list[float] = []  # seconds for which it could not be reached after the end of a match
+        self._has_stopped = False  # whether a match has just ended
         self._names = 0
 
     @property
@@ -87,12 +92,27 @@ class CheckSession:
         return exchange
 
     async def send(self, what: str, pieces: tuple[bytes, ...], allowed: float, *, linger: float = 0.0) -> Exchange:
-        """Any bytes; a player that was there before may have to start again first."""
-        patience = RESTART if self.exchanges else 0.0
-        exchange = await converse(self.address, Request(what, pieces, allowed, patience, linger))
-        self.exchanges.append(exchange)
+        """Any bytes; a player that was there before may have to start again first.
+
+        Many do that after each match. One that is about to may still take a connection, but never answers there.
+        """
+        clock = asyncio.get_running_loop().time
+        began = clock()
+        while True:
+            patience = RESTART if self.exchanges else 0.0
+            exchange = await converse(self.address, Request(what, pieces, allowed, patience, linger))
+            self.exchanges.append(exchange)
+            is_cut_off = exchange.end == "closed" and not exchange.received
+            may_start_again = self._has_stopped and (what == "START" or bool(self.restarts))
+            if not (is_cut_off and may_start_again) or clock() - began > RESTART:
+                break
+            await asyncio.sleep(RETRY)
         if exchange.end == "refused":
             self.lost = f"no connection: {exchange.detail}"
+        missing = clock() - began - exchange.seconds
+        if self._has_stopped and exchange.end != "refused" and missing >= RETRY:
+            self.restarts.append(missing)
+        self._has_stopped = what in _ENDS
         return exchange
 
     async def ask_anything(self, what: str, wrap: Wrap | None = None) -> tuple[Exchange, bool]:

@@ -240,7 +240,7 @@ class ClusterVenue:
     def needs(self, players: Collection[str]) -> int:
         """Processors for a match of these: the threads of its bots, or those of the largest node where that is less."""
         threads = sum(self._players[name].threads for name in players if self._players[name].bot is not None)
-        return min(threads, self._largest or threads)
+        return min(threads, self._largest or threads)  # Ray counts nothing else, so that all bots count here
 
     def reserve(self, players: Collection[str]) -> Reservation | Shortage:
         """What a match of these needs; to be released when it is over.
@@ -263,6 +263,7 @@ class ClusterVenue:
 
     async def play(self, job: Job, place: Reservation, keep: Keep, listen: Listener) -> MatchRecord:
         """The record of a whole match, as `run_match` gives it; `MatchLostError` when the node that played it died."""
+        await self._room.rest(place.players)
         game = job.pairing.game
         assignment = Assignment(job, self._spec, self._rulesheets[game], len(place.processors))
         watched = _Watched(assignment, keep, listen)

@@ -13,7 +13,7 @@ import typer
 from ggp.commands.shared import JsonOption
 
 File = Annotated[Path, typer.Argument(metavar="FILE", help="A specification in TOML.")]
-FileOrNone = Annotated[Path | None, typer.Argument(metavar="[FILE]", help="A specification in TOML.")]
+FileOrNone = Annotated[Path | None, typer.Argument(metavar="FILE", help="A specification in TOML.")]
 Where = Annotated[
     str, typer.Argument(metavar="FILE|STORE", help="A specification, or a store: an SQLite file, or a database URL.")
 ]
@@ -30,7 +30,8 @@ Players = Annotated[
 ]
 Rounds = Annotated[int | None, typer.Option(metavar="N", help="In place of FILE: how often all is played.")]
 Format = Annotated[
-    str | None, typer.Option(metavar="FORMAT", help="In place of FILE: round robin, gauntlet, swiss or knock-out.")
+    str | None,
+    typer.Option("--format", metavar="FORMAT", help="In place of FILE: round-robin, gauntlet, swiss or knock-out."),
 ]
 Startclock = Annotated[int | None, typer.Option(metavar="S", help="Seconds before the first step.")]
 Playclock = Annotated[int | None, typer.Option(metavar="S", help="Seconds for each move.")]
@@ -73,7 +74,7 @@ def new(
     games: Games = "tictactoe",
     players: Players = "mcts,random",
     rounds: Rounds = None,
-    format_: Annotated[str | None, typer.Option("--format", metavar="FORMAT")] = None,
+    format_: Format = None,
     name: Name = None,
 ) -> None:
     """Write a specification with remarks, to be edited.
@@ -96,7 +97,7 @@ def run(  # noqa: PLR0913, PLR0917 - an option of a command is a parameter
     games: Games = None,
     players: Players = None,
     rounds: Rounds = None,
-    format_: Annotated[str | None, typer.Option("--format", metavar="FORMAT", help="As in a specification.")] = None,
+    format_: Format = None,
     startclock: Startclock = None,
     playclock: Playclock = None,
     sprt: Sprt = None,

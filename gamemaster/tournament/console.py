@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import os
 import shlex
 import signal
 import sys
@@ -34,6 +35,7 @@ from gamemaster.transport import HttpTransport, open_session
 from ggp.errors import GgpError, SettingsError, StoreError
 from ggp.protocol.messages import Info
 
+COMMAND_VARIABLE = "GGP_COMMAND"
 SQLITE = b"SQLite format 3\0"  # how such a file begins
 
 
@@ -54,7 +56,7 @@ class Found:
 @contextmanager
 def found(where: str, name: str | None) -> Iterator[Found]:
     """The tournament of a specification, or of a store; SettingsError or StoreError where it was not begun."""
-    spec = None if is_store(where) else read_spec(Path(where))
+    spec = None if is_store(where) else _read_spec(where)
     place = where if spec is None else spec.results.store
     if spec is not None and "://" not in place and not Path(place).exists():
         raise _not_begun(spec.name, where)
@@ -62,21 +64,38 @@ def found(where: str, name: str | None) -> Iterator[Found]:
         yield Found(store, _stored(store, where, name, spec), where, spec)
 
 
+def _read_spec(where: str) -> TournamentSpec:
+    """SettingsError that helps where it is the record of a match."""
+    try:
+        return read_spec(Path(where))
+    except SettingsError:
+        if _begins_with(where, b"{"):
+            message = "no specification and no store, but perhaps the record of a match"
+            raise SettingsError(f"{where}: {message}: `ggp replay {shlex.quote(where)}` shows one") from None
+        raise
+
+
 def is_store(where: str) -> bool:
     """Whether it is a database rather than a specification."""
-    if "://" in where:
-        return True
+    return "://" in where or _begins_with(where, SQLITE)
+
+
+def _begins_with(where: str, begin: bytes) -> bool:
     try:
         with Path(where).open("rb") as file:
-            return file.read(len(SQLITE)) == SQLITE
+            return file.read(len(begin)) == begin
     except OSError:
         return False
 
 
 def resume_command(where: str, name: str | None = None) -> str:
     """What to type to go on."""
-    words = ["ggp", "tournament", "resume", where, *(["--name", name] if name else [])]
-    return shlex.join(words)
+    return _command("resume", where, *(["--name", name] if name else []))
+
+
+def _command(*words: str) -> str:
+    """A command as the user types it: in a container, $GGP_COMMAND says what stands for `ggp`."""
+    return f"{os.environ.get(COMMAND_VARIABLE) or 'ggp'} tournament {shlex.join(words)}"
 
 
 def _stored(store: Store, where: str, name: str | None, spec: TournamentSpec | None) -> StoredTournament:
@@ -96,7 +115,7 @@ def _stored(store: Store, where: str, name: str | None, spec: TournamentSpec | N
 
 
 def _not_begun(name: str, where: str) -> SettingsError:
-    return SettingsError(f"{name} was not begun yet: `{shlex.join(['ggp', 'tournament', 'run', where])}` does it")
+    return SettingsError(f"{name} was not begun yet: `{_command('run', where)}` does it")
 
 
 CLUSTER = "gamemaster.tournament.cluster"
@@ -131,7 +150,12 @@ def run_new(  # noqa: PLR0913 - what a command line says
     as_json: bool,
 ) -> int:
     """Runs what a command line says; the exit code."""
-    spec, file = spec_of_line(games, players, fields, sprt, results)
+    spec, file, earlier = spec_of_line(games, players, fields, sprt, results)
+    if earlier is not None:
+        sys.stderr.write(
+            f"ggp: {earlier} was run before; this plays it again, as {spec.name}. "
+            f"To go on with the earlier one: {resume_command(str(earlier))}\n"
+        )
     return _run(spec, How(cluster, as_json, str(file)), resume=False)
 
 

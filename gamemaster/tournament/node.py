@@ -10,12 +10,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
-import ggp
+from gamemaster.evaluator import RulesheetSource
 from gamemaster.match import Event
 from gamemaster.record import MatchRecord
 from gamemaster.tournament.spec import TournamentSpec
 from gamemaster.tournament.venue import Job, LocalVenue, Reservation, usable_processors
-from ggp.game import Game
 
 REPORT_EVERY = 1.0  # seconds at least between two reports of a match
 
@@ -69,13 +68,13 @@ async def _play(assignment: Assignment, mailbox: MailboxHandle) -> MatchRecord:
     def tell(text: str) -> None:
         mailbox.put.remote(NodeReport(job.match, text))
 
-    def load(rules: str) -> Game:
-        return ggp.load_text(assignment.rulesheet, Path(rules).stem)
+    def find(rules: str) -> RulesheetSource:
+        return RulesheetSource(Path(rules).stem, assignment.rulesheet)
 
     with _claimed(assignment) as numbers:
         limits = {"matches": None, "processors": None, "pin": numbers is not None}
         spec = assignment.spec.model_copy(update={"limits": assignment.spec.limits.model_copy(update=limits)})
-        venue = LocalVenue(spec, tell, range(assignment.processors) if numbers is None else numbers, load)
+        venue = LocalVenue(spec, tell, range(assignment.processors) if numbers is None else numbers, find)
         place = venue.reserve(job.pairing.players)
         assert isinstance(place, Reservation)
         async with _reporting(job.match, mailbox) as reporter:

@@ -101,9 +101,10 @@ DRAW = 1
 def points(result: MatchResult) -> tuple[int, int]:
     """Of both players of a match: WIN for the greater goal value, DRAW each where they are equal.
 
-    A goal value that the rules do not give, as in a match that broke off, counts as 0.
+    A goal value that the rules do not give, as in a match that broke off, counts as 0. In a void match who was never
+    reached loses to who was there.
     """
-    one, other = values(result)
+    one, other = map(int.__neg__, result.absent) if result.ending == "void" else values(result)
     if one == other:
         return DRAW, DRAW
     return (WIN, 0) if one > other else (0, WIN)

@@ -188,12 +188,16 @@ def result_text(result: MatchResult) -> str:
         for player, kinds in zip(result.pairing.players, result.faults, strict=True)
         if kinds
     ]
-    ending = "" if result.ending == "terminal" else f"{result.ending}, "
+    named = dict(zip(result.roles, result.pairing.players, strict=True))
+    who = " of " + " and ".join(named[role] for role in result.forfeited) if result.forfeited else ""
+    ending = "" if result.ending == "terminal" else f"{result.ending}{who}, "
     blame = f"; faults: {', '.join(faults)}" if faults else ""
     return f"{result.pairing.id}: {goals}; {ending}{result.steps} steps, {seconds:.1f} s{blame}"
 
 
 def failure_text(news: MatchFailed) -> str:
+    if news.is_void:
+        return f"{news.job.pairing.id} is void, attempt {news.failures}: {news.reason}; it is played again"
     return f"{news.job.pairing.id} failed by no fault of the players, attempt {news.failures}: {news.reason}"
 
 

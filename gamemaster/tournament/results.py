@@ -33,9 +33,15 @@ class MatchResult:
     steps: int
     seconds: tuple[float, ...]  # that the players took for their moves, summed
     longest: tuple[float, ...]  # seconds of the slowest move
-    faults: tuple[Mapping[FaultKind, int], ...]  # how many of each kind, START included
+    faults: tuple[Mapping[FaultKind, int], ...]  # how many of each kind, START included, not the game master's own
     started: datetime
     finished: datetime
+    forfeited: tuple[str, ...] = ()  # roles
+
+    @property
+    def absent(self) -> tuple[bool, ...]:
+        """Which players were never reached, in a void match."""
+        return tuple(self.ending == "void" and "unreachable" in kinds for kinds in self.faults)
 
 
 def result_of(pairing: Pairing, record: MatchRecord) -> MatchResult:
@@ -44,6 +50,8 @@ def result_of(pairing: Pairing, record: MatchRecord) -> MatchResult:
     seconds = {role: [step.seconds[role] for step in record.steps if role in step.seconds] for role in roles}
     faults: dict[str, dict[FaultKind, int]] = {role: {} for role in roles}
     for _, role, fault in record.faults:
+        if fault.cause != "player":
+            continue
         faults[role][fault.kind] = faults[role].get(fault.kind, 0) + 1
     assert record.status != "running"
     assert record.finished is not None
@@ -59,4 +67,5 @@ def result_of(pairing: Pairing, record: MatchRecord) -> MatchResult:
         faults=tuple(faults[role] for role in roles),
         started=record.started,
         finished=record.finished,
+        forfeited=record.forfeited,
     )

@@ -13,12 +13,13 @@ from gamemaster.concurrency import all_of
 from gamemaster.faults import shown
 from gamemaster.match import Event, Listener
 from gamemaster.record import Keep, MatchRecord
+from gamemaster.referee import Opening
 from gamemaster.settings import derived
 from gamemaster.tournament.ratings.sprt import bounds, log_likelihood_ratio, sprt_of
 from gamemaster.tournament.results import MatchResult, Pairing
 from gamemaster.tournament.schedule import Schedule, schedule_of
 from gamemaster.tournament.spec import SprtSpec, TournamentSpec
-from gamemaster.tournament.spec_files import check_spec
+from gamemaster.tournament.spec_files import check_spec, openings_of
 from gamemaster.tournament.store import Manager, MatchRow, Store
 from gamemaster.tournament.venue import Job, Reservation, Shortage
 from gamemaster.transport import HttpTransport, Reply, open_session
@@ -67,6 +68,7 @@ class MatchFailed:
     job: Job
     reason: str
     failures: int  # of this match, since the tournament was opened
+    is_void: bool = False  # a player was not reached: that is no fault of our own
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +109,10 @@ log = logging.getLogger(__name__)
 
 class TournamentError(GgpError):
     """A tournament that cannot go on; `ggp tournament resume` takes it up where it is."""
+
+
+class VoidMatchError(GgpError):
+    """A match in which a player was never reached; it is played again a few times."""
 
 
 class MatchLostError(GgpError):
@@ -173,6 +179,8 @@ class _Run:
         self._tasks: set[asyncio.Task[None]] = set()
         self._changed = asyncio.Event()
         self._failures: Counter[str] = Counter()
+        self._voids: Counter[str] = Counter()
+        self._openings: dict[str, tuple[Opening, ...]] = {}  # by the names of games
         self._obstacle: GgpError | None = None  # why it cannot go on
         self._note = ""  # why it need not go on
         self._test = None if spec.sprt is None else SequentialTest(spec, spec.sprt)
@@ -188,6 +196,7 @@ class _Run:
 
     async def run(self) -> str:
         """Plays the rest; why not all had to be played."""
+        self._openings = await asyncio.to_thread(openings_of, self._spec)
         async with asyncio.TaskGroup() as group:
             while not self._note and self._obstacle is None:
                 self._changed.clear()
@@ -247,12 +256,16 @@ class _Run:
     async def _job(self, pairing: Pairing) -> Job:
         attempt = await _whole(partial(self._manager.begin, pairing))
         settings = self._spec.settings_of(pairing.game, pairing.seed)
-        return Job(pairing, attempt, match_name(pairing, attempt, scramble=settings.scramble), settings)
+        openings = self._openings[pairing.game]
+        opening = openings[pairing.round % len(openings)] if openings else ()
+        return Job(pairing, attempt, match_name(pairing, attempt, scramble=settings.scramble), settings, opening)
 
     async def _outcome(self, job: Job, place: Reservation) -> MatchResult | Exception:
         """A result, or what went wrong: that is our own fault, since what players do wrong is in the record."""
         try:
             record = await self._venue.play(job, place, self._keep(job.pairing), self._listener(job))
+            if record.status == "void" and self._voids[job.pairing.id] + 1 < self._spec.limits.attempts:
+                return VoidMatchError(record.reason or "")
             return await self._finish(job.pairing, record)
         except Exception as error:
             if not isinstance(error, GgpError):  # a fault of this program: what is told of it is one line
@@ -288,21 +301,23 @@ class _Run:
     async def _fail(self, job: Job, error: Exception) -> None:
         """Lets the match be played again a little later, or everything stop; a lost match is played again at once."""
         pairing, reason = job.pairing, _reason(error)
-        is_lost = isinstance(error, MatchLostError)
+        is_lost, is_void = isinstance(error, MatchLostError), isinstance(error, VoidMatchError)
+        is_own = not (is_lost or is_void)
         try:
-            await _whole(partial(self._manager.give_up if is_lost else self._manager.fail, pairing, reason))
+            await _whole(partial(self._manager.fail if is_own else self._manager.give_up, pairing, reason))
         except StoreError as refused:
             self._obstacle = refused
             return
-        self._failures[pairing.id] += not is_lost
+        self._failures[pairing.id] += is_own
+        self._voids[pairing.id] += is_void
         failures = self._failures[pairing.id]
-        self._listen(MatchFailed(job, reason, failures))
+        self._listen(MatchFailed(job, reason, self._voids[pairing.id] if is_void else failures, is_void))
         if failures >= ATTEMPTS:
             self._obstacle = TournamentError(f"match {pairing.id} could not be played in {failures} attempts: {reason}")
             return
         self._changed.set()
         if not is_lost:
-            await asyncio.sleep(RETRY_WAITS[failures - 1])
+            await asyncio.sleep(RETRY_WAITS[max(0, failures - 1)])
         self._waiting.put_back(pairing)
 
     def _look(self, result: MatchResult) -> None:

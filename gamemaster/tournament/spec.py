@@ -10,8 +10,19 @@ from urllib.parse import urlsplit
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PlainValidator, ValidationError, model_validator
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
+from gamemaster.bots import THOUGHTLESS
 from gamemaster.player import PlayerAddress, parse_player
-from gamemaster.settings import Clock, MatchSettings, Replacement, Seconds, Steps
+from gamemaster.settings import (
+    Clock,
+    EvaluatedSteps,
+    FaultsInARow,
+    GoalValue,
+    MatchSettings,
+    Replacement,
+    RulesWait,
+    Seconds,
+    Steps,
+)
 from ggp.errors import SettingsError
 from ggp.protocol.messages import Dialect
 from ggp.settings import declared
@@ -95,6 +106,13 @@ class MatchSpec(_Part):
     scramble: bool = _declared("scramble")
     replacement: Replacement = _declared("replacement")
     max_steps: Steps = _declared("max_steps")
+    rules_wait: RulesWait = _declared("rules_wait")
+    forfeit_after: FaultsInARow = _declared("forfeit_after")
+    resign_steps: EvaluatedSteps = _declared("resign_steps")
+    resign_value: GoalValue = _declared("resign_value")
+    draw_steps: EvaluatedSteps = _declared("draw_steps")
+    draw_value: GoalValue = _declared("draw_value")
+    draw_from: EvaluatedSteps = _declared("draw_from")
 
 
 class MatchOverrides(_Part):
@@ -106,6 +124,13 @@ class MatchOverrides(_Part):
     scramble: bool | None = _declared("scramble", is_optional=True)
     replacement: Replacement | None = _declared("replacement", is_optional=True)
     max_steps: Steps | None = _declared("max_steps", is_optional=True)
+    rules_wait: RulesWait | None = _declared("rules_wait", is_optional=True)
+    forfeit_after: FaultsInARow | None = _declared("forfeit_after", is_optional=True)
+    resign_steps: EvaluatedSteps | None = _declared("resign_steps", is_optional=True)
+    resign_value: GoalValue | None = _declared("resign_value", is_optional=True)
+    draw_steps: EvaluatedSteps | None = _declared("draw_steps", is_optional=True)
+    draw_value: GoalValue | None = _declared("draw_value", is_optional=True)
+    draw_from: EvaluatedSteps | None = _declared("draw_from", is_optional=True)
 
 
 class GameSpec(_Part):
@@ -113,6 +138,7 @@ class GameSpec(_Part):
 
     rules: str = Field(min_length=1, description="a shipped game by its name, or a rulesheet file")
     name: Word = Field("", description="instead of that of the rules")
+    openings: str = Field("", description="a file with joint moves, one opening a line; not set: the rules' own state")
     match: MatchOverrides = MatchOverrides()
 
     @model_validator(mode="before")
@@ -164,6 +190,11 @@ class PlayerSpec(_Part):
         return self
 
     @property
+    def processors(self) -> int:
+        """That it takes while it thinks; none of an external player, or a bot that does not think."""
+        return 0 if self.bot is None or self.bot in THOUGHTLESS else self.threads
+
+    @property
     def address(self) -> PlayerAddress:
         """Where the player is to be found."""
         if self.bot is not None:
@@ -179,6 +210,11 @@ class LimitsSpec(_Part):
     processors: AtATime | None = Field(None, description="for players; not set: all of this computer")
     per_host: AtATime = Field(1, description="matches at a time for all external players of one host")
     per_player: AtATime = Field(1, description="matches at a time for an external player")
+    rest: Seconds = Field(0.0, description="of an external player between two matches, in seconds")
+    available_wait: Seconds = Field(
+        30.0, description="for an external player to be available before a match, in seconds at most"
+    )
+    attempts: AtATime = Field(3, description="of a match with a player that cannot be reached, until it counts as void")
     pin: bool = Field(True, description="keep bots to their own processors where the system can")
 
 
@@ -275,7 +311,8 @@ def _address(text: str) -> PlayerAddress:
     try:
         return parse_player(text)
     except SettingsError as error:
-        raise mistake(f"{str(error).removeprefix(f'player {text!r}: ')}: {shown(text)}") from None
+        message = str(error).removeprefix(f"player {text!r}: ")
+        raise mistake(message if repr(text) in message else f"{message}: {shown(text)}") from None
 
 
 def _name_of(bot: object, url: object) -> str | None:

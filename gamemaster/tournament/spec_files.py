@@ -1,9 +1,12 @@
 """A specification as a TOML file: read, with the line of every mistake, checked, and written."""
 
+import asyncio
 import re
 import tomllib
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from enum import Enum
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -12,7 +15,9 @@ import tomlkit
 from pydantic import BaseModel, ValidationError
 from pydantic_core import PydanticUndefined
 
-import ggp
+from gamemaster.evaluator import RULES_BYTES, Evaluator, find_source, load_rules
+from gamemaster.referee import Opening, Outcome, parse_opening
+from gamemaster.settings import MatchSettings
 from gamemaster.tournament.spec import (
     GameSpec,
     LimitsSpec,
@@ -79,7 +84,12 @@ def placed(spec: TournamentSpec, base: Path, rules_base: Path | None = None) -> 
     rules = rules_base.absolute() if rules_base is not None else base
     shipped = game_names()
     games = tuple(
-        game if game.rules in shipped else game.model_copy(update={"rules": str(rules / game.rules)})
+        game.model_copy(
+            update={
+                "rules": game.rules if game.rules in shipped else str(rules / game.rules),
+                "openings": str(rules / game.openings) if game.openings else "",
+            }
+        )
         for game in spec.games
     )
     store, folder = spec.results.store, spec.results.folder
@@ -143,22 +153,27 @@ def _not_toml(message: str, where: str, text: str) -> SettingsError:
     return SettingsError(f"{where}, line {found[2]}, column {found[3]}: {found[1]}")
 
 
+RULES_WAIT = 10.0  # seconds for the initial state of a game
 _FOR_TWO = ("swiss", "knock-out")
 
 
-def check_spec(spec: TournamentSpec, path: Path | None = None) -> dict[str, int]:
+def check_spec(spec: TournamentSpec, path: Path | None = None, option: str = "") -> dict[str, int]:
     """Game → how many players it takes; loads every game, by the interpreter, which is quick.
 
     SettingsError where a game cannot be loaded or does not suit the format or the players; it names the line when
-    `path` is the file that the specification was read from.
+    `path` is the file that the specification was read from, or the option that games were named by.
     """
     roles: dict[str, int] = {}
-    for number, game in enumerate(spec.games):
-        try:
-            roles[game.name] = _players_of(game)
-            problem = unsuitable(spec, roles[game.name])
-        except GgpError as error:
-            problem = str(error)
+    with ThreadPoolExecutor(1) as thread:  # there may be an event loop in this one
+        counts = thread.submit(asyncio.run, _players_of(spec.games)).result()
+    for number, (game, count) in enumerate(zip(spec.games, counts, strict=True)):
+        if isinstance(count, GgpError):
+            problem: str | None = str(count)
+        else:
+            roles[game.name] = count
+            problem = unsuitable(spec, count)
+        if problem and option:
+            raise SettingsError(f"{option}: {problem}")
         if problem:
             raise mistake_at(_where(path), _text_of(path), ("games", number, "rules"), problem)
     return roles
@@ -178,10 +193,53 @@ def unsuitable(spec: TournamentSpec, roles: int) -> str | None:
     return None
 
 
-def _players_of(game: GameSpec) -> int:
-    loaded = ggp.load(game.rules, "interpreter")
-    assert loaded.initial_state is not None  # EvaluationError where the rules give none
-    return sum(role != NATURE for role in loaded.roles)
+async def _players_of(games: Sequence[GameSpec]) -> list[int | GgpError]:
+    """How many players each game takes, or what is wrong with it."""
+    evaluator = Evaluator(RULES_BYTES)
+    try:
+        return [await _count_of(evaluator, game) for game in games]
+    finally:
+        await evaluator.close()
+
+
+async def _count_of(evaluator: Evaluator, game: GameSpec) -> int | GgpError:
+    try:
+        source = find_source(game.rules)
+        rules = await load_rules(evaluator, source)
+        rules.wants_states = True
+        begun = await rules.begin(MatchSettings(rules_wait=RULES_WAIT))
+        if isinstance(begun, Outcome) and begun.state is None:
+            return GgpError(begun.reason or "")
+        for line, opening in read_openings(Path(game.openings)) if game.openings else ():
+            try:
+                await load_rules(evaluator, replace(source, opening=opening))
+            except GgpError as error:
+                return GgpError(f"{game.openings}, line {line}: {error}")
+    except GgpError as error:
+        return error
+    return sum(role != NATURE for role in rules.game.roles)
+
+
+def openings_of(spec: TournamentSpec) -> dict[str, tuple[Opening, ...]]:
+    """Game → its openings, in the order of their file; SettingsError where one cannot be read."""
+    return {
+        game.name: tuple(opening for _, opening in read_openings(Path(game.openings))) if game.openings else ()
+        for game in spec.games
+    }
+
+
+def read_openings(path: Path) -> list[tuple[int, Opening]]:
+    """The openings in a file with their lines, from 1: joint moves side by side, such as `((mark 1 1) noop)`."""
+    found: list[tuple[int, Opening]] = []
+    for number, line in enumerate(read_text(path).splitlines(), 1):
+        if line.partition(";")[0].strip():
+            try:
+                found.append((number, parse_opening(line)))
+            except GgpError as error:
+                raise SettingsError(f"{path}, line {number}: {error}") from None
+    if not found:
+        raise SettingsError(f"{path}: there is no opening in it")
+    return found
 
 
 def _where(path: Path | None) -> str:
@@ -354,6 +412,14 @@ _EXAMPLES: Mapping[str, object] = {
     "replacement": "first",
     "store": "results.sqlite",
     "folder": "report",
+    "openings": "openings.txt",
+    "rules_wait": 30.0,
+    "forfeit_after": 5,
+    "resign_steps": 3,
+    "resign_value": 2.0,
+    "draw_steps": 6,
+    "draw_value": 1.0,
+    "draw_from": 20,
     "elo0": 0.0,
     "elo1": 20.0,
 }
@@ -404,6 +470,8 @@ class _Writer:
             written["rules"] = self._relative(game.rules)
         if game.name != game_name(game.rules):
             written["name"] = game.name
+        if game.openings:
+            written["openings"] = self._relative(game.openings)
         return written
 
     def _results(self) -> dict[str, object]:

@@ -1,7 +1,6 @@
 """A specification from the options of a command line."""
 
 import re
-import secrets
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -9,7 +8,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from gamemaster.player import PlayerAddress, parse_player
-from gamemaster.settings import make_settings
+from gamemaster.settings import draw_seed, make_settings
 from gamemaster.tournament.spec import LONGEST_NAME, SprtSpec, TournamentSpec, game_name
 from gamemaster.tournament.spec_files import check_spec, field_text, first_mistake, placed, spec_text
 from ggp.errors import SettingsError
@@ -23,15 +22,23 @@ def write_new(file: Path, games: str, players: str, fields: Mapping[str, Any]) -
     if file.exists():
         raise SettingsError(f"{file}: it exists already")
     given = {"name": file.stem, **_with_format(fields)}
-    spec = new_spec(_parts(games), _parts(players), file.absolute().parent, **given)
-    check_spec(spec)
+    try:
+        spec = new_spec(_parts(games), _parts(players), file.absolute().parent, **given)
+    except SettingsError as error:
+        if "name" in fields or not str(error).startswith("--name: "):
+            raise
+        raise SettingsError(f"{file}: the tournament is called after the file, so --name is needed: {error}") from None
+    check_spec(spec, option="--games")
     write(file, spec_text(spec, file.absolute().parent, commented=True))
 
 
 def spec_of_line(
     games: str | None, players: str | None, fields: Mapping[str, Any], sprt: str | None, folder: Path | None
-) -> tuple[TournamentSpec, Path]:
-    """The specification that a command line is, and the file that it was written to."""
+) -> tuple[TournamentSpec, Path, Path | None]:
+    """The specification that a command line is, and the file that it was written to.
+
+    The last is the file of the tournament that had the same name, where this one got another for that reason.
+    """
     if games is None or players is None:
         raise SettingsError("either a FILE is needed, or both --games and --players")
     base = folder or FOLDER
@@ -42,18 +49,21 @@ def spec_of_line(
     if sprt is not None:
         given = {"rounds": ROUNDS_OF_SPRT, **given, "sprt": parse_sprt(sprt)}
     name = given.pop("name", None)
+    earlier: Path | None = None
     spec = new_spec(_parts(games), _parts(players), base, **given, **({"name": name} if name else {}))
     if name is None:
-        spec = new_spec(_parts(games), _parts(players), base, **{**given, "seed": spec.seed, "name": _free(spec, base)})
+        free = _free(spec, base)
+        earlier = base / f"{_before(spec, free)}.toml" if free != spec.name else None
+        spec = new_spec(_parts(games), _parts(players), base, **{**given, "seed": spec.seed, "name": free})
     spec = spec.model_copy(
         update={"results": spec.results.model_copy(update={"folder": str(base.absolute() / spec.name)})}
     )
-    check_spec(spec)
+    check_spec(spec, option="--games")
     make_folder(base)
     file = base / f"{spec.name}.toml"
     if not file.exists():
         write(file, spec_text(spec, base))
-    return spec, file
+    return spec, file, earlier if earlier is not None and earlier.exists() else None
 
 
 def make_folder(path: Path) -> None:
@@ -89,6 +99,12 @@ def _free(spec: TournamentSpec, base: Path) -> str:
     return name
 
 
+def _before(spec: TournamentSpec, free: str) -> str:
+    """The name that was given before a free one."""
+    number = int(free.rpartition("-")[2])
+    return spec.name if number == 2 else f"{spec.name[:54]}-{number - 1}"
+
+
 def new_spec(games: Sequence[str], players: Sequence[str], base: Path, **fields: Any) -> TournamentSpec:  # noqa: ANN401
     """A specification from shipped games or rulesheet files, and from players as `parse_player` reads them.
 
@@ -104,7 +120,7 @@ def new_spec(games: Sequence[str], players: Sequence[str], base: Path, **fields:
     names = _unique([_name(address) for address in addresses])
     given = {
         "name": "-".join(dict.fromkeys(map(game_name, rules)))[:LONGEST_NAME] or "tournament",
-        "seed": secrets.randbits(32),
+        "seed": draw_seed(),
         **fields,
         "games": chosen,
         "players": [_player(address, name) for address, name in zip(addresses, names, strict=True)],

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import compress
 
 import numpy as np
 
@@ -119,6 +120,8 @@ class Conduct:
     longest: float  # seconds of its slowest move
     faults: Mapping[FaultKind, int]  # how many of each kind, START included; those that there were
     faulty: int  # matches with a fault
+    forfeits: int  # matches that it forfeited
+    absences: int  # matches that were void because it was never reached
 
 
 @dataclass(frozen=True, slots=True)
@@ -323,7 +326,11 @@ def _conduct(entries: Entries, order: Sequence[str]) -> tuple[Conduct, ...]:
     np.maximum.at(slowest, entries.player, longest)
     faults: dict[str, Counter[FaultKind]] = {player: Counter() for player in entries.players}
     faulty: Counter[str] = Counter()
+    forfeits: Counter[str] = Counter()
+    absences: Counter[str] = Counter()
     for result in entries.matches:
+        forfeits.update(compress(result.pairing.players, (role in result.forfeited for role in result.roles)))
+        absences.update(compress(result.pairing.players, result.absent))
         for player, kinds in zip(result.pairing.players, result.faults, strict=True):
             if kinds:
                 faults[player].update(kinds)
@@ -336,6 +343,8 @@ def _conduct(entries: Entries, order: Sequence[str]) -> tuple[Conduct, ...]:
             longest=longest_move,
             faults={kind: faults[player][kind] for kind in KINDS if faults[player][kind]},
             faulty=faulty[player],
+            forfeits=forfeits[player],
+            absences=absences[player],
         )
         for player, asked, taken, longest_move in zip(
             entries.players,

@@ -130,7 +130,9 @@ def _roles_text(standings: Standings) -> str:
 
 def _conduct_text(standings: Standings) -> str:
     kinds = sorted({kind for conduct in standings.conduct for kind in conduct.faults})
-    heads = ["player", "seconds", "a step", "slowest", "faults", *kinds]
+    marks = {"forfeits": "forfeited", "absences": "never reached"}
+    shown_marks = [mark for mark in marks if any(getattr(conduct, mark) for conduct in standings.conduct)]
+    heads = ["player", "seconds", "a step", "slowest", "faults", *kinds, *(marks[mark] for mark in shown_marks)]
     rows = [
         [
             conduct.player,
@@ -139,6 +141,7 @@ def _conduct_text(standings: Standings) -> str:
             f"{conduct.longest:.3f}",
             str(sum(conduct.faults.values())),
             *(str(conduct.faults.get(kind, 0)) for kind in kinds),
+            *(str(getattr(conduct, mark)) for mark in shown_marks),
         ]
         for conduct in standings.conduct
     ]

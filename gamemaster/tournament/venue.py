@@ -2,28 +2,30 @@
 
 import asyncio
 import os
+import time
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Callable, Collection, Iterable, Mapping
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, replace
 from enum import Enum, auto
 from itertools import islice
 from pathlib import Path
-from typing import TypeAlias
 from urllib.parse import urlsplit
 
-import ggp
-from gamemaster.bots import Bot, start_bot
+from gamemaster.bots import Bot, Tell, start_bot
+from gamemaster.evaluator import RULES_BYTES, Evaluator, RemoteRules, RulesheetSource, find_source, load_rules
+from gamemaster.faults import Fault
 from gamemaster.match import Listener, run_match
 from gamemaster.player import Player
 from gamemaster.record import Keep, MatchRecord
+from gamemaster.referee import Opening, RefereedGame
 from gamemaster.settings import MatchSettings, derived
 from gamemaster.tournament.results import Pairing
 from gamemaster.tournament.spec import PlayerSpec, TournamentSpec
-from ggp.errors import SettingsError
-from ggp.game import Game
+from gamemaster.transport import HttpTransport, Session, open_session
+from ggp.errors import MessageError, SettingsError
 from ggp.gdl.rulesheet import NATURE
-
-Tell: TypeAlias = Callable[[str], None]  # takes a line that a person may want to read
+from ggp.protocol.messages import BUSY, Info, parse_info
 
 
 class Shortage(Enum):
@@ -41,6 +43,7 @@ class Reservation:
     processors: tuple[int, ...]
     players: tuple[str, ...]  # external ones
     hosts: tuple[str, ...]
+    is_light: bool = False  # whether only bots play that do not think
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +54,7 @@ class Job:
     attempt: int  # from 1
     match: str  # its name in the messages to players
     settings: MatchSettings
+    opening: Opening = ()
 
 
 class LocalVenue:
@@ -61,9 +65,9 @@ class LocalVenue:
         spec: TournamentSpec,
         tell: Tell,
         processors: Iterable[int] | None = None,
-        load: Callable[[str], Game] = ggp.load,
+        find: Callable[[str], RulesheetSource] = find_source,
     ) -> None:
-        """`processors` are those of this computer when none are given; `load` makes a game of its `rules`."""
+        """`processors` are those of this computer when none are given; `find` finds a rulesheet by its `rules`."""
         usable = tuple(usable_processors() if processors is None else processors)
         wanted = spec.limits.processors or len(usable)
         self._spec = spec
@@ -71,11 +75,12 @@ class LocalVenue:
         self._pins = spec.limits.pin and wanted <= len(usable)
         self._processors = Processors(usable[:wanted] if self._pins else range(wanted))
         self._matches = 0
+        self._light = 0  # matches
+        self._ended: dict[str, float] = {}  # external player → when it last ended a match
         self._busy_players: Counter[str] = Counter()
         self._busy_hosts: Counter[str] = Counter()
         self._pool = Pool(tell)
-        self._load = load
-        self._games: dict[str, asyncio.Task[Game]] = {}
+        self._referees = Referees(find)
 
     @property
     def processors(self) -> int:
@@ -87,9 +92,8 @@ class LocalVenue:
         return self._pool.bots
 
     def needs(self, players: Collection[str]) -> int:
-        """Processors for a match of these: the threads of its bots, or all there are where that is less."""
-        threads = sum(self._players[name].threads for name in players if self._players[name].bot is not None)
-        return min(threads, self._processors.total)
+        """Processors for a match of these: the threads of bots that think, or all there are where that is less."""
+        return min(sum(self._players[name].processors for name in players), self._processors.total)
 
     def reserve(self, players: Collection[str]) -> Reservation | Shortage:
         """What a match of these needs; to be released when it is over."""
@@ -103,24 +107,51 @@ class LocalVenue:
             return Shortage.PLAYERS
         if any(self._busy_hosts[host] >= limits.per_host for host in hosts):
             return Shortage.PLAYERS
+        is_light = bool(players) and not names and not self.needs(players)
+        if is_light and self._light >= LIGHT_MATCHES * self._processors.total:
+            return Shortage.PLAYERS
         processors = self._processors.take(self.needs(players))
         if processors is None:
             return Shortage.PROCESSORS
         self._matches += 1
+        self._light += is_light
         self._busy_players.update(names)
         self._busy_hosts.update(hosts)
-        return Reservation(processors, names, hosts)
+        return Reservation(processors, names, hosts, is_light)
 
     def release(self, place: Reservation) -> None:
+        self._ended |= dict.fromkeys(place.players, time.monotonic())
         self._matches -= 1
+        self._light -= place.is_light
         self._processors.give_back(place.processors)
         self._busy_players.subtract(place.players)
         self._busy_hosts.subtract(place.hosts)
 
     async def play(self, job: Job, place: Reservation, keep: Keep, listen: Listener) -> MatchRecord:
         """The record of a whole match, as `run_match` gives it; SettingsError when a bot cannot be started."""
-        game = await self._game(job.pairing.game)
-        roles = tuple(role for role in game.roles if role != NATURE)
+        await self.rest(place.players)
+        async with self._referees.taken(self._spec.game(job.pairing.game).rules, job.opening) as rules:
+            return await self._play(job, place, rules, keep, listen)
+
+    async def rest(self, players: Collection[str]) -> None:
+        """Waits until external players have rested since their last match, and are available or at least answer."""
+        if not players:
+            return
+        limits = self._spec.limits
+        async with open_session() as session, asyncio.TaskGroup() as group:
+            for player in (self._players[name] for name in players):
+                rested = self._ended.get(player.name, -limits.rest) + limits.rest
+                group.create_task(_until_available(session, player, rested, limits.available_wait))
+
+    async def close(self) -> None:
+        """Stops all bots and referees."""
+        await self._pool.close()
+        await self._referees.close()
+
+    async def _play(
+        self, job: Job, place: Reservation, rules: RemoteRules, keep: Keep, listen: Listener
+    ) -> MatchRecord:
+        roles = tuple(role for role in rules.game.roles if role != NATURE)
         specs = {role: self._players[name] for role, name in zip(roles, job.pairing.players, strict=True)}
         seeds = {role: derived(job.settings.seed, "bot", role) for role in roles}
         bots: dict[str, Bot] = {}
@@ -129,23 +160,12 @@ class LocalVenue:
             await self._take_bots(specs, seeds, place, bots)
             doubtful = set(bots)
             players = {role: _player(role, spec, bots.get(role), seeds[role]) for role, spec in specs.items()}
-            record = await run_match(game, players, job.settings, job.match, keep, listen)
+            record = await run_match(rules, players, job.settings, job.match, keep, listen)
             doubtful = {role for _, role, _ in record.faults}
         finally:
             for role, bot in bots.items():
                 self._pool.give_back(specs[role], bot, is_sound=role not in doubtful)
         return record
-
-    async def close(self) -> None:
-        """Stops all bots."""
-        await self._pool.close()
-
-    async def _game(self, name: str) -> Game:
-        """Each game is loaded once, for the first match that needs it."""
-        if name not in self._games:
-            rules = self._spec.game(name).rules
-            self._games[name] = asyncio.create_task(asyncio.to_thread(self._load, rules))
-        return await asyncio.shield(self._games[name])
 
     async def _take_bots(
         self, specs: Mapping[str, PlayerSpec], seeds: Mapping[str, int], place: Reservation, bots: dict[str, Bot]
@@ -169,7 +189,7 @@ class LocalVenue:
 
     def _shares(self, specs: Mapping[str, PlayerSpec], place: Reservation) -> Mapping[str, tuple[int, ...]]:
         """Role → the processors of its bot; where there are fewer than wanted, all of them for each."""
-        bots = {role: spec.threads for role, spec in specs.items() if spec.bot is not None}
+        bots = {role: spec.processors for role, spec in specs.items() if spec.processors}
         if not self._pins:
             return {}
         if sum(bots.values()) > len(place.processors):
@@ -187,6 +207,83 @@ def _player(role: str, spec: PlayerSpec, bot: Bot | None, seed: int) -> Player:
 
 def _host(player: PlayerSpec) -> str:
     return urlsplit(player.url or "").hostname or ""
+
+
+LIGHT_MATCHES = 8  # for each processor: matches at a time between bots that do not think
+INFO_WAIT = 1.0  # seconds for the answer to INFO
+INFO_BYTES = 65_536  # of that answer
+LOOK_EVERY = 0.25  # seconds between two questions whether a player is available
+
+
+async def _until_available(session: Session, player: PlayerSpec, rested: float, wait: float) -> None:
+    """Returns in any case after so many seconds: START will show whether the player is there."""
+    await asyncio.sleep(max(0.0, rested - time.monotonic()))
+    transport = HttpTransport(session, player.address.place, player.name, player.dialect, INFO_BYTES)
+    with suppress(TimeoutError):
+        async with asyncio.timeout(wait):
+            while not await _is_available(transport, player):  # noqa: ASYNC110 - another program has no event for us
+                await asyncio.sleep(LOOK_EVERY)
+
+
+async def _is_available(transport: HttpTransport, player: PlayerSpec) -> bool:
+    """What it says; of one that does not say, whether there is a connection."""
+    answer = (await transport.ask(Info(), INFO_WAIT)).answer
+    if isinstance(answer, Fault):
+        return answer.kind != "unreachable" or await _is_listening(player)
+    try:
+        return parse_info(answer).status != BUSY
+    except MessageError:
+        return True
+
+
+async def _is_listening(player: PlayerSpec) -> bool:
+    place = urlsplit(player.address.place)
+    try:
+        _, writer = await asyncio.open_connection(place.hostname, place.port)
+    except OSError:
+        return False
+    writer.close()
+    return True
+
+
+class Referees:
+    """Processes that evaluate rules, as many as matches are played at a time; each match has one for itself."""
+
+    def __init__(self, find: Callable[[str], RulesheetSource]) -> None:
+        self._find = find
+        self._games: dict[tuple[str, Opening], tuple[RulesheetSource, RefereedGame]] = {}  # by their `rules`
+        self._idle: list[Evaluator] = []
+        self._all: set[Evaluator] = set()
+
+    @asynccontextmanager
+    async def taken(self, rules: str, opening: Opening) -> AsyncIterator[RemoteRules]:
+        """The rules of a match as long as the block lasts; GgpError when they cannot be loaded."""
+        key = rules, opening
+        if key in self._games:
+            source = self._games[key][0]
+        else:
+            source = replace(await asyncio.to_thread(self._find, rules), opening=opening)
+        evaluator = self._taken(source)
+        try:
+            if key not in self._games:
+                self._games[key] = source, (await load_rules(evaluator, source)).game
+            yield RemoteRules(evaluator, *self._games[key])
+        finally:
+            self._idle.append(evaluator)
+
+    async def close(self) -> None:
+        for evaluator in self._all:
+            await evaluator.close()
+
+    def _taken(self, source: RulesheetSource) -> Evaluator:
+        """One that knows the game, if possible; the one that was used last, so that others may rest."""
+        if not self._idle:
+            self._idle.append(Evaluator(RULES_BYTES))
+            self._all.add(self._idle[-1])
+        known = [evaluator for evaluator in self._idle if source.key in evaluator.known]
+        evaluator = (known or self._idle)[-1]
+        self._idle.remove(evaluator)
+        return evaluator
 
 
 MOST_IDLE = 32  # bots that are kept though no match needs them now
@@ -219,8 +316,12 @@ class Pool:
             if await self._reseed(bot, seed):
                 return bot
             self._stop(bot, DEATH_WAIT)
+
+        def tell(said: str) -> None:
+            self._tell(f"{player.name} is being prepared: {said}")
+
         try:
-            bot = await start_bot(player.bot, seed, settings_of(player), processors)
+            bot = await start_bot(player.bot, seed, settings_of(player), processors, tell)
         except SettingsError as error:
             raise SettingsError(f"{player.name}: {error}") from None
         self._watches[bot] = asyncio.create_task(self._watch(player.name, bot))

@@ -2,7 +2,9 @@
 
 import asyncio
 import logging
+import os
 import signal
+import threading
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import suppress
 from functools import partial
@@ -14,10 +16,10 @@ from aiohttp import web
 from gamemaster.tournament.store import Store, open_store
 from gamemaster.web.api.document import OPERATIONS, document_text
 from gamemaster.web.api.games import start_image
-from gamemaster.web.api.operations import ROOT, SERVICES, Services
+from gamemaster.web.api.operations import ROOT, SERVICES, Services, answer_expectation
 from gamemaster.web.catalogue import Catalogue
 from gamemaster.web.evaluators.analysis import Analyses
-from gamemaster.web.evaluators.pool import Pool
+from gamemaster.web.evaluators.pool import DrawnStates, Pool
 from gamemaster.web.html.pages import add_pages, problem_page
 from gamemaster.web.live.external import Endpoints
 from gamemaster.web.live.feed import Feed, Streams
@@ -34,7 +36,10 @@ RULESHEETS = "rulesheets"  # the folder in that of the records where pasted rule
 MOST_LINE_BYTES = 16_384  # of the first line of a request: the longest query that the API describes has 7,300
 log = logging.getLogger(__name__)
 _STATIC = Path(__file__).parent / "static"
-_SHUTDOWN_SECONDS = 2.0  # for open requests
+_LONGEST_FILE = 200  # bytes of a path below that of static files
+_SHUTDOWN_SECONDS = 1.0  # for open requests, twice
+_LINGER_SECONDS = 2.0  # for the rest of a body that was answered already
+_END_SECONDS = 4.5  # after a signal, when the process ends even if something holds it up
 
 
 def make_app(settings: ServeSettings, store: Store | None = None) -> web.Application:
@@ -42,8 +47,10 @@ def make_app(settings: ServeSettings, store: Store | None = None) -> web.Applica
     app = web.Application(client_max_size=settings.limits.body_bytes, middlewares=[_explained])
     app.on_response_prepare.append(add_headers)
     for operation in OPERATIONS:
-        app.router.add_route(operation.method, ROOT + operation.path, operation.handler)
-    app.router.add_static("/static/", _STATIC)
+        app.router.add_route(
+            operation.method, ROOT + operation.path, operation.handler, expect_handler=answer_expectation
+        )
+    app.router.add_static("/static/", _STATIC, expect_handler=answer_expectation)
     add_pages(app)
     app.cleanup_ctx.append(partial(_services, settings, store))
     app.on_shutdown.append(_say_goodbye)
@@ -56,31 +63,39 @@ async def _services(settings: ServeSettings, given: Store | None, app: web.Appli
         store = await asyncio.to_thread(open_store, settings.store)
     services = _make_services(settings, store)
     await asyncio.to_thread(services.catalogue.load)
+    lost = await asyncio.to_thread(services.repository.end_lost)
+    services.live_matches.ledger.total_bytes = await asyncio.to_thread(services.repository.size_bytes)
     await services.pool.prepare()
+    await services.people.prepare()
     endpoints = await services.endpoints.listen(settings.endpoint_port)
     app[SERVICES] = services
+    freeing = asyncio.get_running_loop().create_task(services.live_matches.free_players(lost))
     warming = asyncio.get_running_loop().create_task(_warm(services) if settings.warm else asyncio.sleep(0))
     try:
         yield
     finally:
         warming.cancel()
+        freeing.cancel()
         await services.watchers.close()
         await endpoints.cleanup()
         await services.analyses.close()
         await services.pool.close()
+        await services.people.close()
         if store is not None and given is None:
             await asyncio.to_thread(store.close)
 
 
 def _make_services(settings: ServeSettings, store: Store | None) -> Services:
     limits = settings.limits
-    pool = Pool(limits.workers, limits.memory_bytes, limits.waiting)
+    pool = Pool(limits.workers, limits, limits.waiting)
+    people = Pool(1, limits, limits.waiting, niceness=0)
+    states = DrawnStates(limits.kept_bytes)
     catalogue = Catalogue(settings.records / RULESHEETS, limits)
     repository = MatchRepository(settings.records, store)
-    live_matches = LiveMatches(settings, pool, repository.make_keep)
+    live_matches = LiveMatches(settings, pool, states, repository.make_keep)
     changes = Feed()
     live_matches.on_change = partial(changes.publish, "changed", {})
-    queries = MatchQueries(live_matches, repository, pool, catalogue, limits)
+    queries = MatchQueries(live_matches, repository, pool, states, catalogue, limits)
 
     def roles(game: str) -> tuple[str, ...]:
         entry = catalogue.get(game)
@@ -90,13 +105,14 @@ def _make_services(settings: ServeSettings, store: Store | None) -> Services:
         settings=settings,
         guard=Guard(settings),
         pool=pool,
+        people=people,
         analyses=Analyses(limits),
         catalogue=catalogue,
         live_matches=live_matches,
-        endpoints=Endpoints(pool, catalogue, limits, live_matches.receive),
+        endpoints=Endpoints(people, states, catalogue, limits, live_matches.receive),
         repository=repository,
         queries=queries,
-        streams=Streams(limits.listeners),
+        streams=Streams(limits.listeners, limits.visitor_listeners),
         tournaments=Tournaments(store, roles),
         watchers=Watchers(queries, repository, changes),
         changes=changes,
@@ -117,10 +133,12 @@ async def _warm(services: Services) -> None:
 
 
 async def _say_goodbye(app: web.Application) -> None:
-    """Before open requests are waited for: those who watch a match see that it was given up."""
-    await app[SERVICES].endpoints.close()
-    await app[SERVICES].live_matches.close()
-    app[SERVICES].streams.close()
+    """Before open requests are waited for: what holds them up ends; whoever watches sees that matches were given up."""
+    services = app[SERVICES]
+    async with asyncio.TaskGroup() as group:
+        for closing in (services.analyses, services.pool, services.people, services.endpoints, services.live_matches):
+            group.create_task(closing.close())
+    services.streams.close()
 
 
 @web.middleware
@@ -130,6 +148,8 @@ async def _explained(
     """Whatever goes wrong is said in the language of whoever asks."""
     try:
         request.app[SERVICES].guard.check(request)
+        if request.path.startswith("/static/") and len(request.path.encode(errors="replace")) > _LONGEST_FILE:
+            raise Problem(404, "there is no such file")  # the file system would say that the name is too long
         return await handler(request)
     except Problem as error:
         problem = error
@@ -173,9 +193,16 @@ async def _serve(settings: ServeSettings) -> None:
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-        loop.add_signal_handler(number, stop.set)
+        loop.add_signal_handler(number, _end, stop)
     app = make_app(settings)
-    runner = web.AppRunner(app, access_log=None, shutdown_timeout=_SHUTDOWN_SECONDS, max_line_size=MOST_LINE_BYTES)
+    runner = web.AppRunner(
+        app,
+        access_log=None,
+        shutdown_timeout=_SHUTDOWN_SECONDS,
+        max_line_size=MOST_LINE_BYTES,
+        keepalive_timeout=settings.limits.request_seconds,  # also of the first request of a connection
+        lingering_time=_LINGER_SECONDS,
+    )
     await runner.setup()
     try:
         site = web.TCPSite(runner, settings.host, settings.port)
@@ -188,6 +215,20 @@ async def _serve(settings: ServeSettings) -> None:
         await stop.wait()
     finally:
         await runner.cleanup()
+
+
+def _end(stop: asyncio.Event) -> None:
+    """In order if that is soon done; our processes end with this one in any case."""
+    if not stop.is_set():
+        stop.set()
+        watchdog = threading.Timer(_END_SECONDS, _end_at_once)
+        watchdog.daemon = True
+        watchdog.start()
+
+
+def _end_at_once() -> None:
+    log.error("the service did not end in order within %g s", _END_SECONDS)
+    os._exit(1)
 
 
 def _address(address: object) -> str:

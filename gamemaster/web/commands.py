@@ -4,14 +4,18 @@ What it does is in `gamemaster.web.server`, which is loaded when it runs, so tha
 """
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+
+from gamemaster.web.settings import Limits, ServeSettings, check_settings, network
+from ggp.commands.options import given, option_name, options_of, with_options
+from ggp.settings import make
 
 
 def add_commands(app: typer.Typer) -> None:
     """Adds the sub-command to the application."""
-    app.command("serve")(serve)
+    app.command("serve")(with_options(serve, options_of(Limits, panel="Limits")))
 
 
 def serve(  # noqa: PLR0913 - an option of a command is a parameter
@@ -33,6 +37,23 @@ def serve(  # noqa: PLR0913 - an option of a command is a parameter
         ),
     ] = 0,
     token: Annotated[str, typer.Option(envvar="GGP_TOKEN", help="Needed to change anything.", show_default=False)] = "",
+    operator_token: Annotated[
+        str,
+        typer.Option(
+            envvar="GGP_OPERATOR_TOKEN",
+            help="Needed to end matches of others; it also stands in for --token. Who has --token is the operator "
+            "where this is left out.",
+            show_default=False,
+        ),
+    ] = "",
+    trusted_proxy: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="ADDRESS",
+            help="A proxy, or a network of them, whose X-Forwarded-For says who a visitor is; can be given several "
+            "times.",
+        ),
+    ] = None,
     allow_players: Annotated[
         list[str] | None,
         typer.Option(metavar="HOST", help="Host at which users may name external players; can be given several times."),
@@ -41,6 +62,7 @@ def serve(  # noqa: PLR0913 - an option of a command is a parameter
         list[str] | None,
         typer.Option(metavar="HOST", help="A name under which the service may be called, beside its addresses."),
     ] = None,
+    **limits: Any,  # noqa: ANN401 - those of Limits
 ) -> None:
     """Serve pages and an API: watch, play, replay and compare in a browser.
 
@@ -51,8 +73,10 @@ def serve(  # noqa: PLR0913 - an option of a command is a parameter
     For others to reach: ggp serve --host 0.0.0.0 --token "$(openssl rand -hex 16)"
     """
     from gamemaster.web.application import run  # noqa: PLC0415 - aiohttp is loaded only when something is served
-    from gamemaster.web.settings import ServeSettings, check_settings  # noqa: PLC0415
+    from ggp.cache import is_warm, warm_in_background  # noqa: PLC0415 - only here
 
+    if not is_warm():
+        warm_in_background()
     run(
         check_settings(
             ServeSettings(
@@ -62,8 +86,11 @@ def serve(  # noqa: PLR0913 - an option of a command is a parameter
                 records=records,
                 endpoint_port=endpoint_port,
                 token=token,
+                operator_token=operator_token,
+                trusted_proxies=tuple(map(network, trusted_proxy or ())),
                 allowed_players=frozenset(map(str.lower, allow_players or ())),
                 hosts=frozenset(map(str.lower, name or ())),
+                limits=make(Limits, given(limits), option_name),
             )
         )
     )

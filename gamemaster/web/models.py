@@ -9,7 +9,18 @@ from gamemaster.settings import LONGEST_CLOCK
 from ggp.protocol import evaluation as protocol
 
 Status = Literal[
-    "preparing", "running", "terminal", "step limit", "broken", "aborted", "failed", "interrupted", "given up"
+    "preparing",
+    "running",
+    "terminal",
+    "step limit",
+    "forfeit",
+    "adjudicated",
+    "broken",
+    "void",
+    "aborted",
+    "failed",
+    "interrupted",
+    "given up",
 ]
 Kind = Literal["bot", "human", "external", "chance"]
 Name: TypeAlias = Annotated[str, Field(max_length=60)]
@@ -324,10 +335,11 @@ class Branch(Part):
 
 
 class Begun(Part):
-    """A match that begins; the secret links of humans are told only here."""
+    """A match that begins; the secret links of humans, and the key, are told only here."""
 
     match: str
     url: str
+    key: str = Field(description="The right to end the match, as a bearer token; browsers get it as a cookie.")
     links: dict[str, str] = Field(description="Role → the secret link for the human who plays it.")
 
 

@@ -2,27 +2,38 @@
 
 import asyncio
 import logging
-from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass
 
+from gamemaster.evaluator import RulesheetSource
 from gamemaster.record import MatchRecord
 from gamemaster.web.catalogue import Catalogue
-from gamemaster.web.evaluators.pool import Pool, Source, state_of
+from gamemaster.web.evaluators.pool import Course, DrawnStates, DrawnText, Pool
 from gamemaster.web.live.feed import Feed
-from gamemaster.web.live.match import LiveMatch, Texts
+from gamemaster.web.live.match import LiveMatch
 from gamemaster.web.live.runner import LiveMatches
 from gamemaster.web.models import Match, Matches, MatchesWanted, MatchHead, State, Verdict
 from gamemaster.web.problems import Problem, conflict, not_found
 from gamemaster.web.repository import MatchRepository, is_wanted
 from gamemaster.web.settings import Limits
-from gamemaster.web.views import OVER, head_of, match_of, player_of, step_of, ticking, without_evaluations
+from gamemaster.web.views import (
+    OVER,
+    STRANGER,
+    Sight,
+    Viewer,
+    head_of,
+    hides_moves,
+    match_of,
+    player_of,
+    step_of,
+    ticking,
+    visible,
+    visible_export,
+)
 from ggp.errors import GgpError
 
 log = logging.getLogger(__name__)
-_KEPT_REPLAYS = 8
-_KEPT_STATES = 300
 _EVERY = 0.7  # seconds between two looks
 _IDLE_LOOKS = 20  # after which nobody seems to come back
 
@@ -32,22 +43,28 @@ class FoundMatch:
     """A match that was asked for."""
 
     id: str
-    record: MatchRecord | None  # None while it is being prepared
+    record: MatchRecord | None  # what may be seen of it; None while it is being prepared
     head: MatchHead
     live: LiveMatch | None
-    takes_part: bool = False  # whether it was somebody asking who takes part, while it goes on
-    is_secret: bool = False  # whether it is played elsewhere, and humans in it may not know everything
+    sight: Sight
+    viewer: Viewer = STRANGER
 
     @property
     def is_hidden(self) -> bool:
-        return self.is_secret if self.live is None else self.live.is_hidden
+        return self.sight.hides_moves
 
 
 class MatchQueries:
     """All matches."""
 
     def __init__(
-        self, live_matches: LiveMatches, repository: MatchRepository, pool: Pool, catalogue: Catalogue, limits: Limits
+        self,
+        live_matches: LiveMatches,
+        repository: MatchRepository,
+        pool: Pool,
+        states: DrawnStates,
+        catalogue: Catalogue,
+        limits: Limits,
     ) -> None:
         self._live_matches = live_matches
         self._repository = repository
@@ -55,14 +72,14 @@ class MatchQueries:
         self._catalogue = catalogue
         self._limits = limits
         self._percepts: dict[str, bool] = {}  # SHA-256 of a rulesheet → whether its roles are told percepts
-        self._replays: OrderedDict[tuple[str, str, int], tuple[Texts, ...]] = OrderedDict()
-        self._drawn: OrderedDict[tuple[str, str, int], State] = OrderedDict()
+        self._states = states
 
-    async def find(self, match: str) -> FoundMatch:
-        """A Problem where there is no such match."""
+    async def find(self, match: str, viewer: Viewer = STRANGER) -> FoundMatch:
+        """A match as somebody may see it; a Problem where there is no such match."""
         live = self._live_matches.get(match)
         if live is not None:
-            return FoundMatch(match, live.record, live.head, live)
+            sight = live.sight(viewer)
+            return FoundMatch(match, live.record and visible(live.record, sight), live.head, live, sight, viewer)
         kept = await asyncio.to_thread(self._repository.find, match)
         if kept is None:
             raise not_found(f"there is no match {match}")
@@ -70,15 +87,19 @@ class MatchQueries:
         own = head_of(record, match, tournament=head.tournament if head else "")
         if head is not None:
             own = own.model_copy(update={"status": head.status, "reason": own.reason or head.reason})
-        is_secret = own.status == "running" and await self._has_secrets(record)
-        if own.status == "running" and _has_humans(record):  # nobody knows here who takes part
-            record = without_evaluations(record)
-        return FoundMatch(match, record, own, None, is_secret=is_secret)
+        sight = await self._sight(record) if own.status == "running" else Sight(goes_on=False)
+        return FoundMatch(match, visible(record, sight), own, None, sight)
 
-    async def _has_secrets(self, record: MatchRecord) -> bool:
-        """Whether humans play who are not told everything."""
-        if not _has_humans(record):
-            return False
+    async def _sight(self, record: MatchRecord) -> Sight:
+        """Of a match that another process plays; nobody knows here who takes part."""
+        kinds = [player_of(player).kind for player in record.players.values()]
+        return Sight(
+            goes_on=True,
+            hides_moves=hides_moves(has_percepts=await self._has_percepts(record), kinds=kinds),
+            hides_evaluations="human" in kinds,
+        )
+
+    async def _has_percepts(self, record: MatchRecord) -> bool:
         known = self._percepts.get(record.rulesheet_sha256)
         if known is None:
             known = await asyncio.to_thread(self._catalogue.has_percepts, record)
@@ -88,46 +109,44 @@ class MatchQueries:
     def match(self, found: FoundMatch, first: int = 0) -> Match:
         """The match with its steps from `first` on."""
         if found.live is not None:
-            return found.live.match(takes_part=found.takes_part, first=first)
+            return found.live.match(found.viewer, first=first)
         assert found.record is not None
-        is_live = found.head.status == "running"
-        clock = ticking(found.record) if is_live else OVER
-        return match_of(found.record, found.head, first=first, clock=clock, is_live=is_live, is_hidden=found.is_hidden)
+        clock = ticking(found.record) if found.sight.goes_on else OVER
+        return match_of(found.record, found.head, found.sight, clock, first=first)
 
-    def source(self, found: FoundMatch) -> Source:
+    def source(self, found: FoundMatch) -> RulesheetSource:
         if found.live is not None:
             return found.live.order.source
         assert found.record is not None
         return self._catalogue.source_of(found.record)
 
-    async def facts(self, found: FoundMatch, step: int) -> Texts:
-        """Of a state; a Problem where there is none, or it is not for everybody yet."""
+    def course(self, found: FoundMatch) -> Course:
+        """The moves of a match, from which its states follow; a Problem where they are not for everybody yet."""
         if found.is_hidden:
             raise Problem(403, "the states of this match are hidden until it is over")
-        if found.live is not None and (len(found.live.states) > 0 or not found.live.is_over):
-            return found.live.states.facts(step)
-        states = await self._states(found)
-        if not 0 <= step < len(states):
-            raise not_found(f"match {found.id} has no state {step}")
-        return states[step]
+        if found.live is not None:
+            return found.live.course
+        record = _record(found)
+        name = f"{found.id} {record.started.isoformat()}"
+        return Course(name, self.source(found), [step.moves for step in record.steps])
 
     async def state(self, found: FoundMatch, step: int) -> State:
-        """As `facts`, with the picture."""
-        facts = await self.facts(found, step)
-        if found.live is not None and (len(found.live.states) > 0 or not found.live.is_over):
-            return await found.live.states.draw(step)
-        assert found.record is not None
-        key = (found.id, found.record.token, step)
-        if key not in self._drawn:
-            request: dict[str, object] = {"do": "draw", "state": facts}
-            if step:
-                request |= {"before": await self.facts(found, step - 1), "moves": found.record.steps[step - 1].moves}
-            look = await self._pool.ask(self.source(found), request, self._limits.state_seconds)
-            self._drawn[key] = state_of(look, step)
-            while len(self._drawn) > _KEPT_STATES:
-                self._drawn.popitem(last=False)
-        self._drawn.move_to_end(key)
-        return self._drawn[key]
+        """A state with its picture; a Problem where there is none, or it is not for everybody yet."""
+        return (await self.drawn(found, step)).state
+
+    async def drawn(self, found: FoundMatch, step: int) -> DrawnText:
+        """As `state`, with its text."""
+        try:
+            return await self._states.drawn(self._pool, self.course(found), step, self._limits.replay_seconds)
+        except GgpError as error:
+            raise conflict(f"the record cannot be replayed: {error}") from None
+
+    async def picture(self, found: FoundMatch, step: int) -> str:
+        """As `state`, as a file of its own."""
+        try:
+            return await self._states.picture(self._pool, self.course(found), step, self._limits.replay_seconds)
+        except GgpError as error:
+            raise conflict(f"the record cannot be replayed: {error}") from None
 
     async def listing(self, wanted: MatchesWanted) -> Matches:
         """The matches that are being prepared come first, since they are nowhere else."""
@@ -139,41 +158,24 @@ class MatchQueries:
         shown = (*(unkept if wanted.offset == 0 else ()), *known)
         return Matches(total=total + len(unkept), offset=wanted.offset, matches=shown)
 
-    async def tiltyard(self, found: FoundMatch) -> object:
-        """The record as other tools read it."""
-        record = _record(found)
-        states = await self._states(found) if found.live is None else None
-        if states is None:
-            states = tuple([await self.facts(found, step) for step in range(len(record.steps) + 1)])
-        request = {"do": "export", "record": record.model_dump_json(), "states": states}
-        return await self._pool.ask(None, request, self._limits.replay_seconds)
-
-    async def verify(self, found: FoundMatch) -> Verdict:
-        """Replays the record against its rules."""
+    async def tiltyard(self, found: FoundMatch) -> str:
+        """The record as other tools read it; a Problem where moves and states are not for everybody yet."""
         if found.is_hidden:
             raise Problem(403, "the moves of this match are hidden until it is over")
+        course = self.course(found)
+        request = {"do": "export", "record": _record(found).model_dump_json(), **course.at(len(course.steps))}
+        exported = await self._pool.ask(course.source, request, self._limits.replay_seconds)
+        return await asyncio.to_thread(visible_export, exported, found.sight)
+
+    async def verify(self, found: FoundMatch) -> Verdict:
+        """Replays the record against its rules and its seed, which is known when the match is over."""
+        if found.is_hidden:
+            raise Problem(403, "the moves of this match are hidden until it is over")
+        if found.sight.goes_on:
+            raise conflict("a record is verified when the match is over")
         request = {"do": "verify", "record": _record(found).model_dump_json()}
         problem = await self._pool.ask(None, request, self._limits.replay_seconds)
         return Verdict(holds=problem is None, problem=problem)
-
-    async def _states(self, found: FoundMatch) -> tuple[Texts, ...]:
-        record = _record(found)
-        key = (found.id, record.token, len(record.steps))
-        if key not in self._replays:
-            request = {"do": "states", "steps": [step.moves for step in record.steps]}
-            try:
-                answer = await self._pool.ask(self.source(found), request, self._limits.replay_seconds)
-            except GgpError as error:
-                raise conflict(f"the record cannot be replayed: {error}") from None
-            self._replays[key] = tuple(map(tuple, answer["states"]))
-            while len(self._replays) > _KEPT_REPLAYS:
-                self._replays.popitem(last=False)
-        self._replays.move_to_end(key)
-        return self._replays[key]
-
-
-def _has_humans(record: MatchRecord) -> bool:
-    return any(player_of(player).kind == "human" for player in record.players.values())
 
 
 def _record(found: FoundMatch) -> MatchRecord:
@@ -254,9 +256,9 @@ class Watchers:
                 return
 
     async def _tell(self, found: FoundMatch, record: MatchRecord, step: int, feed: Feed) -> None:
-        state: State | None = None
+        state = "null"
         with suppress(GgpError, Problem):  # those who watch can ask for it
-            state = await self._queries.state(found, step)
+            state = (await self._queries.drawn(found, step)).text
         clock = ticking(record) if step == len(record.steps) else None
         feed.publish(
             "step",
@@ -264,7 +266,7 @@ class Watchers:
                 "match": found.head.model_dump(mode="json"),
                 "number": step,
                 "step": None if found.is_hidden else step_of(record, step - 1).model_dump(mode="json"),
-                "state": None if state is None else state.model_dump(mode="json"),
                 "clock": None if clock is None else clock.model_dump(mode="json"),
             },
+            state=state,
         )

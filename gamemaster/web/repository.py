@@ -12,7 +12,7 @@ from itertools import repeat
 from pathlib import Path
 from typing import TypeAlias
 
-from gamemaster.record import Keep, MatchRecord, RecordWriter, now, read_record
+from gamemaster.record import Keep, MatchRecord, RecordWriter, is_being_written, is_growing, now, read_record
 from gamemaster.tournament.store import MatchRow, MatchStatus, Store
 from gamemaster.web.models import MatchesWanted, MatchHead, Player, RoleStatistics, Statistics, Status
 from gamemaster.web.views import BETWEEN, head_of, interrupted_at, match_url
@@ -24,6 +24,8 @@ Version: TypeAlias = tuple[int, int]  # of a file: its time and size; of a match
 MOST_BYTES = 64 * 2**20  # of a record that is read
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,199}")
 _KEPT_RECORDS = 8  # that were read last
+_LOST = "the game master ended in the middle of the match"
+_LONG = 65_536  # bytes of a record's steps, beyond which a store is not told of every one
 _FRESH = 1.0  # seconds for which a folder is not looked at again in which no file came or was replaced
 _KINDS: dict[Status, str] = {
     "preparing": "running",
@@ -106,6 +108,32 @@ class RecordFolder:
             return None if path is None else _version(path)
         except OSError:
             return None
+
+    def size_bytes(self) -> int:
+        """Of all records. StoreError if the folder cannot be read."""
+        return sum(size for _, (_, size) in self._versions())
+
+    def end_lost(self) -> list[MatchRecord]:
+        """Completes the records of matches whose game master is dead, as given up; as they were before."""
+        return [record for match, _ in self._versions() if (record := self._end_lost(match)) is not None]
+
+    def _end_lost(self, match: str) -> MatchRecord | None:
+        path = self._path(match)
+        if path is None or not is_growing(path) or is_being_written(path):
+            return None
+        record = self.get(match)
+        if record is None or record.status != "running":
+            return None
+        ended = {"status": "aborted", "reason": _LOST, "finished": now()}
+        with suppress(RecordError):
+            RecordWriter(path).write(record.model_copy(update=ended))
+        return record
+
+    def revision(self) -> object:
+        """Changes whenever a file came or went, or the record of a match that goes on has grown."""
+        with self._lock:
+            growing = [match for match, kept in self._kept.items() if kept.head.status == "running"]
+        return self._written(), tuple(map(self.version, growing))
 
     def _path(self, match: str) -> Path | None:
         if not _ID.fullmatch(match):
@@ -204,14 +232,21 @@ class MatchRepository:
 
     def make_keep(self, match: str) -> Keep:
         """What keeps the growing record of a match that is played here; RecordError where that is impossible."""
-        store = self._store
-        if store is not None:
-            return lambda record: _keep(store, record)
+        if self._store is not None:
+            return _StoreWriter(self._store).write
         try:
             self._folder.path.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise RecordError(f"{self._folder.path}: {error.strerror or error}") from None
         return RecordWriter(self._folder.path / f"{match}.json").write
+
+    def size_bytes(self) -> int:
+        """Of the records in the folder. StoreError if it cannot be read."""
+        return self._folder.size_bytes()
+
+    def end_lost(self) -> list[MatchRecord]:
+        """Ends the matches of the folder whose game master is dead: their records as they were. Stores do it alone."""
+        return self._folder.end_lost()
 
     def find(self, match: str) -> KeptMatch | None:
         """None where there is no such match. A record is read again only when it has changed.
@@ -244,13 +279,9 @@ class MatchRepository:
                     self._records.popitem(last=False)
         return record
 
-    def revision(self) -> tuple[int, int]:
+    def revision(self) -> object:
         """Changes whenever something has; StoreError where the store does not answer."""
-        try:
-            written = self._folder.path.stat().st_mtime_ns
-        except OSError:
-            written = 0
-        return (0 if self._store is None else self._store.revision()), written
+        return (0 if self._store is None else self._store.revision()), self._folder.revision()
 
     def listing(self, wanted: MatchesWanted, roles: Mapping[str, tuple[str, ...]]) -> tuple[int, list[MatchHead]]:
         """How many there are, and some of them: those of the store, then those of the folder; the last first.
@@ -331,8 +362,24 @@ class MatchRepository:
             self._measured_revision = revision
 
 
-def _keep(store: Store, record: MatchRecord) -> None:
-    store.keep_single(record)
+class _StoreWriter:
+    """Writes the growing record of one match into a store, which replaces it as a whole each time.
+
+    A long one is written only when it has grown by an eighth, so that a match writes no more than some times its size.
+    """
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._size = self._kept = 0  # bytes of the steps, and how many of them are in the store
+        self._steps = 0
+
+    def write(self, record: MatchRecord) -> None:
+        self._size += sum(len(step.model_dump_json()) for step in record.steps[self._steps :])
+        self._steps = len(record.steps)
+        if record.status == "running" and _LONG < self._size < self._kept * 9 // 8:
+            return
+        self._store.keep_single(record)
+        self._kept = self._size
 
 
 def _names(match: str) -> tuple[str, str]:

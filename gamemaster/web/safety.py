@@ -3,8 +3,9 @@
 import hmac
 import time
 from collections import OrderedDict
+from collections.abc import Sequence
 from hashlib import sha256
-from ipaddress import ip_address
+from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from urllib.parse import urlsplit
 
 from aiohttp import web
@@ -45,7 +46,8 @@ class Guard:
 
     def __init__(self, settings: ServeSettings) -> None:
         self._settings = settings
-        self._cookie = cookie_of(settings.token)
+        self._tokens = [token.encode() for token in settings.tokens]
+        self._operators = [token.encode() for token in settings.operator_tokens]
         limits = settings.limits
         self._reads = Rates(limits.reads, limits.reads_at_once)
         self._writes = Rates(limits.writes, limits.writes_at_once)
@@ -53,9 +55,8 @@ class Guard:
     def check(self, request: web.Request) -> None:
         """Of every request, before anything else is done with it."""
         self._check_host(request)
-        address = request.remote or ""
         is_reading = request.method in READING
-        wait = (self._reads if is_reading else self._writes).take(address)
+        wait = (self._reads if is_reading else self._writes).take(self.visitor(request))
         if wait > 0:
             raise Problem(429, "too many requests; slow down", retry_after=wait)
         if not is_reading:
@@ -63,17 +64,34 @@ class Guard:
             if not request.path.startswith(OPEN_PATHS) and not self.may_write(request):
                 raise Problem(401, "changing something here needs the token of the operator")
 
+    def visitor(self, request: web.Request) -> str:
+        """Who asks: an address, the half that a provider gives of one of IPv6; as a trusted proxy says, if it does."""
+        address = _address(request.remote or "")
+        told = [word.strip() for line in request.headers.getall("X-Forwarded-For", ()) for word in line.split(",")]
+        while told and address is not None and self._is_proxy(address):
+            before = _address(told.pop())
+            if before is None:
+                break
+            address = before
+        if address is None:
+            return ""
+        return str(ip_network((address, 64), strict=False) if address.version == 6 else address)
+
     def may_write(self, request: web.Request) -> bool:
         """Whether a request has the token, where one is needed."""
-        if not self._settings.needs_token:
-            return True
-        kind, _, given = request.headers.get("Authorization", "").partition(" ")
-        if kind.lower() == "bearer" and self.is_token(given.strip()):
-            return True
-        return hmac.compare_digest(request.cookies.get(COOKIE, "").encode(), self._cookie.encode())
+        return not self._settings.needs_token or _has(request, self._tokens)
+
+    def is_operator(self, request: web.Request) -> bool:
+        return _has(request, self._operators)
 
     def is_token(self, given: str) -> bool:
-        return hmac.compare_digest(given.encode(), self._settings.token.encode())
+        return _is_among(_bytes(given), self._tokens)
+
+    def has_token(self, request: web.Request) -> bool:
+        return _has(request, self._tokens)
+
+    def _is_proxy(self, address: IPv4Address | IPv6Address) -> bool:
+        return any(address in proxies for proxies in self._settings.trusted_proxies)
 
     def _check_host(self, request: web.Request) -> None:
         """A page of elsewhere whose name is made to lead here is not let in (DNS rebinding)."""
@@ -89,7 +107,7 @@ class Guard:
             return True
         if is_loopback(self._settings.host):
             return is_loopback(name)
-        return name in LOOPBACK_NAMES or _is_address(name)
+        return name in LOOPBACK_NAMES or _address(name) is not None
 
     def _check_origin(self, request: web.Request) -> None:
         """A page of another site may not write in the name of our user."""
@@ -120,17 +138,46 @@ class Rates:
         return 0.0 if allowed else (1 - level) / self._per_second
 
 
-def cookie_of(token: str) -> str:
+def cookie_of(token: str | bytes) -> str:
     """What a browser keeps in place of the token."""
-    return sha256(f"ggp serve {token}".encode()).hexdigest()
+    return sha256(b"ggp serve " + (token.encode() if isinstance(token, str) else token)).hexdigest()
 
 
-def _is_address(name: str) -> bool:
-    try:
-        ip_address(name)
-    except ValueError:
-        return False
-    return True
+def bearer(request: web.Request) -> str:
+    """What stands in the header for tokens; empty where there is none."""
+    kind, _, given = request.headers.get("Authorization", "").partition(" ")
+    return given.strip() if kind.lower() == "bearer" else ""
+
+
+def is_same(given: str, secret: str) -> bool:
+    """Whether somebody knows a secret; takes as long for every guess."""
+    return hmac.compare_digest(_bytes(given), secret.encode())
+
+
+def _has(request: web.Request, tokens: Sequence[bytes]) -> bool:
+    cookies = [cookie_of(token).encode() for token in tokens]
+    return _is_among(_bytes(bearer(request)), tokens) or _is_among(_bytes(request.cookies.get(COOKIE, "")), cookies)
+
+
+def _is_among(given: bytes, secrets: Sequence[bytes]) -> bool:
+    return any(hmac.compare_digest(given, secret) for secret in secrets)
+
+
+def _bytes(given: str) -> bytes:
+    """Also of a header that is no text."""
+    return given.encode(errors="surrogateescape")
+
+
+def _address(text: str) -> IPv4Address | IPv6Address | None:
+    """Also with a port, as some proxies write it; None where it is none."""
+    host = text.partition("]")[0].lstrip("[") if text.startswith("[") else text
+    for one in (host, host.rpartition(":")[0]):
+        try:
+            found = ip_address(one)
+        except ValueError:
+            continue
+        return (found.ipv4_mapped or found) if found.version == 6 else found
+    return None
 
 
 def _netloc(origin: str) -> str:

@@ -1,42 +1,74 @@
 """The settings of the service: where it listens, whose words it trusts, and how much it does at a time."""
 
 from dataclasses import dataclass, field
-from ipaddress import ip_address
+from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 from pathlib import Path
+from typing import Annotated, TypeAlias
+
+from annotated_types import Ge, Gt
 
 from ggp.errors import SettingsError
+from ggp.settings import About, Settings
+
+Count: TypeAlias = Annotated[int, Ge(1)]
+Seconds: TypeAlias = Annotated[float, Ge(0)]
+Rate: TypeAlias = Annotated[float, Gt(0)]
+Network: TypeAlias = IPv4Network | IPv6Network
 
 BOTS = ("mcts", "montecarlo", "random", "legal")  # that users may choose
 LOOPBACK_NAMES = frozenset({"localhost", "ip6-localhost"})
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
-    """How much of everything; durations in seconds."""
+class Limits(Settings):
+    """How much of everything, in sum and for each visitor, which is an address; the operator has no share."""
 
-    matches: int = 8  # running at a time
-    kept: int = 20  # matches that are over and still in memory
-    steps: int = 2000  # of a match that is started here
-    rulesheet_bytes: int = 262_144
-    rulesheets: int = 500  # that users have pasted
-    body_bytes: int = 400_000
-    reads: float = 200.0  # requests a second from one address
-    writes: float = 4.0
-    reads_at_once: int = 2000
-    writes_at_once: int = 40
-    endpoints: int = 50  # of humans who play for other game masters
-    endpoint_seconds: float = 600.0  # for which an unused one is kept when the limit is reached
-    listeners: int = 600  # open streams of events
-    workers: int = 2  # processes that evaluate rules for pages
-    waiting: int = 64  # requests that wait for one of them
-    state_seconds: float = 10.0  # for one state
-    check_seconds: float = 20.0  # for pasted rules
-    replay_seconds: float = 60.0
-    analyses: int = 2  # searches at a time
-    analysis_seconds: float = 20.0  # of one search
-    compile_seconds: float = 90.0  # before it begins
-    memory_bytes: int = 2**31  # of a process that evaluates rules
-    search_bytes: int = 2**28  # of a search
+    matches: Annotated[Count, About("matches running at a time")] = 12
+    visitor_matches: Annotated[Count, About("of these begun by one visitor")] = 4
+    absent: Annotated[
+        Seconds, About("after which a match ends that a human holds up who has no page open", "seconds")
+    ] = 300.0
+    match_seconds: Annotated[Seconds, About("after which any match ends", "seconds")] = 21_600.0
+    steps: Annotated[Count, About("of a match that is started here")] = 2000
+    facts: Annotated[Count, About("in a state; a match with more is broken")] = 20_000
+    term_bytes: Annotated[Count, About("of a fact or a move, as text; likewise", "bytes")] = 2_000
+    state_bytes: Annotated[Count, About("of the facts of a state, or of the moves of all roles; likewise", "bytes")] = (
+        1_000_000
+    )
+    record_bytes: Annotated[Count, About("of the record of a match; likewise", "bytes")] = 4_000_000
+    records_bytes: Annotated[
+        Count, About("of the folder of records, and of all that is recorded in a store since the start", "bytes")
+    ] = 2_000_000_000
+    visitor_records_bytes: Annotated[Count, About("of these by one visitor in a day", "bytes")] = 200_000_000
+    bots_bytes: Annotated[Count, About("memory of all bots", "bytes")] = 6_000_000_000
+    visitor_bots_bytes: Annotated[Count, About("of these begun by one visitor", "bytes")] = 3_000_000_000
+    rulesheet_bytes: Annotated[Count, About("of a pasted rulesheet", "bytes")] = 262_144
+    rulesheets: Annotated[Count, About("pasted ones that are kept")] = 500
+    visitor_rulesheets: Annotated[Count, About("of these by one visitor since the start")] = 50
+    body_bytes: Annotated[Count, About("of a request", "bytes")] = 400_000
+    request_seconds: Annotated[Rate, About("until a request must have arrived", "seconds")] = 10.0
+    reads: Annotated[Rate, About("requests of one visitor", "a second")] = 200.0
+    writes: Annotated[Rate, About("of these such as change something", "a second")] = 4.0
+    reads_at_once: Annotated[Count, About("requests of one visitor at once")] = 2000
+    writes_at_once: Annotated[Count, About("of these such as change something")] = 40
+    endpoints: Annotated[Count, About("of humans who play for other game masters")] = 50
+    endpoint_seconds: Annotated[
+        Seconds, About("for which an unused one is kept when there are as many as may be", "seconds")
+    ] = 600.0
+    listeners: Annotated[Count, About("open streams of events")] = 600
+    visitor_listeners: Annotated[Count, About("of these by one visitor")] = 250
+    kept: Annotated[int, Ge(0), About("matches that are over and still in memory")] = 20
+    kept_bytes: Annotated[Count, About("of drawn states that are kept in memory", "bytes")] = 64_000_000
+    workers: Annotated[Count, About("processes that evaluate rules for readers; one more does for people who play")] = 2
+    waiting: Annotated[Count, About("requests that wait for one of them")] = 64
+    state_seconds: Annotated[Seconds, About("for one state", "seconds")] = 10.0
+    check_seconds: Annotated[Seconds, About("for a pasted rulesheet", "seconds")] = 20.0
+    replay_seconds: Annotated[Seconds, About("for a whole record", "seconds")] = 60.0
+    analyses: Annotated[Count, About("searches at a time")] = 2
+    analysis_seconds: Annotated[Seconds, About("of one search", "seconds")] = 20.0
+    compile_seconds: Annotated[Seconds, About("before it begins", "seconds")] = 90.0
+    memory_bytes: Annotated[Count, About("of a process that evaluates rules", "bytes")] = 2**31
+    search_bytes: Annotated[Count, About("of a search", "bytes")] = 2**28
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +80,8 @@ class ServeSettings:
     store: str = ""  # a file or the URL of a database; none where it is empty
     records: Path = Path("records")
     token: str = ""  # needed for writing; may be empty on loopback
+    operator_token: str = ""  # for what only the operator may do; that for writing where it is empty
+    trusted_proxies: tuple[Network, ...] = ()  # addresses whose word is taken for whom they speak for
     endpoint_port: int = 0  # of the HTTP endpoints of humans; any free one where it is 0
     allowed_players: frozenset[str] = frozenset()  # hosts, or host:port, at which users may name external players
     warm: bool = True  # whether to prepare in advance what the first users would wait for
@@ -57,6 +91,16 @@ class ServeSettings:
     @property
     def needs_token(self) -> bool:
         return bool(self.token)
+
+    @property
+    def operator_tokens(self) -> tuple[str, ...]:
+        """Whoever has one of them is the operator."""
+        return tuple(filter(None, (self.operator_token or self.token,)))
+
+    @property
+    def tokens(self) -> tuple[str, ...]:
+        """Whoever has one of them may write."""
+        return tuple(filter(None, (self.token, self.operator_token)))
 
 
 def is_loopback(host: str) -> bool:
@@ -75,8 +119,17 @@ def check_settings(settings: ServeSettings) -> ServeSettings:
         raise SettingsError(
             f"--host {settings.host}: others can reach this address, so writing needs a token: give one with --token"
         )
-    if settings.token and not 8 <= len(settings.token) <= 200:
-        raise SettingsError("--token: between 8 and 200 characters, so that nobody guesses it")
-    if not settings.token.isascii() or not settings.token.isprintable() or " " in settings.token:
-        raise SettingsError("--token: printable ASCII characters without blanks")
+    for option, token in (("--token", settings.token), ("--operator-token", settings.operator_token)):
+        if token and not 8 <= len(token) <= 200:
+            raise SettingsError(f"{option}: between 8 and 200 characters, so that nobody guesses it")
+        if not token.isascii() or not token.isprintable() or " " in token:
+            raise SettingsError(f"{option}: printable ASCII characters without blanks")
     return settings
+
+
+def network(text: str) -> Network:
+    """A network or one address; SettingsError for what is neither."""
+    try:
+        return ip_network(text, strict=False)
+    except ValueError:
+        raise SettingsError(f"--trusted-proxy: an address or a network such as 10.0.0.0/8, not {text!r}") from None

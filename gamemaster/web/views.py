@@ -1,11 +1,15 @@
-"""Records and what workers answer → values of the API."""
+"""Records and what workers answer → values of the API; what of a match somebody may see (`visible`)."""
 
+import json
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
+from typing import Any
 from urllib.parse import quote, urlsplit
 
 from gamemaster.faults import Fault
-from gamemaster.record import MatchRecord, PlayerRecord, StepRecord, now
-from gamemaster.web.catalogue import origin_of
+from gamemaster.record import MatchRecord, PlayerRecord, StepRecord, now, record_json
+from gamemaster.web.evaluators.derivation import origin_of
 from gamemaster.web.models import (
     Evaluation,
     FaultDetail,
@@ -27,6 +31,76 @@ _PATIENCE = 30.0  # seconds beyond its clocks after which a record that does not
 OVER = Ticking(phase="over", step=0, remaining=None, total=None, waiting=())
 
 
+@dataclass(frozen=True, slots=True)
+class Viewer:
+    """Somebody who asks for a match."""
+
+    takes_part: bool = False  # is a human of it
+    may_end: bool = False  # began it, or is the operator
+
+
+STRANGER = Viewer()
+
+
+@dataclass(frozen=True, slots=True)
+class Sight:
+    """What of a match may be seen."""
+
+    goes_on: bool  # nothing is told from which chance follows
+    hides_moves: bool = False  # roles are told different things, and somebody plays who must not learn them here
+    hides_evaluations: bool = False  # what players think is no business of those who play
+
+    @property
+    def shows_all(self) -> bool:
+        return not (self.goes_on or self.hides_moves or self.hides_evaluations)
+
+
+def visible(record: MatchRecord, sight: Sight) -> MatchRecord:
+    """The one way from a record to whatever is sent: what may not be seen is not in it.
+
+    Never: how players are reached, since a part of their addresses can be a secret, and be good for their next match.
+    While the match goes on: the seed, all that follows from it, and the token. `visible_json` leaves these out.
+    """
+    players = {role: player.model_copy(update={"url": ""}) for role, player in record.players.items()}
+    told: dict[str, object] = {"players": players}
+    if sight.goes_on:
+        unknown = {"bot_seed": None, "scramble_seed": None}
+        told["players"] = {role: player.model_copy(update=unknown) for role, player in players.items()}
+        told |= {"token": "0" * len(record.token), "settings": replace(record.settings, seed=0)}
+    nothing: dict[str, object] = {"evaluations": {}} if sight.hides_evaluations else {}
+    if sight.hides_moves:
+        nothing = {"moves": (), "seconds": {}, "faults": {}, "evaluations": {}}
+    if nothing:
+        told["steps"] = tuple(step.model_copy(update=nothing) for step in record.steps)
+    return record.model_copy(update=told)
+
+
+def visible_json(record: MatchRecord, sight: Sight) -> str:
+    """A record for download; of a match that goes on without the fields that nobody may know."""
+    if not sight.goes_on:
+        return record_json(visible(record, sight))
+    secret: Any = {"token": True, "settings": {"seed"}, "players": {"__all__": {"url", "bot_seed", "scramble_seed"}}}
+    return visible(record, sight).model_dump_json(indent=2, exclude=secret) + "\n"
+
+
+def visible_export(exported: Mapping[str, Any], sight: Sight) -> str:
+    """A visible record in the form of other tools, likewise."""
+    told = dict(exported)
+    if sight.goes_on:
+        del told["randomToken"]
+        told["ggp"] = {name: value for name, value in told["ggp"].items() if name not in ("players", "settings")}
+    return json.dumps(told, indent=2) + "\n"
+
+
+def hides_moves(*, has_percepts: bool, kinds: Collection[str]) -> bool:
+    """Whether moves and states are kept from spectators of a match that goes on.
+
+    In GDL-II a role must not learn what it is not told. Bots of ours do not read these pages; people and programs of
+    others could.
+    """
+    return has_percepts and any(kind not in ("bot", "chance") for kind in kinds)
+
+
 def match_url(match: str) -> str:
     return f"/matches/{quote(match, safe=BETWEEN)}"
 
@@ -40,10 +114,20 @@ def human_cookie(match: str) -> str:
     return f"ggp-human-{match}"
 
 
+def beginner_cookie(match: str) -> str:
+    """The name of the cookie of a browser in which the match was begun."""
+    return f"ggp-began-{match}"
+
+
 def player_of(player: PlayerRecord) -> Player:
     if player.bot is not None:
         return Player(name=player.name or player.bot, kind="bot", bot=player.bot)
-    return Player(name=player.name or urlsplit(player.url).netloc, kind=player.kind)
+    return Player(name=player.name or host_of(player.url), kind=player.kind)
+
+
+def host_of(url: str) -> str:
+    """The host and port of an address, without what may be secret in it."""
+    return urlsplit(url).netloc.rpartition("@")[2]
 
 
 def players_of(record: MatchRecord) -> dict[str, Player]:
@@ -85,24 +169,18 @@ def head_of(record: MatchRecord, match: str, *, tournament: str = "", is_live: b
     )
 
 
-def match_of(  # noqa: PLR0913 - what is told depends on all of them
-    record: MatchRecord,
-    head: MatchHead,
-    *,
-    first: int = 0,
-    clock: Ticking = OVER,
-    is_live: bool = False,
-    is_hidden: bool = False,
-    can_end: bool = False,
+def match_of(
+    record: MatchRecord, head: MatchHead, sight: Sight, clock: Ticking = OVER, *, first: int = 0, can_end: bool = False
 ) -> Match:
-    """The match as spectators see it, with its steps from `first` on; `can_end` says whether it is played here."""
+    """The match as it may be seen, with its steps from `first` on; `can_end` says whether whoever asks may end it."""
+    record = visible(record, sight)
     origin = origin_of(record.rulesheet)
     return Match(
         **dict(head),
         roles=record.roles,
         startclock=record.settings.startclock,
         playclock=record.settings.playclock,
-        seed=None if is_live or is_hidden else record.settings.seed,
+        seed=None if sight.goes_on or sight.hides_moves else record.settings.seed,
         scramble=record.settings.scramble,
         engine=record.engine,
         origin=None if origin is None else Origin(match=origin.match, step=origin.step),
@@ -110,9 +188,11 @@ def match_of(  # noqa: PLR0913 - what is told depends on all of them
             role: StartDetail(seconds=start.seconds, answer=start.answer, fault=fault_of(start.fault))
             for role, start in record.start.items()
         },
-        joint_moves=() if is_hidden else tuple(step_of(record, number) for number in range(first, len(record.steps))),
-        is_live=is_live,
-        is_hidden=is_hidden,
+        joint_moves=()
+        if sight.hides_moves
+        else tuple(step_of(record, number) for number in range(first, len(record.steps))),
+        is_live=sight.goes_on,
+        is_hidden=sight.hides_moves,
         clock=clock,
         links=links_of(head.id, head.game, can_end=can_end),
     )
@@ -158,13 +238,6 @@ def step_of(record: MatchRecord, number: int) -> Step:
 def evaluation_of(said: protocol.Evaluation) -> Evaluation:
     text = ", ".join(" / ".join(_telling(moves)) for moves in said.principal_variation)
     return Evaluation(**dict(said), text=text)
-
-
-def without_evaluations(record: MatchRecord) -> MatchRecord:
-    """As those may see it who take part in a match that goes on."""
-    return record.model_copy(
-        update={"steps": tuple(step.model_copy(update={"evaluations": {}}) for step in record.steps)}
-    )
 
 
 def _telling(moves: tuple[str, ...]) -> tuple[str, ...]:

@@ -26,7 +26,7 @@ from ggp.interpreter import Interpreter
 from ggp.kernel import LANES, MachineCode, vector_bits
 from ggp.simulation.inspection import count_instructions, find_cones
 from ggp.simulation.machine_code import compile_in_background, is_worthwhile
-from ggp.simulation.playout import DEFAULT_CAP, STEPS, Lanes, Simulator, Tally, drain_lanes, play, playouts_over
+from ggp.simulation.playout import DEFAULT_CAP, STEPS, Lanes, PlayoutTally, Simulator, drain_lanes, play, playouts_over
 from ggp.simulation.steps import Steps, make_steps
 
 MACHINE_CODE = "machine code"
@@ -57,7 +57,7 @@ class BenchSettings:
 
 
 @dataclass(frozen=True, slots=True)
-class Start:
+class StartTimes:
     """From the text of the rules to the first playout; None where it does not apply."""
 
     grounding_seconds: float | None  # if cached, that of the earlier run
@@ -93,7 +93,7 @@ class Speed:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcomes:
+class OutcomeCounts:
     """What the playouts came to, those after the measuring included."""
 
     playouts: int  # that reached a terminal state
@@ -122,13 +122,13 @@ class Measurement:
     fallback: str | None  # why it is not the fastest one
     kernel: str | None  # MACHINE_CODE or INTERPRETED
     threads: int
-    start: Start
+    start: StartTimes
     sizes: Sizes | None
     machine_code_seconds: float | None  # to make it, or to load it
     interpreted_steps_per_second: float | None  # before the machine code took over
     steps_per_second: Speed  # joint moves in all lanes of all threads
     playouts_per_second: float  # by the median of the steps and their number in a playout
-    outcomes: Outcomes
+    outcomes: OutcomeCounts
     peak_memory_bytes: int  # of this process
     computer: Computer
 
@@ -176,7 +176,7 @@ def _measure_circuit(rulesheet: Rulesheet, settings: BenchSettings, began: float
     blocks = [_Block(simulator, settings.seed, number) for number in range(settings.threads)]
     programs_at = perf_counter()
     first = blocks[0].first_playout(perf_counter() + _FIRST_SECONDS)
-    start = Start(
+    start = StartTimes(
         compiled.report.grounding_seconds, compiled.report.building_seconds, programs_at - compiled_at,
         first - began if first else None, compiled.report.cached, _kernels_on_disk() - kernels,
     )  # fmt: skip
@@ -301,7 +301,7 @@ class _Pool:
         return sum(future.result() for future in running)
 
 
-def _outcomes(tally: Tally, unfinished: int, values: dict[str, tuple[int, ...]]) -> Outcomes:
+def _outcomes(tally: PlayoutTally, unfinished: int, values: dict[str, tuple[int, ...]]) -> OutcomeCounts:
     """values: the goal values of each role, as the tally has them in a row."""
     sums, first = {}, 0
     for role, of_role in values.items():
@@ -311,13 +311,13 @@ def _outcomes(tally: Tally, unfinished: int, values: dict[str, tuple[int, ...]])
     return _means(tally.playouts, tally.capped, tally.stuck, unfinished, tally.steps, sums)
 
 
-def _means(playouts: int, capped: int, stuck: int, unfinished: int, steps: int, sums: dict[str, int]) -> Outcomes:
+def _means(playouts: int, capped: int, stuck: int, unfinished: int, steps: int, sums: dict[str, int]) -> OutcomeCounts:
     begun = playouts + capped + stuck + unfinished
     goals = {role: total / playouts if playouts else None for role, total in sums.items()}
-    return Outcomes(playouts, capped, stuck, unfinished, steps, steps / begun if begun else None, goals)
+    return OutcomeCounts(playouts, capped, stuck, unfinished, steps, steps / begun if begun else None, goals)
 
 
-def _playouts_per_second(speed: Speed, outcomes: Outcomes) -> float:
+def _playouts_per_second(speed: Speed, outcomes: OutcomeCounts) -> float:
     return speed.median * outcomes.playouts / outcomes.steps if outcomes.steps else 0.0
 
 
@@ -361,7 +361,7 @@ def _measure_interpreter(
         fallback=fallback,
         kernel=None,
         threads=1,
-        start=Start(None, None, None, first, is_cached=False, kernels_compiled=0),
+        start=StartTimes(None, None, None, first, is_cached=False, kernels_compiled=0),
         sizes=None,
         machine_code_seconds=None,
         interpreted_steps_per_second=None,
@@ -411,7 +411,7 @@ class _Matches:
                 self._stuck += 1
                 self._begin()
 
-    def outcomes(self) -> Outcomes:
+    def outcomes(self) -> OutcomeCounts:
         return _means(self._playouts, self._capped, self._stuck, int(self.length > 0), self.steps, self._sums)
 
     def _begin(self) -> None:

@@ -18,7 +18,7 @@ from ggp.boards.drawing import picture_png, picture_svg
 from ggp.boards.finding import find_layout
 from ggp.boards.layout import Layout, make_picture, move_cells
 from ggp.boards.marks import Mark
-from ggp.boards.picture import Board, Cell, Label, Line, Picture, Piece, Spot, Value, ValueEntry, Wall
+from ggp.boards.picture import Board, Cell, Label, LineSegment, Picture, Piece, Spot, Value, ValueEntry, Wall
 from ggp.boards.shapes import picture_style
 from ggp.boards.text import Span, Style, TextLine, list_facts, picture_lines, plain_text
 
@@ -27,7 +27,7 @@ __all__ = [
     "Cell",
     "Label",
     "Layout",
-    "Line",
+    "LineSegment",
     "Mark",
     "Picture",
     "Piece",

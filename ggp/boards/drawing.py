@@ -8,7 +8,7 @@ from typing import Literal
 
 from ggp.boards.marks import CHESS, Colour, Mark
 from ggp.boards.orders import natural_key
-from ggp.boards.picture import Board, Cell, Line, Picture, Spot, Value, ValueEntry, Wall
+from ggp.boards.picture import Board, Cell, LineSegment, Picture, Spot, Value, ValueEntry, Wall
 from ggp.boards.shapes import (
     Brush,
     Circle,
@@ -330,7 +330,7 @@ class _Planner:
             )
         return shapes
 
-    def _line(self, line: Line) -> ShapeGroup:
+    def _line(self, line: LineSegment) -> ShapeGroup:
         start, end = self._at(line.from_down, line.from_across), self._at(line.to_down, line.to_across)
         unit = self._unit
         paint = line.owner.mark.colour if line.owner else "ink"

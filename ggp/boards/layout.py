@@ -6,7 +6,20 @@ from typing import Literal, TypeAlias
 
 from ggp.boards.marks import Mark, make_marks
 from ggp.boards.orders import natural, natural_key, side_of
-from ggp.boards.picture import Board, BoardShape, Cell, Label, Line, Picture, Piece, Side, Spot, Value, ValueEntry, Wall
+from ggp.boards.picture import (
+    Board,
+    BoardShape,
+    Cell,
+    Label,
+    LineSegment,
+    Picture,
+    Piece,
+    Side,
+    Spot,
+    Value,
+    ValueEntry,
+    Wall,
+)
 from ggp.gdl.logic_program import Relation
 from ggp.gdl.rulesheet import name_and_arity
 from ggp.gdl.state_machine import Facts
@@ -222,11 +235,11 @@ class _Painter:
             self._boxes.append(Cell(self._spot(place), down, across, (self._piece(placement, words),)))
         return True
 
-    def _lines(self) -> tuple[Line, ...]:
+    def _lines(self) -> tuple[LineSegment, ...]:
         pairs = dict.fromkeys([*self._board.lines, *self._drawn])
         places = self._board.places
         return tuple(
-            Line(
+            LineSegment(
                 self._spot(start),
                 self._spot(end),
                 *places[start],

@@ -70,7 +70,7 @@ class Wall:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class LineSegment:
     """A line between two points that is drawn, or that could be drawn."""
 
     start: Spot
@@ -110,7 +110,7 @@ class Board:
     cells: tuple[Cell, ...]  # from the upper left to the lower right
     boxes: tuple[Cell, ...] = ()  # squares between four dots that have an owner
     walls: tuple[Wall, ...] = ()
-    lines: tuple[Line, ...] = ()
+    lines: tuple[LineSegment, ...] = ()
     guides: tuple[
         tuple[tuple[float, float], tuple[float, float]], ...
     ] = ()  # (down, across) of both ends; they only show which points belong together

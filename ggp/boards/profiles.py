@@ -4,16 +4,12 @@ The matches use fixed seeds and legal moves in sorted order, so every engine and
 that are too slow are interrupted, and known by fewer samples.
 """
 
-import ctypes
 import re
-import sys
 import time
-import weakref
 from collections.abc import Callable, Collection, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from random import Random
-from threading import Thread, get_ident
-from types import CodeType, FrameType
 
 from ggp.boards.orders import find_order
 from ggp.errors import GgpError
@@ -32,11 +28,6 @@ _SECONDS = 3.0  # of processor time for all matches; most rules take 0.1 s
 _MOST_CONSTANTS = 26  # of an argument; if the rules allow more, those that were seen count
 _NUMBER = re.compile(r"[+-]?[0-9]{1,9}")
 _SLACK = 2  # an argument may have this many times as many constants as were seen
-
-
-_POLL_SECONDS = 0.05  # between two looks at the time, and between two attempts to end the work
-_END_SECONDS = 2.0  # in which interrupted work must end
-_PATIENCE = 2  # times as many seconds may pass as may be used
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,19 +80,24 @@ class Profile:
 def take_samples(rulesheet: Rulesheet, machine: StateMachine) -> Samples:
     """The states of a few random matches; fewer if the rules fail or are slow.
 
-    A step of the circuit always ends. A step of the interpreter may not, and an interpreter that was interrupted cannot
-    be used again: so this uses an interpreter of its own.
+    The limit is processor time of this thread, so that a busy computer does not change the result. A step of the
+    circuit is quick; one of the interpreter may not be, so that this uses an interpreter that looks at the time.
     """
+    until = time.thread_time() + _SECONDS
+
+    def is_late() -> bool:
+        return time.thread_time() > until
+
     states: dict[Facts, None] = {}
     moves: dict[Term, None] = {}
-    if machine.engine == "interpreter":
-        run_bounded(lambda: _play(Interpreter(rulesheet), states, moves), _SECONDS)
-    else:
-        _play(machine, states, moves)
-    return Samples(tuple(dict(states)), frozenset(dict(moves)))
+    with suppress(GgpError):
+        _play(Interpreter(rulesheet, is_late) if machine.engine == "interpreter" else machine, states, moves, is_late)
+    return Samples(tuple(states), frozenset(moves))
 
 
-def _play(machine: StateMachine, states: dict[Facts, None], moves: dict[Term, None]) -> None:
+def _play(
+    machine: StateMachine, states: dict[Facts, None], moves: dict[Term, None], is_late: Callable[[], bool]
+) -> None:
     """Plays random matches; adds each state and its moves as soon as it is known."""
     for seed in range(_MATCHES):
         rng = Random(seed)  # noqa: S311 - a sample, and the same one every time
@@ -109,7 +105,7 @@ def _play(machine: StateMachine, states: dict[Facts, None], moves: dict[Term, No
             state = machine.initial_state
             states[state] = None
             for _ in range(_STEPS):
-                if machine.is_terminal(state):
+                if is_late() or machine.is_terminal(state):
                     break
                 legal = [machine.legal_moves(state, role) for role in machine.roles]
                 if not all(legal):
@@ -199,79 +195,3 @@ def _listed(program: LogicProgram, domains: Domains) -> dict[tuple[Relation, int
                 values = set.intersection(*places) if places else set()
             found.setdefault((name_and_arity(head), place), set()).update(values)
     return {key: frozenset(values) for key, values in found.items()}
-
-
-class _TooLongError(BaseException):
-    """Ends the work; a BaseException, so that no ordinary handler catches it."""
-
-
-def run_bounded(work: Callable[[], None], seconds: float) -> bool:
-    """Runs work that may not end; whether it was done in time. An exception of the work is raised here.
-
-    The work runs in a thread. When its time is up, an exception is raised in that thread at its next step in Python
-    (PyThreadState_SetAsyncExc); what it was changing is lost, so it must use objects that nothing else uses. The limit
-    is processor time where that can be read, so that a busy computer does not change the result.
-    """
-    failures: list[BaseException] = []
-    clocks: list[int] = []
-
-    def run() -> None:
-        try:
-            if hasattr(time, "pthread_getcpuclockid"):
-                clocks.append(time.pthread_getcpuclockid(get_ident()))
-            work()
-        except BaseException as error:  # noqa: BLE001 - it is raised in the thread that waits
-            failures.append(error)
-
-    thread = Thread(target=run, name="bounded work", daemon=True)
-    thread.start()
-    _wait(thread, clocks, seconds)
-    if thread.is_alive():
-        _end(thread, run.__code__)
-        return False
-    for error in failures:
-        if isinstance(error, _TooLongError):
-            return False
-        raise error
-    return True
-
-
-def _wait(thread: Thread, clocks: list[int], seconds: float) -> None:
-    """Until the work is done, or has used its time."""
-    began = time.monotonic()
-    while thread.is_alive():
-        passed = used = time.monotonic() - began
-        if clocks and passed < _PATIENCE * seconds:
-            try:
-                used = time.clock_gettime(clocks[0])
-            except OSError:
-                return  # the thread has just ended
-        if used >= seconds:
-            return
-        thread.join(min(seconds - used, _POLL_SECONDS))
-
-
-def _end(thread: Thread, body: CodeType) -> None:
-    """Raises the exception in the thread until it ends."""
-    until = time.monotonic() + _END_SECONDS
-    assert thread.ident is not None
-    while thread.is_alive() and time.monotonic() < until:
-        if _can_interrupt(sys._current_frames().get(thread.ident), body):  # the GIL keeps it there
-            ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident), ctypes.py_object(_TooLongError))
-            thread.join(_POLL_SECONDS)
-        else:
-            thread.join(_POLL_SECONDS / 50)
-
-
-def _can_interrupt(frame: FrameType | None, body: CodeType) -> bool:
-    """Whether an exception raised in this innermost frame ends the work.
-
-    It does not before or after the work itself, nor where Python ignores exceptions (`__del__`, weak references).
-    """
-    if frame is None or frame.f_code is body:
-        return False
-    while frame is not None and frame.f_code is not body:
-        if frame.f_code.co_filename == weakref.__file__ or frame.f_code.co_name == "__del__":
-            return False
-        frame = frame.f_back
-    return frame is not None

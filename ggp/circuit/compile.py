@@ -1,6 +1,6 @@
 """Rulesheet → compiled game: its circuit, the names of its inputs and outputs, and a report on how it came about.
 
-Kept in the cache, as is the reason why a rulesheet could not be compiled within its budget.
+Kept in the cache, as is the reason why a rulesheet cannot be compiled within its budget, unless that is time.
 """
 
 from collections.abc import Iterable
@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from ggp.cache import Cache, Entry, default_cache
+from ggp.cache import Cache, CacheEntry, default_cache
 from ggp.circuit.assembly import specialise
 from ggp.circuit.build import build_circuit
 from ggp.circuit.circuit import Circuit, Loops
@@ -87,8 +87,10 @@ def compile_game(
     try:
         compiled = _compile(rulesheet, budget)
     except GroundingError as error:
+        if not error.is_lasting:
+            raise
         notes = {"message": str(error), "source": rulesheet.source, "budget": asdict(budget)}
-        cache.put(_REFUSED, _text_key(rulesheet), Entry(notes=notes))
+        cache.put(_REFUSED, _text_key(rulesheet), CacheEntry(notes=notes))
         raise
     cache.put(_KIND, rulesheet.sha256, _packed(compiled))
     return compiled
@@ -161,7 +163,7 @@ def _text_key(rulesheet: Rulesheet) -> str:
     return sha256(rulesheet.text.encode(errors="surrogateescape")).hexdigest()
 
 
-def _packed(compiled: CompiledGame) -> Entry:
+def _packed(compiled: CompiledGame) -> CacheEntry:
     circuit = compiled.circuit
     arrays: dict[str, NDArray[Any]] = {name: getattr(circuit, name) for name in _ARRAYS}
     arrays |= {"results": circuit.loops.results, "components": circuit.loops.components, "phases": compiled.phases}
@@ -175,10 +177,10 @@ def _packed(compiled: CompiledGame) -> Entry:
         "terminal": circuit.terminal,
         "report": asdict(compiled.report),
     }
-    return Entry(arrays, notes)
+    return CacheEntry(arrays, notes)
 
 
-def _unpacked(entry: Entry) -> CompiledGame | None:
+def _unpacked(entry: CacheEntry) -> CompiledGame | None:
     """The game of an entry; None for one that has something else."""
     arrays = {name: array.copy() for name, array in entry.arrays.items()}  # kernels are made for writable arrays
     notes = entry.notes

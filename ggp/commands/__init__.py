@@ -7,18 +7,30 @@ pyproject.toml (group "ggp.commands") names; `players` and `gamemaster` add thei
 import errno
 import os
 import sys
-from importlib.metadata import entry_points
+from importlib.metadata import entry_points, version
 from io import TextIOWrapper
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 from typer.exceptions import TyperException
 from typer.main import get_command
 
 from ggp.commands.shared import EXIT_MISTAKE
 from ggp.errors import GgpError
+from ggp.signals import EXIT_INTERRUPTED
 
 GROUP = "ggp.commands"
 EXIT_BROKEN_PIPE = 1
+
+_PANELS = {
+    "Play and watch": ("games", "play", "match", "replay"),
+    "Look into games": ("analyse", "draw", "validate"),
+    "Tournaments": ("tournament",),
+    "Services": ("serve", "player"),
+    "For developers": ("inspect", "perft", "bench", "cache"),
+}  # of the help, in this order; other commands come last
+_OTHERS = "Others"
 
 
 def make_app() -> typer.Typer:
@@ -26,12 +38,55 @@ def make_app() -> typer.Typer:
     app = typer.Typer(
         name="ggp",
         help="General game playing: run matches, players and games from their rules alone.",
-        add_completion=False,
+        context_settings={"help_option_names": ["-h", "--help"]},
         pretty_exceptions_enable=False,
     )
+    app.callback()(_before)
     for entry in sorted(entry_points(group=GROUP)):
         entry.load()(app)
     return app
+
+
+def make_command() -> TyperGroup:
+    """The command `ggp`, whose help shows the sub-commands in the order of the panels."""
+    command = get_command(make_app())
+    assert isinstance(command, TyperGroup)
+    _unwrap(command)
+    panels = {name: panel for panel, names in _PANELS.items() for name in names}
+    order = {name: number for number, name in enumerate(panels)}
+    found = sorted(command.commands.items(), key=lambda item: (order.get(item[0], len(order)), item[0]))
+    command.commands = dict(found)
+    for name, inner in found:
+        inner.rich_help_panel = panels.get(name, _OTHERS)  # type: ignore[attr-defined]
+    return command
+
+
+def _before(
+    show_version: Annotated[
+        bool,
+        typer.Option(
+            "--version",
+            is_eager=True,
+            callback=lambda asked: _show_version(asked=asked),
+            help="Show the version and exit.",
+        ),
+    ] = False,
+) -> None:
+    """Nothing to do before a sub-command."""
+
+
+def _show_version(*, asked: bool) -> None:
+    if asked:
+        typer.echo(f"ggp {version('ggp')}")
+        raise typer.Exit
+
+
+def _unwrap(command: Any) -> None:  # noqa: ANN401 - typer's own command or group
+    """Joins the lines of each paragraph of help, which is wrapped to the width of the terminal when it is shown."""
+    if command.help:
+        command.help = "\n\n".join(" ".join(paragraph.split("\n")) for paragraph in command.help.split("\n\n"))
+    for inner in getattr(command, "commands", {}).values():
+        _unwrap(inner)
 
 
 def main() -> None:
@@ -49,7 +104,7 @@ def main() -> None:
 
 def _run() -> int | None:
     """Runs the command and reports mistakes; the exit code."""
-    command = get_command(make_app())
+    command = make_command()
     try:
         code: int | None = command.main(sys.argv[1:] or ["--help"], prog_name="ggp", standalone_mode=False)
     except TyperException as error:
@@ -60,6 +115,8 @@ def _run() -> int | None:
     except GgpError as error:
         typer.echo(f"ggp: {error}", err=True)
         return EXIT_MISTAKE
+    except KeyboardInterrupt:
+        return EXIT_INTERRUPTED
     return code
 
 

@@ -1,12 +1,9 @@
 """The command `ggp analyse`: what a search finds out about a state, shown while it thinks."""
 
 import json
-import signal
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from time import perf_counter
-from types import FrameType
 from typing import Annotated, Any
 
 import typer
@@ -24,6 +21,7 @@ from ggp.game import State
 from ggp.gdl.reader import Node, read
 from ggp.gdl.terms import to_text
 from ggp.search.mcts.settings import SearchSettings
+from ggp.signals import EXIT_INTERRUPTED, noted
 
 _EVERY = (0.25, 1.0)  # seconds between two reports: on a terminal; into a file or pipe
 _SHOWN = 200  # characters of a line that still changes
@@ -54,8 +52,8 @@ def run_analysis(  # noqa: PLR0913, PLR0917 - each is an option
 ) -> None:
     """Search a state, and show the best lines while thinking: visits, expected goal values, proven bounds.
 
-    Ctrl-C ends it with what is known by then. With --json each report is an object on a line of its own, and the last
-    one has "final": true.
+    Ctrl-C ends it with what is known by then, and exit code 130. With --json each report is an object on a line of its
+    own, and the last one has "final": true.
 
     MOVES are in KIF: for each step a move of each role that has a choice, in the order of the roles; or, for a step, a
     joint move in parentheses of its own.
@@ -75,7 +73,9 @@ def run_analysis(  # noqa: PLR0913, PLR0917 - each is an option
     settings = SearchSettings(memory_bytes=memory * 2**20, **given(search))
     shown = _JsonShown() if as_json else _LiveShown(console) if console.is_terminal else _PlainShown(console)
     with closing(make_analyser(state, settings, role, lines, seed)) as analyser, shown:
-        _think(analyser, seconds, shown)
+        is_interrupted = _think(analyser, seconds, shown)
+    if is_interrupted:
+        raise typer.Exit(EXIT_INTERRUPTED)
 
 
 def follow(state: State, moves: str) -> State:
@@ -113,10 +113,10 @@ def _is_joint(node: Node, state: State) -> bool:
     )
 
 
-def _think(analyser: Analyser, seconds: float, shown: "_Shown") -> None:
-    """Until the time is up, Ctrl-C, or nothing is left to find out."""
+def _think(analyser: Analyser, seconds: float, shown: "_Shown") -> bool:
+    """Until the time is up, nothing is left to find out, or Ctrl-C; whether it was that."""
     began = perf_counter()
-    with _interruption() as interrupted:
+    with noted() as interrupted:
         while True:
             now = perf_counter()
             until = min(began + seconds, now + shown.every)
@@ -125,22 +125,7 @@ def _think(analyser: Analyser, seconds: float, shown: "_Shown") -> None:
             is_final = bool(interrupted) or analysis.is_solved or perf_counter() >= began + seconds
             shown.show(analysis, is_final=is_final)
             if is_final:
-                return
-
-
-@contextmanager
-def _interruption() -> Iterator[list[int]]:
-    """A list that Ctrl-C makes true, instead of what it does otherwise."""
-    signals: list[int] = []
-
-    def note(number: int, _: FrameType | None) -> None:
-        signals.append(number)
-
-    previous = signal.signal(signal.SIGINT, note)
-    try:
-        yield signals
-    finally:
-        signal.signal(signal.SIGINT, previous)
+                return bool(interrupted)
 
 
 class _Shown(ABC):

@@ -20,12 +20,12 @@ from ggp.bench.suite import (
     read_rows,
     run_suite,
 )
-from ggp.commands.shared import STDIN, JsonOption, print_json, read_stdin
+from ggp.commands.shared import STDIN, EngineOption, JsonOption, print_json, read_stdin
 from ggp.errors import SettingsError
 from ggp.gdl.reader import decode
 from ggp.library import find_rulesheet, read_bytes
+from ggp.signals import EXIT_INTERRUPTED, interrupting
 
-EXIT_INTERRUPTED = 130
 LIMIT_SECONDS = 120.0
 LIMIT_GIB = 4.0
 
@@ -39,14 +39,12 @@ def add_commands(app: typer.Typer) -> None:
 
 
 def run_bench(  # noqa: PLR0913, PLR0917 - each is an option
-    game: Annotated[
-        str | None, typer.Argument(metavar="[GAME]", help="A shipped game, a rulesheet file, or -.")
-    ] = None,
+    game: Annotated[str | None, typer.Argument(metavar="GAME", help="A shipped game, a rulesheet file, or -.")] = None,
     seconds: Annotated[float, typer.Option(help="Of the main measuring; starting the game comes on top.")] = 2.0,
     threads: Annotated[int, typer.Option(help="That play side by side.")] = 1,
     seed: Annotated[int, typer.Option(help="Of the random moves.")] = 0,
     cap: Annotated[int | None, typer.Option(help="Steps after which a playout is given up.")] = None,
-    engine: Annotated[str | None, typer.Option(help="circuit or interpreter; else the fastest that can.")] = None,
+    engine: EngineOption = None,
     use_cache: Annotated[bool, typer.Option("--use-cache", help="Start from what earlier runs have kept.")] = False,
     suite: Annotated[Path | None, typer.Option(metavar="FOLDER", help="Measure all rulesheets in a folder.")] = None,
     limit: Annotated[
@@ -104,7 +102,7 @@ def _run(folder: Path, settings: SuiteSettings, output: Path | None, *, as_json:
     skipped = 0
     exit_code = 0
     console = Console(stderr=True, highlight=False, soft_wrap=True)
-    with _Shown(console, len(paths)) as shown:
+    with _Shown(console, len(paths)) as shown, interrupting():
         try:
             for row, was_known in run_suite(paths, settings, known, shown.begin):
                 rows.append(row)

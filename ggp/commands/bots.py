@@ -6,12 +6,13 @@ from random import Random
 from time import perf_counter
 from typing import Literal, Protocol
 
-from ggp.errors import GgpError, SettingsError
+from ggp.errors import GgpError, SettingsError, did_you_mean
 from ggp.game import State
 from ggp.gdl.terms import to_text
 
 BotName = Literal["mcts", "montecarlo", "random", "legal"]
 BOTS: tuple[BotName, ...] = ("mcts", "montecarlo", "random", "legal")
+SEARCHES = BOTS[:2]
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,13 +23,13 @@ class Advice:
     reason: str = ""
 
 
-class Bot(Protocol):
+class Advisor(Protocol):
     """Chooses a move for a role that has at least one."""
 
     def advise(self, state: State, role: str) -> Advice: ...
 
 
-def make_bot(name: BotName, seconds: float, rng: Random) -> Bot:
+def make_bot(name: BotName, seconds: float, rng: Random) -> Advisor:
     """A bot that thinks for `seconds`; `mcts` plays like `montecarlo` if the game has no circuit."""
     match name:
         case "mcts":
@@ -45,7 +46,8 @@ def read_bot(text: str) -> BotName:
     """The name of a bot in any spelling; SettingsError for others."""
     found = next((name for name in BOTS if name == text.lower()), None)
     if found is None:
-        raise SettingsError(f"no player is called {text!r}; the players are me, {', '.join(BOTS)}")
+        meant = did_you_mean(text, ("me", *BOTS))
+        raise SettingsError(f"no player is called {text!r}{meant}; the players are me, {', '.join(BOTS)}")
     return found
 
 
@@ -85,7 +87,7 @@ class _Playouts:
 class _Search:
     """The tree search on the circuit, or the fallback where there is none."""
 
-    def __init__(self, seconds: float, fallback: Bot) -> None:
+    def __init__(self, seconds: float, fallback: Advisor) -> None:
         self._seconds = seconds
         self._fallback = fallback
 

@@ -1,13 +1,15 @@
 """The sub-command cache: what is kept on disk between runs."""
 
+import os
 from collections.abc import Iterator
 from dataclasses import asdict
+from threading import Thread
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 import ggp
-from ggp.cache import FOLDER_VARIABLE, default_cache, is_warm, mark_warm
+from ggp.cache import FOLDER_VARIABLE, default_cache, end_warming, is_warm, mark_warm
 from ggp.commands.shared import JsonOption, print_json
 from ggp.library import game_names
 
@@ -99,5 +101,15 @@ def _size(size_bytes: int) -> str:
     return f"{size_bytes / _MEBIBYTE:,.1f} MiB"
 
 
+def _end_with_parent() -> None:
+    """Its end closes the pipe that is our standard input."""
+    os.read(0, 1)
+    end_warming()
+    os._exit(1)
+
+
 if __name__ == "__main__":  # how `ggp.cache.warm_in_background` runs it
+    os.nice(19)
+    Thread(target=_end_with_parent, daemon=True).start()
     warm_cache()
+    end_warming()

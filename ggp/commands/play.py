@@ -1,7 +1,7 @@
 """The sub-command play: humans at one terminal play against each other, or against bots in this process."""
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from random import Random
 from typing import TYPE_CHECKING, Annotated
@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
+from ggp.cache import is_warm, warm_in_background
 from ggp.commands.analyse import follow
-from ggp.commands.bots import BOTS, Bot, BotName, make_bot, read_bot
+from ggp.commands.bots import BOTS, SEARCHES, Advisor, BotName, make_bot, read_bot
 from ggp.commands.shared import GameArgument, load_argument
-from ggp.errors import SettingsError, UnknownRoleError
+from ggp.errors import HiddenStateError, SettingsError, UnknownRoleError
 from ggp.game import Game
 from ggp.gdl.rulesheet import NATURE
+from ggp.signals import interrupting
 
 if TYPE_CHECKING:
     from ggp.commands.session import Ask
@@ -33,13 +35,14 @@ def play(  # noqa: PLR0913, PLR0917 - each is an option
     players: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[PLAYER]...",
+            metavar="PLAYER",
             help=f"One for each role, in the order of the rulesheet: {ME}, {', '.join(BOTS)}. Without players you are "
             "asked for your role, and the bot of --against plays the others.",
         ),
     ] = None,
     against: Annotated[
-        str, typer.Option(help="The bot that plays the other roles, if no players are given.")
+        str,
+        typer.Option(metavar="BOT", help=f"What plays the other roles, if no players are given: {', '.join(BOTS)}."),
     ] = _DEFAULT,
     role: Annotated[str | None, typer.Option(help="Your role, if no players are given.")] = None,
     seconds: Annotated[float, typer.Option(min=0.0, help="Thinking time of a search, for each move or hint.")] = 2.0,
@@ -52,7 +55,8 @@ def play(  # noqa: PLR0913, PLR0917 - each is an option
     """Play a game in the terminal.
 
     Type a move, its number or a part of it; or hint, undo, resign or quit. ? shows all commands. Several people can
-    play at one terminal: write me for each.
+    play at one terminal: write me for each. In a game that hides its state from the roles, one person plays against
+    the bots random and legal.
 
     Against the search:   ggp play connectfour
 
@@ -65,19 +69,24 @@ def play(  # noqa: PLR0913, PLR0917 - each is an option
 
     choices = [None if name == ME else read_bot(name) for name in players] if players else None
     others = read_bot(against)
-    is_searched = any(name in ("mcts", "montecarlo") for name in choices or [others])
+    is_searched = any(name in SEARCHES for name in choices or [others])
+    if is_searched and not is_warm():
+        warm_in_background()
     loaded = load_argument(game, None if is_searched else "interpreter")
     console = Console(highlight=False, soft_wrap=True)
     ask = _asker(console)
-    with suppress(EOFError, KeyboardInterrupt):
+    with suppress(EOFError):
         if choices is None:
             own = _own_role(loaded, role, console, ask)
             choices = [None if name == own else others for name in _played(loaded)]
         elif role is not None:
             raise SettingsError("--role and players exclude each other: write me in the place of your role")
         chosen = _bots_by_role(loaded, choices)
+        _check_hidden(loaded, chosen)
         rng = Random(seed)  # noqa: S311 - not for secrets
-        bots: dict[str, Bot] = {name: make_bot(bot, seconds, rng) for name, bot in chosen.items() if bot is not None}
+        bots: dict[str, Advisor] = {
+            name: make_bot(bot, seconds, rng) for name, bot in chosen.items() if bot is not None
+        }
         layout = find_layout(loaded.rulesheet, loaded.machine, loaded.metadata.drawing)
         setup = MatchSetup(loaded, layout, bots, make_bot(_DEFAULT, seconds, rng))
         Session(setup, console, ask).play(follow(loaded.initial_state, moves))
@@ -90,7 +99,7 @@ def _asker(console: Console) -> "Ask":
     if sys.stdin is not None and sys.stdin.isatty():
         with suppress(ImportError):
             import readline  # noqa: F401, PLC0415 - lets the user edit the line
-        return input
+        return _typed
 
     def ask(prompt: str) -> str:
         console.print(prompt, end="", markup=False)
@@ -102,6 +111,12 @@ def _asker(console: Console) -> "Ask":
         return line
 
     return ask
+
+
+def _typed(prompt: str) -> str:
+    """A line from the terminal, which is left as it was after Ctrl-C."""
+    with interrupting():
+        return input(prompt)
 
 
 def _played(game: Game) -> list[str]:
@@ -116,6 +131,23 @@ def _bots_by_role(game: Game, choices: Sequence[BotName | None]) -> dict[str, Bo
         raise SettingsError(f"{game.name} needs {len(roles)} players ({', '.join(roles)}), not {len(choices)}")
     chance: dict[str, BotName | None] = {name: "random" for name in game.roles if name == NATURE}
     return dict(zip(roles, choices, strict=True)) | chance
+
+
+def _check_hidden(game: Game, chosen: Mapping[str, BotName | None]) -> None:
+    """HiddenStateError where the rules hide the state from roles, and somebody would see or use all of it."""
+    if not game.rulesheet.has_percepts:
+        return
+    searching = next((bot for bot in chosen.values() if bot in SEARCHES), None)
+    if searching is not None:
+        others = ", ".join(bot for bot in BOTS if bot not in SEARCHES)
+        raise HiddenStateError(
+            f"{game.name} hides the state from its roles (`sees`), and {searching} would use all of it; "
+            f"the bots for such games are {others}: --against random"
+        )
+    if sum(bot is None for bot in chosen.values()) > 1:
+        raise HiddenStateError(
+            f"{game.name} hides the state from its roles (`sees`), so only one of them can be played at a terminal"
+        )
 
 
 def _own_role(game: Game, role: str | None, console: Console, ask: "Ask") -> str:

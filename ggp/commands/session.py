@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.text import Text
 
 from ggp.boards import Layout, make_picture, picture_lines
-from ggp.commands.bots import Bot
+from ggp.commands.bots import Advisor
 from ggp.commands.shared import styled
 from ggp.errors import EvaluationError, ReadError
 from ggp.game import Game, State
@@ -38,7 +38,7 @@ _DIM = "dim"
 _WRONG = "bold red"
 
 
-class Request(Enum):
+class SessionRequest(Enum):
     """What a human can ask for instead of a move."""
 
     UNDO = auto()
@@ -52,8 +52,8 @@ class MatchSetup:
 
     game: Game
     layout: Layout
-    bots: Mapping[str, Bot]
-    adviser: Bot  # gives hints
+    bots: Mapping[str, Advisor]
+    adviser: Advisor  # gives hints
 
     @property
     def humans(self) -> tuple[str, ...]:
@@ -82,9 +82,9 @@ class Session:
                 self._show(state, is_final=False)
             moves = self._moves(state)
             match moves:
-                case Request.UNDO:
+                case SessionRequest.UNDO:
                     state = self._past.pop()
-                case Request.RESIGN | Request.QUIT:
+                case SessionRequest.RESIGN | SessionRequest.QUIT:
                     return
                 case _:
                     if self._choosers(state):
@@ -95,7 +95,7 @@ class Session:
         for role, goal in state.goals.items():
             self._say(f"  {role}  {'no single goal value' if goal is None else goal}")
 
-    def _moves(self, state: State) -> dict[str, str] | Request:
+    def _moves(self, state: State) -> dict[str, str] | SessionRequest:
         """A move of each role; humans choose first, so that no bot thinks in vain."""
         legal = {role: state.legal_moves(role) for role in self._setup.game.roles}
         for role, found in legal.items():
@@ -109,7 +109,7 @@ class Session:
             if isinstance(answer, str):
                 moves[waiting[0]] = answer
                 chosen.append(waiting.pop(0))
-            elif answer is not Request.UNDO:
+            elif answer is not SessionRequest.UNDO:
                 return answer
             elif self._setup.is_hidden:
                 self._say("there is no undo in a game with hidden information", _WRONG)
@@ -142,7 +142,7 @@ class Session:
             self._say(", ".join(f"{role}: {move}" for role, move in told.items()), "bold")
         return state.play(moves)
 
-    def _choose(self, state: State, role: str, legal: Sequence[str]) -> str | Request:
+    def _choose(self, state: State, role: str, legal: Sequence[str]) -> str | SessionRequest:
         if len(legal) <= _FEW:
             self._list(legal, legal)
         else:
@@ -151,12 +151,12 @@ class Session:
             try:
                 line = self._ask(f"{role}> ").strip()
             except EOFError:
-                return Request.QUIT
+                return SessionRequest.QUIT
             answer = self._answer(line, state, role, legal)
             if answer is not None:
                 return answer
 
-    def _answer(self, line: str, state: State, role: str, legal: Sequence[str]) -> str | Request | None:
+    def _answer(self, line: str, state: State, role: str, legal: Sequence[str]) -> str | SessionRequest | None:
         """A move or a request; None if the human must be asked again."""
         found = () if line.startswith(":") else find_moves(line, legal)
         word, _, rest = line.removeprefix(":").partition(" ")
@@ -171,15 +171,15 @@ class Session:
             self._refuse(line, state, role, legal)
         return None
 
-    def _command(self, word: str, rest: str, state: State, role: str, legal: Sequence[str]) -> Request | None:
+    def _command(self, word: str, rest: str, state: State, role: str, legal: Sequence[str]) -> SessionRequest | None:
         match word:
             case "undo":
-                return Request.UNDO
+                return SessionRequest.UNDO
             case "resign":
                 self._say(f"{role} resigns", _HEADING)
-                return Request.RESIGN
+                return SessionRequest.RESIGN
             case "quit":
-                return Request.QUIT
+                return SessionRequest.QUIT
             case "hint" if self._setup.is_hidden:
                 self._say("there are no hints in a game with hidden information", _WRONG)
             case "hint":

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.text import Text
 
+from ggp.engines import EngineName
 from ggp.errors import UnknownGameError
 from ggp.game import Game, load, load_text
 from ggp.gdl.reader import decode
+from ggp.library import game_names
 
 if TYPE_CHECKING:
     from ggp.boards import Style, TextLine
@@ -19,7 +21,15 @@ STDIN = "-"
 EXIT_MISTAKE = 2
 
 GameArgument = Annotated[
-    str, typer.Argument(metavar="GAME", help="A shipped game by name, a rulesheet file, or - for standard input.")
+    str,
+    typer.Argument(
+        metavar="GAME",
+        help="A shipped game (`ggp games` lists them), a rulesheet file, or - for standard input.",
+        autocompletion=lambda incomplete: [name for name in game_names() if name.startswith(incomplete)],
+    ),
+]
+EngineOption = Annotated[
+    EngineName | None, typer.Option(help="What evaluates the rules; by default the fastest that can.")
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON for programs instead of text for people.")]
 

@@ -1,12 +1,16 @@
 """Logic program → how its relations depend on each other: components, tiers, and which clauses recurse."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import TypeVar
 
-from ggp.gdl.logic_program import DISTINCT, DOES, TRUE, LogicProgram, Relation
+from ggp.gdl.logic_program import DISTINCT, DOES, TRUE, Clause, LogicProgram, Relation
+from ggp.gdl.terms import Term, may_be_same
 
 Node = TypeVar("Node")
+
+_MANY_CLAUSES = 500  # of one component, beyond which they are not compared
 
 
 class Tier(IntEnum):
@@ -52,6 +56,40 @@ def find_dependencies(program: LogicProgram) -> Dependencies:
         relation for relation, found in reads.items() if any(component[r] == component[relation] for r in found)
     )
     return Dependencies(components, component, tiers, recursive, _negative_cycles(program, components, component))
+
+
+def find_ground_cycles(program: LogicProgram, dependencies: Dependencies) -> frozenset[int]:
+    """The offsets of the rules by which an atom may depend on its own negation; rules are told apart by constants.
+
+    `(<= (goal ?r 0) (not (goal ?r 100)))` is no such rule where no rule for 100 reads 0. This is local stratification
+    (Przymusinski 1988), as far as the constants in the rules show it.
+    """
+    found: set[int] = set()
+    for members in dependencies.components:
+        if not dependencies.negative_cycles.issuperset(members):
+            continue
+        clauses = [clause for relation in members for clause in program.clauses.get(relation, ())]
+        if len(clauses) > _MANY_CLAUSES:
+            found.update(clause.offset for clause in clauses)
+            continue
+        heads: dict[Relation, list[tuple[int, Term]]] = {}
+        for number, clause in enumerate(clauses):
+            heads.setdefault(clause.relation, []).append((number, clause.head))
+        reads = {number: dict.fromkeys(_read_clauses(clause, heads)) for number, clause in enumerate(clauses)}
+        for cycle in strong_components(reads):
+            negated = {target for number in cycle for target in _read_clauses(clauses[number], heads, negated=True)}
+            if negated.intersection(cycle):
+                found.update(clauses[number].offset for number in cycle)
+    return frozenset(found)
+
+
+def _read_clauses(
+    clause: Clause, heads: dict[Relation, list[tuple[int, Term]]], *, negated: bool = False
+) -> Iterator[int]:
+    """The numbers of the clauses whose heads a condition of this clause may be; of its negated conditions only."""
+    for literal in clause.body:
+        if not (negated and literal.positive):
+            yield from (n for n, head in heads.get(literal.relation, ()) if may_be_same(literal.atom, head))
 
 
 def _own_tier(relation: Relation, known: dict[Relation, Tier]) -> Tier:

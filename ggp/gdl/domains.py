@@ -17,7 +17,7 @@ from ggp.gdl.terms import Term
 Position: TypeAlias = tuple[str, int, int]  # a symbol under its root, its arity, the index of the argument
 Value: TypeAlias = str | Relation  # a constant, or the name and arity of a function
 
-_ROOTS = {
+ROOTS = {
     ("true", 1): ("fact",),
     ("init", 1): ("fact",),
     ("next", 1): ("fact",),
@@ -55,7 +55,7 @@ class Domains:
 
 
 def _root_position(relation: Relation, index: int) -> Position:
-    shared = _ROOTS.get(relation)
+    shared = ROOTS.get(relation)
     return (shared[index], 0, 0) if shared else (relation[0], relation[1], index)
 
 
@@ -103,13 +103,14 @@ class _Flow:
         self._readers: dict[Position, set[int]] = {}
         self._queue: deque[int] = deque()
         self._queued: set[int] = set()
+        unread = _unread_hints(program)
         for relation, rows in program.tables.items():
-            if relation not in _HINTS:
+            if relation not in unread:
                 for row in rows:
                     for index, term in enumerate(row):
                         for position, value in _parts(term, relation, index):
                             self.values.setdefault(position, {})[value] = None
-        clauses = (c for relation, found in program.clauses.items() if relation not in _HINTS for c in found)
+        clauses = (c for relation, found in program.clauses.items() if relation not in unread for c in found)
         self._links = [_links(clause) for clause in clauses]
         for number, links in enumerate(self._links):
             for position in {p for places in links.bodies.values() for p in places} | {p for p, _ in links.required}:
@@ -166,6 +167,12 @@ class _Flow:
         if number not in self._queued:
             self._queued.add(number)
             self._queue.append(number)
+
+
+def _unread_hints(program: LogicProgram) -> frozenset[Relation]:
+    """`base` and `input`, unless some rule reads them, which GDL forbids: they only repeat what other rules say."""
+    read = {literal.relation for clauses in program.clauses.values() for clause in clauses for literal in clause.body}
+    return frozenset(_HINTS) - read
 
 
 def _links(clause: Clause) -> _Links:

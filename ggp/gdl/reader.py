@@ -9,6 +9,7 @@ from ggp.errors import Place, ReadError
 from ggp.gdl.terms import MAX_NESTING, Term
 
 _TOKEN = re.compile(r"[()]|;[^\r\n]*|[^\s();]+")
+_SURROGATE = re.compile("[\ud800-\udfff]")
 _LINE_END = re.compile(r"\r\n?|\n")
 _BYTE_ORDER_MARK = "\ufeff"
 
@@ -36,8 +37,14 @@ class Node:
 
 
 def read(text: str, source: str = "<text>") -> tuple[Node, ...]:
-    """All expressions of a text; ReadError with its place when parentheses do not match or are nested too deep."""
+    """All expressions of a text; ReadError with its place when parentheses do not match or are nested too deep.
+
+    So is a lone surrogate, which a Python string can hold, but no file or message.
+    """
     text = text.lstrip(_BYTE_ORDER_MARK)
+    lone = _SURROGATE.search(text)
+    if lone is not None:
+        raise ReadError(f"U+{ord(lone.group()):04X} is half a character", place_in(text, source)(lone.start()))
     top: list[Node] = []
     items = top
     open_lists: list[tuple[list[Node], int]] = []  # the list around each open one, and where the open one began

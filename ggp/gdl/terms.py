@@ -75,6 +75,21 @@ def substitute(term: Term, bindings: dict[str, Term]) -> Term:
     return (term[0], *(substitute(part, bindings) for part in term[1:]))
 
 
+def may_be_same(left: Term, right: Term) -> bool:
+    """Whether the terms may be equal for some values of their variables, each occurrence for itself."""
+    stack = [(left, right)]
+    while stack:
+        one, other = stack.pop()
+        if is_variable(one) or is_variable(other):
+            continue
+        if isinstance(one, str) or isinstance(other, str) or len(one) != len(other) or one[0] != other[0]:
+            if one != other:
+                return False
+        else:
+            stack.extend(zip(one[1:], other[1:], strict=True))
+    return True
+
+
 def match(pattern: Term, ground: Term, bindings: dict[str, Term]) -> dict[str, Term] | None:
     """The bindings extended so that the pattern becomes the ground term, or None; `bindings` stays as it is."""
     found = dict(bindings)

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from typing import Literal as OneOf
 
 from ggp.errors import Place, ReadError
-from ggp.gdl.dependencies import Dependencies, Tier, find_dependencies
+from ggp.gdl.dependencies import Dependencies, Tier, find_dependencies, find_ground_cycles
 from ggp.gdl.logic_program import DOES, TRUE, LogicProgram, Relation, make_logic_program
-from ggp.gdl.reader import place_in, read
+from ggp.gdl.reader import Node, place_in, read
 from ggp.gdl.rulesheet import (
     ARITIES,
     CONNECTIVES,
@@ -32,10 +32,14 @@ from ggp.gdl.rulesheet import (
     name_and_arity,
     sentence_term,
 )
-from ggp.gdl.terms import Term, is_ground, subterms, variables
+from ggp.gdl.terms import Term, is_ground, is_variable, subterms, to_text, variables
 
 Severity = OneOf["error", "warning"]
 
+STRATIFICATION = "stratification"  # the check that finds relations which read their own negation
+
+_GOAL_VALUE = re.compile(r"[0-9]{1,2}|100")
+_OF_ROLES = ("goal", "legal", "sees", "input")  # what is of a role, their first argument
 _USUAL_NAME = re.compile(r"\??[a-z0-9_+*/=<>!&%$@^~.:-]+")
 _REQUIRED = ("role", "terminal", "goal", "legal")
 _CONSTANT = ("init", "base", "input")
@@ -79,13 +83,32 @@ def validate(text: str, source: str = "<rulesheet>") -> tuple[Finding, ...]:
             Finding("error", error.check, error.message.removesuffix(f" [{error.check}]"), error.place)
             for error in errors
         )
-    raw = [*_check_text(rulesheet), *_check_program(rulesheet)]
+    raw = [*_check_spelling(nodes), *_check_text(rulesheet), *_check_program(rulesheet)]
     unique = sorted(dict.fromkeys(raw), key=lambda finding: finding.offset)
     place = place_in(text, source)
     return tuple(Finding(f.severity, f.check, f.message, place(f.offset)) for f in unique)
 
 
 # Checks of single rules and of names.
+
+
+def _check_spelling(nodes: Iterable[Node]) -> Iterator[_Raw]:
+    """Names without arguments that stand in parentheses here and without them there: some programs tell these apart."""
+    bare: set[str] = set()
+    enclosed: dict[str, int] = {}
+    stack = list(reversed(list(nodes)))
+    while stack:
+        node = stack.pop()
+        if node.text is not None:
+            bare.add(node.text.lower())
+        elif len(node.items) == 1 and node.items[0].text is not None:
+            enclosed.setdefault(node.items[0].text.lower(), node.offset)
+        else:
+            names_something = bool(node.items) and not node.items[0].is_list
+            stack.extend(reversed(node.items[1:] if names_something else node.items))
+    for name, offset in enclosed.items():
+        if name in bare:
+            yield _Raw("warning", "varying-arity", f"'({name})' here and '{name}' elsewhere: they are the same", offset)
 
 
 def _check_text(rulesheet: Rulesheet) -> Iterator[_Raw]:
@@ -97,6 +120,7 @@ def _check_text(rulesheet: Rulesheet) -> Iterator[_Raw]:
         yield from _check_rule(rule)
     yield from _check_names(rulesheet)
     yield from _check_use(rulesheet)
+    yield from _check_values(rulesheet)
 
 
 def _check_rule(rule: Rule) -> Iterator[_Raw]:
@@ -171,6 +195,12 @@ def _check_names(rulesheet: Rulesheet) -> Iterator[_Raw]:
     heard = {name_and_arity(term)[0] for term, _ in _occurrences(rulesheet)} - KEYWORDS
     relations: dict[str, set[int]] = {}
     functions: dict[str, set[int]] = {}
+    constants = {
+        inner
+        for term, _ in _occurrences(rulesheet)
+        for inner in subterms(term)
+        if isinstance(inner, str) and inner is not term
+    }
     for term, offset in _occurrences(rulesheet):
         name, arity = name_and_arity(term)
         known = relations.setdefault(name, set())
@@ -186,6 +216,9 @@ def _check_names(rulesheet: Rulesheet) -> Iterator[_Raw]:
                 seen = functions.setdefault(inner_name, set())
                 if seen and inner_arity not in seen:
                     message = f"the function '{inner_name}' has {inner_arity} arguments here and {min(seen)} elsewhere"
+                    yield _Raw("warning", "varying-arity", message, offset)
+                elif inner_name in constants and not seen:
+                    message = f"the function '{inner_name}' has {inner_arity} arguments here and none elsewhere"
                     yield _Raw("warning", "varying-arity", message, offset)
                 if inner_name in heard and not seen:
                     yield _Raw("warning", "shared-name", f"'{inner_name}' is a relation and a function", offset)
@@ -209,6 +242,38 @@ def _check_use(rulesheet: Rulesheet) -> Iterator[_Raw]:
             yield _Raw("warning", "never-used", f"nothing ever reads '{relation[0]}'", rule.offset)
 
 
+def _check_values(rulesheet: Rulesheet) -> Iterator[_Raw]:
+    """Roles and goal values in the heads of rules, and roles where facts name them."""
+    roles = {rule.head[1] for rule in rulesheet.rules if name_and_arity(rule.head) == ("role", 1)}
+    for rule in rulesheet.rules:
+        name, arity = name_and_arity(rule.head)
+        if name in _OF_ROLES and arity == ARITIES[name]:
+            role, value = rule.head[1], rule.head[-1]
+            if roles and is_ground(role) and role not in roles:
+                yield _Raw("warning", "unknown-role", f"'{name}' of {to_text(role)}, which is no role", rule.offset)
+            if name == "goal" and is_ground(value) and not (isinstance(value, str) and _GOAL_VALUE.fullmatch(value)):
+                message = f"the goal value {to_text(value)} is no number from 0 to 100"
+                yield _Raw("error", "goal-value", message, rule.offset)
+    named = _facts_of_roles(rulesheet)
+    for rule in rulesheet.rules:
+        fact = rule.head[1] if name_and_arity(rule.head) in (("init", 1), ("next", 1)) else ""
+        if name_and_arity(fact) in named and is_ground(fact[1]) and fact[1] not in roles and roles:
+            message = f"'{rule.head[0]}' names {to_text(fact[1])}, which is no role, where rules expect one"
+            yield _Raw("warning", "unknown-role", message, rule.offset)
+
+
+def _facts_of_roles(rulesheet: Rulesheet) -> set[Relation]:
+    """Facts with one argument, such as `(control ?r)`, that a rule reads as the role that it is about."""
+    found: set[Relation] = set()
+    for rule in rulesheet.rules:
+        read = [atom.term for sentence in rule.body for atom, _ in atoms(sentence)]
+        about = [term for term in (rule.head, *read) if name_and_arity(term)[0] in ("role", "does", *_OF_ROLES)]
+        names = {term[1] for term in about if isinstance(term, tuple) and is_variable(term[1])}
+        facts = [term[1] for term in read if name_and_arity(term) == TRUE]
+        found.update(name_and_arity(fact) for fact in facts if len(fact) == 2 and fact[1] in names)
+    return found
+
+
 # Checks of the relations between rules.
 
 
@@ -216,8 +281,9 @@ def _check_program(rulesheet: Rulesheet) -> Iterator[_Raw]:
     program = make_logic_program(rulesheet)
     dependencies = find_dependencies(program)
     yield from _check_tiers(program, dependencies)
+    in_cycles = find_ground_cycles(program, dependencies)
     for rule in rulesheet.rules:
-        yield from _check_cycles(rule, dependencies)
+        yield from _check_cycles(rule, dependencies, in_cycles)
         yield from _check_safety(rule)
 
 
@@ -237,7 +303,8 @@ def _tier(relation: Relation, dependencies: Dependencies) -> Tier:
     return {TRUE: Tier.STATE, DOES: Tier.STEP}.get(relation) or dependencies.tiers.get(relation, Tier.STATIC)
 
 
-def _check_cycles(rule: Rule, dependencies: Dependencies) -> Iterator[_Raw]:
+def _check_cycles(rule: Rule, dependencies: Dependencies, in_cycles: frozenset[int]) -> Iterator[_Raw]:
+    """`in_cycles` are the offsets of rules by which an atom may depend on its own negation."""
     name, _ = name_and_arity(rule.head)
     component = dependencies.component.get(name_and_arity(rule.head), _NO_COMPONENT)
 
@@ -250,8 +317,11 @@ def _check_cycles(rule: Rule, dependencies: Dependencies) -> Iterator[_Raw]:
     for leaf in _Bindings(rule, bind).leaves():
         if not is_inside(leaf.term):
             continue
-        if not leaf.positive:
-            yield _Raw("error", "stratification", f"'{name}' depends on its own negation", rule.offset)
+        if not leaf.positive and rule.offset in in_cycles:
+            yield _Raw("error", STRATIFICATION, f"'{name}' depends on its own negation", rule.offset)
+        elif not leaf.positive:
+            message = f"'{name}' reads its own negation, though only for other arguments"
+            yield _Raw("warning", STRATIFICATION, message, rule.offset)
         elif any(
             not is_ground(argument) and argument not in _arguments(rule.head) and argument not in leaf.bound
             for argument in _arguments(leaf.term)

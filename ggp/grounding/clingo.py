@@ -34,6 +34,7 @@ STOP = int(np.iinfo(np.int64).min)
 _SERVER = Path(__file__).with_name("clingo_process.py")
 _GROUND = ("--mode=gringo", "--output=intermediate", "--warn=none", "-")
 _SOLVE = ("--mode=clasp", "--outf=2", "--warn=none", "-")
+_TIME = "time"
 _OUT_OF_MEMORY = 33  # exit code of clingo
 _CHUNK_BYTES = 1 << 20
 _HEADER = b"asp 1 0 0\n"
@@ -56,7 +57,7 @@ class OverBudgetError(GroundingError):
     """Grounding was stopped; `resource` is the word for what ran out."""
 
     def __init__(self, resource: str) -> None:
-        super().__init__(f"grounding ran out of {resource}")
+        super().__init__(f"grounding ran out of {resource}", is_lasting=resource != _TIME)
         self.resource = resource
 
 
@@ -185,9 +186,10 @@ def ground_text(clingo: Clingo, program: bytes, budget: Budget) -> bytes:
             clingo.kill()
         run.close()
     if resource or late.is_set() or exit_code == _OUT_OF_MEMORY:
-        raise OverBudgetError(resource or ("time" if late.is_set() else "memory"))
+        raise OverBudgetError(resource or (_TIME if late.is_set() else "memory"))
     if exit_code != 0:
-        raise GroundingError(f"gringo failed ({exit_code}): {message}" if exit_code else "clingo's process was killed")
+        what = f"gringo failed ({exit_code}): {message}" if exit_code else "clingo's process was killed"
+        raise GroundingError(what, is_lasting=False)
     return output
 
 
@@ -207,7 +209,7 @@ def _read_output(output: BinaryIO, budget: Budget) -> tuple[bytes, str]:
     return b"".join(chunks), ""
 
 
-class Solver:
+class ClaspRun:
     """A run of clasp on a program in aspif; its result is known once it is done."""
 
     def __init__(self, clingo: Clingo, program: bytes, memory_bytes: int) -> None:

@@ -19,7 +19,7 @@ from ggp.gdl.rulesheet import Rulesheet, name_and_arity
 from ggp.gdl.terms import Term, is_ground, to_text
 from ggp.grounding.clingo import Aspif, Budget, Clingo, OverBudgetError, ground_text, parse_aspif
 from ggp.grounding.prepare import Prepared, Translation, prepare
-from ggp.grounding.reach import find_extents, largest_clause
+from ggp.grounding.reach import QUICK, find_extents, largest_clause
 from ggp.grounding.rewrite import Rewritten, split_clauses
 from ggp.grounding.rules import NEVER, GroundingReport, GroundRules, Ids, is_stratified, needed_atoms
 
@@ -46,14 +46,18 @@ def ground(
         prepared = prepare(program)
         translation = Translation()
         rewritten = Rewritten(prepared.clauses, prepared.tables, ())
+        is_hurried = False  # so that there are more rules than on a quicker computer
         try:
             if rewrite:
                 prepared, extents = find_extents(prepared, translation, running, budget)
+                is_hurried = perf_counter() > start + QUICK.seconds
                 rewritten = split_clauses(prepared, extents, start + _SHARE * budget.seconds)
+                is_hurried |= perf_counter() > start + _SHARE * budget.seconds
             left = replace(budget, seconds=max(0.0, start + budget.seconds - perf_counter()))
             output = ground_text(running, translation.text(rewritten.clauses, rewritten.tables), left)
         except OverBudgetError as error:
-            raise GroundingError(_explanation(error, prepared, program)) from None
+            is_lasting = error.is_lasting and not is_hurried
+            raise GroundingError(_explanation(error, prepared, program), is_lasting=is_lasting) from None
     rules = _number_rules(parse_aspif(output), translation, program.rulesheet)
     cycles = [clause for clause in prepared.clauses if clause.relation in prepared.dependencies.negative_cycles]
     if cycles and not is_stratified(rules):

@@ -17,7 +17,7 @@ from ggp.grounding.prepare import KEYWORDS, Prepared, Translation
 from ggp.grounding.tables import Extents
 
 _PART_PREFIX = "PART"
-_QUICK = Budget(seconds=5.0, rules=250_000)  # beyond this, large relations are evaluated on demand
+QUICK = Budget(seconds=5.0, rules=250_000)  # beyond this, large relations are evaluated on demand
 _MUCH = 20_000.0  # joins of fewer rows are left as they are
 _DEMAND_PREFIX = "DEMAND"
 
@@ -27,7 +27,7 @@ def find_extents(
 ) -> tuple[Prepared, Extents]:
     """The extents of all relations that clauses read; and the clauses, guarded where only some arguments are needed."""
     start = perf_counter()
-    quick = replace(budget, seconds=min(budget.seconds, _QUICK.seconds), rules=min(budget.rules, _QUICK.rules))
+    quick = replace(budget, seconds=min(budget.seconds, QUICK.seconds), rules=min(budget.rules, QUICK.rules))
     try:
         return prepared, _reach(prepared, prepared.clauses, (), _Gringo(translation, clingo, quick))
     except OverBudgetError:

@@ -4,19 +4,24 @@
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from math import prod
+from functools import cached_property
+from math import inf, prod
 from typing import Protocol, TypeAlias
 
 from ggp.gdl.dependencies import Dependencies
-from ggp.gdl.domains import Domains
+from ggp.gdl.domains import ROOTS, Domains, Value
 from ggp.gdl.logic_program import DISTINCT, DOES, TRUE, Clause, Literal, LogicProgram, Relation
-from ggp.gdl.terms import Term, variables
+from ggp.gdl.rulesheet import name_and_arity
+from ggp.gdl.terms import Term, is_variable, variables
 
 _Groups: TypeAlias = frozenset[frozenset[int]]  # indexes of arguments; of each group at least one must be bound
 
 _MAX_LOOPS = 12  # in one function; Python allows 20 nested blocks
+_UNCOUNTED = 256  # steps of loops in one call of a function that are not counted
+_LEAST_UNCOUNTED = 16  # the same in a helper that is called in a loop
+_OUTER = (("fact", 0, 0), ("move", 0, 0))  # the positions of whole facts and moves
 _UNKNOWN_SIZE = 30.0  # guessed rows of a relation that nothing is known of
 _VIEW_EXPONENT = 0.6  # a view holds for fewer rows than its domains allow
 
@@ -114,6 +119,43 @@ class QueryPlanner:
             prod(size**_VIEW_EXPONENT for size, is_bound in zip(sizes, bound, strict=True) if not is_bound)
         )
 
+    def most_keys(self, bound: int) -> float:
+        """With how many values of so many arguments a relation can be asked at most; perhaps infinity."""
+        return self._constants**bound
+
+    @cached_property
+    def _constants(self) -> float:
+        """How many values a variable can have; infinity where some are made by functions."""
+        values = {value for domain in self.domains.values.values() for value in domain}
+        inner = (v for place, domain in self.domains.values.items() if place not in _OUTER for v in domain)
+        clauses = [clause for clauses in self.program.clauses.values() for clause in clauses]
+        atoms = (atom for clause in clauses for atom in (clause.head, *(literal.atom for literal in clause.body)))
+        if any(isinstance(value, tuple) for value in inner) or any(map(_names_a_whole, atoms)):
+            return inf
+        return max(1, sum(isinstance(value, str) for value in values))
+
+    def most_rows(self, literal: Literal, known: Collection[str]) -> float:
+        """How many bindings a literal can give at most, as far as the domains of its arguments tell, or infinity."""
+        relation, arguments = literal.relation, literal.arguments
+        if relation == DOES:
+            domains: Sequence[Mapping[Value, None]] = [self.domains.of(DOES, 0)]
+        elif relation == TRUE and isinstance(arguments[0], tuple):
+            arguments = arguments[0][1:]
+            domains = self.domains.inside(TRUE, 0, name_and_arity(literal.arguments[0]))
+        elif relation in self.program.tables or relation in self.program.clauses:
+            free = (
+                index for index, argument in enumerate(arguments) if not all(v in known for v in variables(argument))
+            )
+            domains = [self.domains.of(relation, index) for index in free]
+            return min(prod(map(_most, domains)), len(self.program.tables.get(relation, ())) or inf)
+        else:
+            return inf
+        return prod(
+            _most(found)
+            for argument, found in zip(arguments, domains, strict=False)
+            if not all(name in known for name in variables(argument))
+        )
+
     def _facts(self, pattern: Term, known: set[str]) -> float:
         if isinstance(pattern, str):
             return _UNKNOWN_SIZE
@@ -151,6 +193,19 @@ def _needed(planner: QueryPlanner, clause: Clause, needed: _Groups) -> set[froze
     return {places[name] for name in planner.unbound(clause, bound) if name in places}
 
 
+def _names_a_whole(atom: Term) -> bool:
+    """Whether a variable stands for a whole fact or move, or a function for an argument of a relation."""
+    name, arity = name_and_arity(atom)
+    if (name, arity) in ROOTS:
+        return isinstance(atom, tuple) and isinstance(atom[-1], str) and is_variable(atom[-1])
+    return isinstance(atom, tuple) and any(isinstance(argument, tuple) for argument in atom[1:])
+
+
+def _most(domain: Mapping[Value, None]) -> float:
+    """How many values an argument can have; infinity where some are made by functions, or nothing is known of it."""
+    return inf if any(isinstance(value, tuple) for value in domain) else len(domain) or inf
+
+
 def binds(literal: Literal) -> tuple[str, ...]:
     """The variables that have a value once the literal is evaluated."""
     gives = literal.positive != (literal.relation == DISTINCT)
@@ -168,11 +223,18 @@ def _local_variables(clause: Clause) -> frozenset[str]:
 
 
 class FunctionSource:
-    """The lines of one function; `close` goes back to an earlier indent."""
+    """The lines of one function; `close` goes back to an earlier indent.
 
-    def __init__(self, header: str) -> None:
+    `reach` is how often the next line can be run at most in one evaluation, as far as the domains tell. Loops beyond a
+    number of steps are counted: `n` are the steps that `spend` has not been told of yet.
+    """
+
+    def __init__(self, header: str, reach: float = 1.0) -> None:
         self.lines = [header]
         self.loops = 0
+        self.reach = reach
+        self._uncounted = max(_LEAST_UNCOUNTED, int(_UNCOUNTED / reach))
+        self._counts = False
         self._indent = 1
         self._tests: list[str] = []
 
@@ -180,7 +242,24 @@ class FunctionSource:
         """What follows runs only where the condition holds."""
         self._tests.append(condition)
 
-    def loop(self, target: str, rows: str) -> None:
+    def loop(self, target: str, rows: str, most: float) -> None:
+        """A loop over rows that have a length, of which there are at most so many."""
+        self.reach *= most
+        if self.reach > _UNCOUNTED:
+            if not self._counts:
+                self._counts = True
+                self.lines.insert(1, "    n = 0")
+            self.line(f"if (n := n + len(z := {rows})) > {self._uncounted}:")
+            self._put("    n = spend(n)")
+            rows = "z"
+        self._loop(target, rows)
+
+    def loop_over_generator(self, target: str, call: str) -> None:
+        """A loop over what a helper yields, which counts for itself."""
+        self.reach = inf
+        self._loop(target, call)
+
+    def _loop(self, target: str, rows: str) -> None:
         self.line(f"for {target} in {rows}:")
         self._indent += 1
         self.loops += 1
@@ -192,12 +271,12 @@ class FunctionSource:
             self._indent += 1
         self._put(text)
 
-    def mark(self) -> tuple[int, int]:
+    def mark(self) -> tuple[int, int, float]:
         """The present indent, to close to."""
-        return self._indent, self.loops
+        return self._indent, self.loops, self.reach
 
-    def close(self, mark: tuple[int, int]) -> None:
-        self._indent, self.loops = mark
+    def close(self, mark: tuple[int, int, float]) -> None:
+        self._indent, self.loops, self.reach = mark
         self._tests = []
 
     def _put(self, text: str) -> None:
@@ -239,7 +318,8 @@ class _Context(Protocol):
 
     def access(self, relation: Relation, bound: tuple[int, ...]) -> Access: ...
     def fact_rows(self, function: Relation, bound: tuple[int, ...], key: str) -> str: ...
-    def helper(self, parameters: Sequence[str], write: Callable[[FunctionSource], None]) -> str: ...
+    def most_rows(self, literal: Literal, known: Collection[str]) -> float: ...
+    def helper(self, parameters: Sequence[str], write: Callable[[FunctionSource], None], reach: float) -> str: ...
     def suspends(self, literal: Literal) -> bool: ...
     def suspend(self, source: FunctionSource, literal: Literal, names: "Names", rest: "Rest") -> None: ...
 
@@ -286,7 +366,7 @@ class BodyWriter:
                 return
             if self._is_loop(literal, names):
                 if not rest.once and not waits and all(name in names for name in rest.needs):
-                    source.test(self._holds(here.literals, names))
+                    source.test(self._holds(here.literals, names, source.reach))
                     break
                 if source.loops >= _MAX_LOOPS:
                     (self._go_on if waits else self._continue_in_generator)(source, names, here)
@@ -294,7 +374,7 @@ class BodyWriter:
             self._literal(source, literal, names)
         rest.emit(source, names)
 
-    def _holds(self, literals: tuple[Literal, ...], names: Names) -> str:
+    def _holds(self, literals: tuple[Literal, ...], names: Names, reach: float) -> str:
         """The call of a helper that says whether the literals hold."""
         live = Rest(literals, (), _return_true, once=True).live(names)
         inner = Names({name: f"v{index}" for index, name in enumerate(live)})
@@ -305,14 +385,16 @@ class BodyWriter:
             helper.close(mark)
             helper.line("return False")
 
-        helper = self._context.helper(list(inner.values()), write)
+        helper = self._context.helper(list(inner.values()), write, reach)
         return f"{helper}({', '.join(names[name] for name in live)})"
 
     def _go_on(self, source: FunctionSource, names: Names, rest: Rest) -> None:
         """Goes on in a helper function when one function cannot hold more loops; what waits does so there."""
         live = rest.live(names)
         inner = Names({name: f"v{index}" for index, name in enumerate(live)})
-        helper = self._context.helper(list(inner.values()), lambda helper: self.write(helper, inner, rest))
+        helper = self._context.helper(
+            list(inner.values()), lambda helper: self.write(helper, inner, rest), source.reach
+        )
         source.line(f"{helper}({', '.join(names[name] for name in live)})")
 
     def _continue_in_generator(self, source: FunctionSource, names: Names, rest: Rest) -> None:
@@ -326,10 +408,10 @@ class BodyWriter:
         def write(helper: FunctionSource) -> None:
             self.write(helper, inner, Rest(rest.literals, rest.needs, give, once=False))
 
-        helper = self._context.helper(list(inner.values()), write)
+        helper = self._context.helper(list(inner.values()), write, source.reach)
         call = f"{helper}({', '.join(names[name] for name in live)})"
         targets = [f"h{index}" for index in range(len(rest.needs))]
-        source.loop(f"({''.join(f'{target}, ' for target in targets)})" if targets else "_", call)
+        source.loop_over_generator(f"({''.join(f'{target}, ' for target in targets)})" if targets else "_", call)
         rest.emit(source, Names({**names, **dict(zip(rest.needs, targets, strict=True))}))
 
     def _is_loop(self, literal: Literal, names: Names) -> bool:
@@ -344,9 +426,9 @@ class BodyWriter:
         if relation == DISTINCT:
             self._distinct(source, literal, names)
         elif not literal.positive:
-            source.test(f"not {self._negated(literal, names)}")
+            source.test(f"not {self._negated(literal, names, source.reach)}")
         elif relation == TRUE:
-            self._fact(source, literal.arguments[0], names)
+            self._fact(source, literal, names)
         elif relation == DOES:
             self._done(source, literal, names)
         else:
@@ -361,10 +443,10 @@ class BodyWriter:
         else:
             self.unify(source, left, expression(right, names), names)
 
-    def _negated(self, literal: Literal, names: Names) -> str:
+    def _negated(self, literal: Literal, names: Names, reach: float) -> str:
         positive = Literal(literal.atom, positive=True)
         if not _all_bound(literal.atom, names):
-            return self._holds((positive,), names)
+            return self._holds((positive,), names, reach)
         if literal.relation == TRUE:
             return f"({expression(literal.arguments[0], names)} in state)"
         if literal.relation == DOES:
@@ -376,23 +458,24 @@ class BodyWriter:
         bound = tuple(range(literal.relation[1]))
         return self._context.access(literal.relation, bound).test(_key(literal.arguments, bound, names))
 
-    def _fact(self, source: FunctionSource, pattern: Term, names: Names) -> None:
+    def _fact(self, source: FunctionSource, literal: Literal, names: Names) -> None:
+        pattern, most = literal.arguments[0], self._context.most_rows(literal, names)
         if _all_bound(pattern, names):
             source.test(f"{expression(pattern, names)} in state")
         elif isinstance(pattern, str):
-            source.loop(names.fresh(pattern), "state")
+            source.loop(names.fresh(pattern), "state", most)
         else:
             arguments = pattern[1:]
             bound = tuple(index for index, argument in enumerate(arguments) if _all_bound(argument, names))
             free = [argument for index, argument in enumerate(arguments) if index not in bound]
             function = (str(pattern[0]), len(arguments))
             rows = self._context.fact_rows(function, bound, _key(arguments, bound, names))
-            self._loop(source, free, rows, names, prefix="_, " if not bound else "")
+            self._loop(source, free, (rows, most), names, prefix="_, " if not bound else "")
 
     def _done(self, source: FunctionSource, literal: Literal, names: Names) -> None:
         role, move = literal.arguments
         if not _all_bound(role, names):
-            self._loop(source, [role, move], "joint.items()", names)
+            self._loop(source, [role, move], ("joint.items()", self._context.most_rows(literal, names)), names)
             return
         value = f"joint.get({expression(role, names)})"
         if _all_bound(move, names):
@@ -411,11 +494,13 @@ class BodyWriter:
             return
         free = [argument for index, argument in enumerate(arguments) if index not in bound]
         key = _key(arguments, bound, names)
-        self._loop(source, free, self._context.access(literal.relation, bound).rows(key), names)
+        most = self._context.most_rows(literal, names)
+        self._loop(source, free, (self._context.access(literal.relation, bound).rows(key), most), names)
 
     def _loop(
-        self, source: FunctionSource, patterns: Sequence[Term], rows: str, names: Names, prefix: str = ""
+        self, source: FunctionSource, patterns: Sequence[Term], rows: tuple[str, float], names: Names, prefix: str = ""
     ) -> None:
+        """A loop over rows: their expression, and how many there can be."""
         targets: list[str] = []
         later: list[tuple[Term, str]] = []
         for pattern in patterns:
@@ -424,7 +509,7 @@ class BodyWriter:
             else:
                 targets.append(self._temporary())
                 later.append((pattern, targets[-1]))
-        source.loop(f"{prefix}{', '.join(targets)}", rows)
+        source.loop(f"{prefix}{', '.join(targets)}", *rows)
         for pattern, name in later:
             self.unify(source, pattern, name, names)
 

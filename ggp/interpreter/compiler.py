@@ -6,7 +6,7 @@ the moves in `step(joint)` inside it, so that an answer is kept as long as what 
 themselves are evaluated with tables (see `ggp.interpreter.tabling`), so that no recursion of rules is one of Python.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,7 +28,8 @@ from ggp.interpreter.bodies import (
 from ggp.interpreter.tabling import Tabling, WellFounded
 
 _SHOWN = ("next", "init", "legal", "sees")  # whose terms leave the rules, and come back in the next state
-_MANY_LOOPS = 3  # from which on answers are counted while they are made
+_MANY_ANSWERS = 1_000_000  # that there can be, from which on they are counted while they are made
+_FEW_KEYS = 10_000  # for so many questions to a relation it is not counted how many were asked
 _MAX_CALLS = 40  # levels of relations that call each other before one is evaluated as a whole beforehand
 
 
@@ -135,11 +136,14 @@ class Compiler:
             state.extend(_index_lines(index, name, function[1], bound))
         return f"({index} or x{index}()).get({key}, ())"
 
-    def helper(self, parameters: Sequence[str], write: Callable[[FunctionSource], None]) -> str:
+    def most_rows(self, literal: Literal, known: Collection[str]) -> float:
+        return self.planner.most_rows(literal, known)
+
+    def helper(self, parameters: Sequence[str], write: Callable[[FunctionSource], None], reach: float) -> str:
         """The name of a new function in the scope of the one that is being written."""
         name = f"h_{self._helpers}"
         self._helpers += 1
-        source = FunctionSource(f"def {name}({', '.join(parameters)}):")
+        source = FunctionSource(f"def {name}({', '.join(parameters)}):", reach)
         write(source)
         self._scopes[self._tier].extend(source.lines)
         return name
@@ -185,6 +189,8 @@ class Compiler:
 
     def _function(self, relation: Relation, bound: tuple[int, ...], number: int) -> None:
         source = FunctionSource(f"def f{number}(k):")
+        if self.planner.most_keys(len(bound)) > _FEW_KEYS:
+            source.line("next(ticks)")
         unpack_key(source, len(bound))
         free = [index for index in range(relation[1]) if index not in bound]
         if free:
@@ -210,7 +216,7 @@ class Compiler:
             if free:
                 value = pack(expression(value, names) for value in values)
                 source.line(f"out[{f'bounded({value})' if is_bounded else value}] = None")
-                if source.loops >= _MANY_LOOPS:
+                if source.reach > _MANY_ANSWERS:
                     source.line("if len(out) > MAX_ROWS:")
                     source.line(f"    too_many({relation_name!r})")
             else:

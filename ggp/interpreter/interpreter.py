@@ -1,9 +1,12 @@
 """The interpreter: a rulesheet → a state machine that follows GDL to the letter, by compiled Python."""
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+import sys
+from collections import deque
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from itertools import chain, islice, repeat
 from threading import RLock
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeAlias
 
 from ggp.errors import EvaluationError, RulesheetError, UnknownRoleError
 from ggp.gdl.dependencies import Dependencies, find_dependencies
@@ -18,7 +21,11 @@ from ggp.interpreter.compiler import Compiled, Compiler, Query
 MAX_DEPTH = 150  # levels of function terms in a fact, or in a relation that reads itself
 MAX_NODES = 10_000  # names in one term, those inside of it included
 MAX_ROWS = 2_000_000  # answers to one question
-MAX_WORK = 20_000_000  # answers passed on by one recursion in one state, before it is called endless
+MAX_STEPS = 10_000_000  # of the evaluation of a state, or of a joint move: questions to relations, and rows of loops
+MAX_BLOCKS = 10_000_000  # objects that an evaluation may make, some 100 bytes each
+
+_ROWS_OF_STEP = 16  # rows that a loop goes through while a question to a relation is answered
+_CHUNK = 1 << 14  # steps between two looks at memory and time
 
 _START = (Query(("role", 1), ()), Query(("init", 1), ()))
 _LEGAL, _TERMINAL, _GOAL, _NEXT, _SEES = range(5)
@@ -30,27 +37,36 @@ _PLAY = (
     Query(("sees", 2), (0,)),
 )
 _NO_KEY = ()
+_Patience: TypeAlias = Callable[[], bool]  # whether an evaluation takes too long; asked every few milliseconds
 _GOAL_VALUE = re.compile(r"[0-9]{1,2}|100")
 
 
+def _for_ever() -> bool:
+    return False
+
+
 class Interpreter:
-    """A state machine that evaluates the rules for each state anew, and keeps the latest state's answers."""
+    """A state machine that evaluates the rules for each state anew, and keeps the latest state's answers.
+
+    Every evaluation ends: with EvaluationError where it takes more steps or objects than a bound, or when `is_late`,
+    which is asked every few milliseconds, says so.
+    """
 
     engine = "interpreter"
 
-    def __init__(self, rulesheet: Rulesheet) -> None:
+    def __init__(self, rulesheet: Rulesheet, is_late: _Patience = _for_ever) -> None:
         program = make_logic_program(rulesheet)
         self._has_percepts = rulesheet.has_percepts
         self._lock = RLock()  # for `_texts`, `_state` and `_answers`, and all that the compiled functions keep
         self._texts = _Texts()
         analysis = _analysed(program)
-        start = _load(_compile(program, analysis, _START, {}))
+        start = _load(_compile(program, analysis, _START, {}), is_late)
         self.roles: tuple[str, ...] = _roles(rulesheet, _queried(start, 0))
         self.initial_state: Facts = frozenset(_queried(start, 1))
         counts: dict[Relation, int] = {}
         for fact in self.initial_state:
             counts[name_and_arity(fact)] = counts.get(name_and_arity(fact), 0) + 1
-        self._at = _load(_compile(program, analysis, _PLAY, counts))
+        self._at = _load(_compile(program, analysis, _PLAY, counts), is_late)
         self._state: Facts | None = None
         self._answers: Any = None
 
@@ -93,10 +109,14 @@ class Interpreter:
     def _ask(self, state: Facts, query: int, key: Any, joint_move: JointMove | None = None) -> Any:  # noqa: ANN401
         """The answer of a compiled query: a list of terms, or a truth value."""
         if state is not self._state:
+            if self._at.has_spent:
+                self._at.restart()
             self._answers = self._at(state)
             self._state = state
         step, queries = self._answers
         if queries[query] is None:  # it depends on the moves; when GDL forbids it to, it is asked before there are any
+            if self._at.has_spent:
+                self._at.restart()
             queries = step({} if joint_move is None else dict(zip(self.roles, joint_move, strict=True)))
         return queries[query](key)
 
@@ -121,8 +141,9 @@ def _terms(relation: Relation, answers: Any) -> frozenset[Term]:  # noqa: ANN401
     return frozenset((name, answer) if arity == 1 else (name, *answer) for answer in answers)
 
 
-def _queried(at: Callable[[Facts], Any], query: int, state: Facts = frozenset()) -> Any:  # noqa: ANN401
+def _queried(at: "_Rules", query: int, state: Facts = frozenset()) -> Any:  # noqa: ANN401
     """The answers of a query without bound arguments, before any move."""
+    at.restart()
     step, queries = at(state)
     return (queries[query] or step({})[query])(_NO_KEY)
 
@@ -168,22 +189,60 @@ class _Texts(dict[Term, str]):
         return text
 
 
-def _load(compiled: Compiled) -> Callable[[Facts], Any]:
+class _Rules:
+    """The functions of a compiled program, and the count of their steps, which starts anew for each evaluation."""
+
+    def __init__(self, scope: dict[str, Any], is_late: _Patience) -> None:
+        self.has_spent = False  # more than a few steps
+        self._scope = scope
+        self._is_late = is_late
+        scope["spend"] = self._spend
+        scope["pick"] = self._pick
+        self.restart()
+
+    def __call__(self, state: Facts) -> Any:  # noqa: ANN401
+        return self._scope["at"](state)
+
+    def restart(self) -> None:
+        self.has_spent = False
+        self._scope["ticks"] = chain.from_iterable(self._chunks())
+
+    def _spend(self, rows: int) -> int:
+        """Counts rows that loops went through; gives the number of those that are not counted then: none."""
+        deque(islice(self._scope["ticks"], rows // _ROWS_OF_STEP), 0)
+        return 0
+
+    def _pick(self, rows: Collection[Any], arity: int, bound: tuple[int, ...], key: Any) -> list[Any]:  # noqa: ANN401
+        self._spend(len(rows))
+        return _pick(rows, arity, bound, key)
+
+    def _chunks(self) -> Iterator[Iterable[None]]:
+        """The steps of an evaluation: EvaluationError where it has had its bound of them, of objects or of time."""
+        yield repeat(None, _CHUNK)
+        self.has_spent = True
+        before = sys.getallocatedblocks()
+        for _ in range(MAX_STEPS // _CHUNK):
+            if self._is_late():
+                raise EvaluationError("the evaluation of the rules takes too long")
+            if sys.getallocatedblocks() - before > MAX_BLOCKS:
+                raise EvaluationError("the evaluation of the rules takes too much memory")
+            yield repeat(None, _CHUNK)
+        raise EvaluationError(f"the evaluation of the rules does not end within {MAX_STEPS:,} steps")
+
+
+def _load(compiled: Compiled, is_late: _Patience = _for_ever) -> _Rules:
     """Runs the compiled source; its names are ours, and symbols of the rulesheet occur in it as literals only."""
     scope: dict[str, Any] = {
         **compiled.tables,
         "group": _group,
         "bounded": _bounded,
-        "pick": _pick,
         "too_many": _too_many,
-        "too_much": _too_much,
         "undefined": _undefined,
         "MAX_ROWS": MAX_ROWS,
-        "MAX_WORK": MAX_WORK,
     }
+    rules = _Rules(scope, is_late)
     exec(compile(compiled.source, "<rules>", "exec"), scope)  # noqa: S102
-    at: Callable[[Facts], Any] = scope["at"]
-    return at
+    return rules
 
 
 def _group(state: Iterable[Term]) -> dict[tuple[Term, int], list[Term]]:
@@ -216,10 +275,6 @@ def _bounded(value: Any) -> Any:  # noqa: ANN401 - a term, or a tuple of terms
 
 def _too_many(name: str) -> NoReturn:
     raise EvaluationError(f"'{name}' holds for more than {MAX_ROWS:,} different arguments")
-
-
-def _too_much() -> NoReturn:
-    raise EvaluationError(f"a recursion does not end within {MAX_WORK:,} steps")
 
 
 def _undefined(name: str) -> NoReturn:

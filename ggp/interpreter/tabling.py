@@ -136,14 +136,11 @@ def _work_lines(component: int) -> list[str]:
 work{component} = []
 new{component} = []
 def run{component}():
-    count = 0
     try:
         while work{component}:
             item = work{component}.pop()
             item[0](*item[1:])
-            count += 1
-            if count > MAX_WORK:
-                too_much()
+            next(ticks)
     except BaseException:
         for memo, answers, waiting, key, is_test in new{component}:
             del answers[key], waiting[key]

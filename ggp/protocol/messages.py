@@ -13,6 +13,7 @@ from ggp.gdl.terms import Term, to_text
 NIL = "nil"  # stands where there is no move yet
 _WORD = re.compile(r"[^\s();]+")
 _START_HEAD = re.compile(r"\ufeff?\s*\(\s*start\s+([^\s();]+)\s+([^\s();]+)\s*(?=\()", re.IGNORECASE)
+_LONG_KIND = re.compile(rb"(?:\xef\xbb\xbf)?\s*\(\s*(?:start|preview)[\s(]", re.IGNORECASE)
 _START_TAIL = re.compile(r"\)\s*([0-9]{1,9})\s+([0-9]{1,9})(?:\s[^();]*)?\)\Z")
 _START_TAIL_LENGTH = 1000  # characters at the end of a message where its clocks are looked for
 
@@ -139,6 +140,11 @@ def parse_message(text: str) -> Message:
     if parser is None:
         raise MessageError(f"no message of the protocol is called {first.text[:40]!r}")
     return parser(node.items[1:])
+
+
+def is_long_kind(data: bytes | bytearray) -> bool:
+    """Whether a message is one that has rules in it; of any other, `LONGEST_OTHER` bytes are more than enough."""
+    return _LONG_KIND.match(data) is not None
 
 
 def unread_start(text: str) -> Start | None:
@@ -423,11 +429,7 @@ DEFAULT_PORT = 9147  # of a player
 CONTENT_TYPE = "text/acl"
 ACCEPT = "text/delim"
 SENDER = "GAMESERVER"
-CORS = {
-    "Access-Control-Allow-Origin": "*",
-    "Access-Control-Allow-Methods": "POST, GET, OPTIONS",
-    "Access-Control-Allow-Headers": "Content-Type",
-}  # so that a page in a browser can talk to a player
+LONGEST_OTHER = 2**17  # bytes of a message without rules: a joint move of many roles and long words, or many percepts
 
 
 def request_headers(receiver: str) -> dict[str, str]:

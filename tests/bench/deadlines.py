@@ -119,7 +119,7 @@ def stops(game: str, count: int) -> list[float]:
     found = []
     for _ in range(count):
         thought = Thought(time.monotonic, time.monotonic() + LONGEST)
-        thread = threading.Thread(target=thinker.ponder, args=(None, thought))
+        thread = threading.Thread(target=thinker.ponder, args=(thinker.state, None, thought))
         thread.start()
         time.sleep(rng.uniform(0.02, 0.3))
         began = time.process_time()

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
 
-import ggp
+from gamemaster.evaluator import RULES_BYTES, Evaluator, RemoteRules, find_source, load_rules
 from gamemaster.match import Event, Started, Stepped, run_match
 from gamemaster.player import Player
 from gamemaster.record import MatchRecord
@@ -23,13 +23,12 @@ from gamemaster.tournament.runner import MatchBegun, MatchFinished, News, run_to
 from gamemaster.tournament.spec import TournamentSpec
 from gamemaster.tournament.store import open_store
 from gamemaster.tournament.venue import LocalVenue
-from ggp.game import Game
 from tests.bench.instant_players import STEPS, instant_players
 
 SETTINGS = MatchSettings(seed=1)
 
 
-async def one_match(game: Game, urls: Sequence[str]) -> tuple[float, list[float]]:
+async def one_match(rules: RemoteRules, urls: Sequence[str]) -> tuple[float, list[float]]:
     """Seconds of a whole match and of each of its steps, the slower player's included."""
     moments: list[float] = []
 
@@ -40,9 +39,9 @@ async def one_match(game: Game, urls: Sequence[str]) -> tuple[float, list[float]
     def keep(_: MatchRecord) -> None:
         """Nowhere."""
 
-    players = {role: Player(role, role, url) for role, url in zip(game.roles, urls, strict=True)}
+    players = {role: Player(role, role, url) for role, url in zip(rules.game.roles, urls, strict=True)}
     began = time.perf_counter()
-    record = await run_match(game, players, SETTINGS, "match", keep, listen)
+    record = await run_match(rules, players, SETTINGS, "match", keep, listen)
     seconds = time.perf_counter() - began
     assert record.faults == (), record.faults
     assert len(record.steps) == STEPS
@@ -51,9 +50,11 @@ async def one_match(game: Game, urls: Sequence[str]) -> tuple[float, list[float]
 
 async def measure_matches(urls: Sequence[str], matches: int) -> None:
     """One match at a time."""
-    game = ggp.load("tictactoe")
-    await one_match(game, urls)
-    took = [await one_match(game, urls) for _ in range(matches)]
+    evaluator = Evaluator(RULES_BYTES)
+    rules = await load_rules(evaluator, find_source("tictactoe"))
+    await one_match(rules, urls)
+    took = [await one_match(rules, urls) for _ in range(matches)]
+    await evaluator.close()
     steps = [step for _, each in took for step in each]
     whole = [seconds for seconds, _ in took]
     slow = statistics.quantiles(steps, n=10)[-1]
@@ -86,9 +87,11 @@ async def measure_tournament(urls: Sequence[str], at_a_time: int, folder: Path, 
                 moments.append(time.perf_counter())
                 took.append(moments[-1] - begun.pop(job.match))
 
+    venue = LocalVenue(spec, print)
     with open_store(str(folder / "event.sqlite")) as store:
         store.create(spec)
-        await run_tournament(spec, store, LocalVenue(spec, print), listen)
+        await run_tournament(spec, store, venue, listen)
+    await venue.close()
     rate = (len(moments) - at_a_time) / (moments[-1] - moments[at_a_time - 1])
     print(f"{rate:6.1f} matches a second in a tournament of {len(moments)}, {at_a_time} at a time", end="")
     print(f"; {1e3 * statistics.median(took):.0f} ms each")

@@ -1,14 +1,9 @@
 """Boards: rulesheet → layout, state → picture. Small rulesheets, each for one way in which rules describe a board."""
 
-import threading
-import weakref
-from itertools import count
-
 import pytest
 
 import ggp
 from ggp.boards import Board, Layout, Picture, find_layout, make_picture, picture_lines, plain_text, profiles
-from ggp.boards.profiles import run_bounded
 from ggp.game import Game
 from ggp.gdl.reader import read
 from tests.boards import shipped
@@ -329,31 +324,6 @@ def test_rules_without_end_are_interrupted(monkeypatch: pytest.MonkeyPatch) -> N
     game = ggp.load_text(ENDLESS, engine="interpreter")
     layout = find_layout(game.rulesheet, game.machine)
     assert make_picture(layout, game.machine.initial_state).values[0].label == "a"
-
-
-def test_bounded_work() -> None:
-    done: list[int] = []
-    assert run_bounded(lambda: done.append(1), 60.0)
-    assert done == [1]
-    with pytest.raises(ZeroDivisionError):
-        run_bounded(lambda: done.append(1 // 0), 60.0)
-    assert not run_bounded(lambda: done.extend(1 for number in count() if number < 0), 0.05)
-
-
-def test_bounded_work_ends_where_exceptions_are_ignored() -> None:
-    class Kept:
-        def __del__(self) -> None:
-            for _ in range(50):
-                pass
-
-    def work() -> None:
-        while True:
-            kept = weakref.WeakValueDictionary({number: Kept() for number in range(20)})
-            del kept
-
-    for _ in range(5):
-        assert not run_bounded(work, 0.02)
-        assert not [thread for thread in threading.enumerate() if thread.name == "bounded work"]
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from ggp.boards import Board, Cell, Label, Line, Picture, Piece, Span, Spot, Wall, picture_lines, plain_text
+from ggp.boards import Board, Cell, Label, LineSegment, Picture, Piece, Span, Spot, Wall, picture_lines, plain_text
 from ggp.boards.layout import GridPoint
 from ggp.boards.marks import Mark
 from ggp.boards.picture import BoardShape
@@ -162,7 +162,7 @@ def board(
     cells: tuple[Cell, ...],
     shape: BoardShape = "squares",
     walls: tuple[Wall, ...] = (),
-    lines: tuple[Line, ...] = (),
+    lines: tuple[LineSegment, ...] = (),
     guides: tuple[tuple[GridPoint, GridPoint], ...] = (),
 ) -> Board:
     rows = tuple(Label(str(row), float(row)) for row in range(2))
@@ -214,7 +214,7 @@ def test_boards_that_are_too_wide_stand_below_each_other() -> None:
 
 def test_lines_have_owners_and_guides_lead_from_point_to_point() -> None:
     ends = (Spot("", ("0",)), Spot("", ("1",)))
-    line = Line(*ends, 0, 0, 0, 1, is_drawn=True, owner=Piece("x", Mark("cross", "blue", "x")))
+    line = LineSegment(*ends, 0, 0, 0, 1, is_drawn=True, owner=Piece("x", Mark("cross", "blue", "x")))
     drawn_line = picture_lines(Picture((board(cells("", "", "", ""), "dots", lines=(line,)),), (), (), ()))
     assert Span("---", "blue") in drawn_line[1]
     guided = board(cells("x", "", "", "y"), "points", guides=(((0, 0), (0, 1)), ((0, 0), (1, 0))))

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ggp.cache import Cache, Entry
+from ggp.cache import Cache, CacheEntry
 from ggp.circuit import compile as compile_module
 from ggp.circuit.build import build_circuit
 from ggp.circuit.circuit import Circuit
@@ -98,10 +98,10 @@ def test_an_entry_with_something_else_is_made_anew(cache: Cache) -> None:
     assert sound is not None
     without = {name: array for name, array in sound.arrays.items() if name != "legal"}
     for bad in (
-        Entry(),
-        Entry(without, sound.notes),
-        Entry(sound.arrays, sound.notes | {"facts": 7}),
-        Entry(sound.arrays, sound.notes | {"report": {}}),
+        CacheEntry(),
+        CacheEntry(without, sound.notes),
+        CacheEntry(sound.arrays, sound.notes | {"facts": 7}),
+        CacheEntry(sound.arrays, sound.notes | {"report": {}}),
     ):
         cache.put("game", rulesheet.sha256, bad)
         again = compile_game(rulesheet, cache=cache)
@@ -111,21 +111,23 @@ def test_an_entry_with_something_else_is_made_anew(cache: Cache) -> None:
 
 
 class Counted:
-    """Stands in for `ground`: fails for want of time, and counts."""
+    """Stands in for `ground`: fails, and counts."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, is_lasting: bool = True) -> None:
         self.calls = 0
+        self.is_lasting = is_lasting
 
     def __call__(self, program: object, budget: Budget) -> GroundRules:
         self.calls += 1
-        raise GroundingError(f"big.kif: grounding ran out of time after {budget.seconds:.0f} s")
+        message = f"big.kif: grounding ran out of rules after {budget.seconds:.0f} s"
+        raise GroundingError(message, is_lasting=self.is_lasting)
 
 
 def test_a_spent_budget_is_remembered(cache: Cache, monkeypatch: pytest.MonkeyPatch) -> None:
     ground = Counted()
     monkeypatch.setattr(compile_module, "ground", ground)
     big = parse_rulesheet(SMALL, "big.kif")
-    with pytest.raises(GroundingError, match=r"^big.kif: grounding ran out of time after 9 s$"):
+    with pytest.raises(GroundingError, match=r"^big.kif: grounding ran out of rules after 9 s$"):
         compile_game(big, Budget(seconds=9), cache)
     renamed = Rulesheet(big.rules, big.text, "renamed.kif")
     with pytest.raises(GroundingError, match=r"^renamed.kif: .* 9 s \(as in an earlier run; `ggp cache clear`"):
@@ -138,6 +140,22 @@ def test_a_spent_budget_is_remembered(cache: Cache, monkeypatch: pytest.MonkeyPa
     with pytest.raises(GroundingError, match=r"after 9 s$"):
         compile_game(parse_rulesheet(SMALL + ";", "big.kif"), Budget(seconds=9), cache)
     assert ground.calls == 3
+
+
+def test_what_a_busy_computer_did_not_do_in_time_is_tried_again(cache: Cache, monkeypatch: pytest.MonkeyPatch) -> None:
+    ground = Counted(is_lasting=False)
+    monkeypatch.setattr(compile_module, "ground", ground)
+    for _ in range(3):
+        with pytest.raises(GroundingError, match=r"after 9 s$"):
+            compile_game(parse_rulesheet(SMALL, "big.kif"), Budget(seconds=9), cache)
+    assert ground.calls == 3
+
+
+@pytest.mark.parametrize(("budget", "is_lasting"), [(Budget(seconds=0.0), False), (Budget(rules=3), True)])
+def test_only_what_no_load_changes_is_lasting(budget: Budget, is_lasting: bool) -> None:
+    with pytest.raises(GroundingError) as refused:
+        compile_game(parse_rulesheet(SMALL), budget, NO_CACHE)
+    assert refused.value.is_lasting == is_lasting
 
 
 def test_rules_that_circuits_cannot_play() -> None:

@@ -1,5 +1,7 @@
 """Small rulesheets, each for one thing that a match can be."""
 
+from itertools import pairwise
+
 import ggp
 from ggp.game import Game
 
@@ -88,6 +90,29 @@ OVER = """
 (<= (goal lonely 70) (true done))
 (<= (goal lonely 80) (true done))
 """  # terminal from the beginning, with two goal values
+
+
+_MANY = [f"?x{number}" for number in range(14)]
+_JOIN = " ".join(
+    [*(f"(n {name})" for name in _MANY), "(not (ok ?x0 ?x13))"]
+    + [f"(distinct {one} {other})" for one, other in pairwise(_MANY)]
+)
+_DIGITS = " ".join(f"(n {digit})" for digit in range(10)) + " (<= (ok ?x ?y) (n ?x) (n ?y))"
+UNANSWERED = {
+    "at the beginning": f"(role a) (init s) (legal a go) (next s) (goal a 0) {_DIGITS} (<= terminal {_JOIN})",
+    "after a step": (
+        f"(role a) (init s) (legal a go) (<= (next t) (true s)) (goal a 0) {_DIGITS}"
+        f" (<= terminal (true t) {_JOIN}) (<= (next t) (true t))"
+    ),
+    "legal moves": (
+        f"(role a) (init s) (<= (legal a go) (true s)) (<= (legal a go) (true t) {_JOIN}) (<= (next t) (true s))"
+        f" (goal a 0) {_DIGITS} (<= terminal (true u))"
+    ),
+}  # a join without answers, at different moments
+HUGE = (
+    f"(role a) (init s) (<= (next s) (true s)) (goal a 0) {_DIGITS} (<= terminal (true t))"
+    f" (<= (legal a (m {' '.join(_MANY[:8])})) {' '.join(f'(n {name})' for name in _MANY[:8])})"
+)  # 100 million moves
 
 
 def game(text: str) -> Game:

@@ -1,10 +1,10 @@
 """A player on a real socket that plays honestly, but for the troubles that its script prescribes."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Literal, Self, TypeAlias
+from typing import Any, Literal, Self, TypeAlias
 
 import ggp
 from ggp.gdl.terms import to_text
@@ -72,6 +72,12 @@ class ScriptedPlayer:
         """New connections are refused from now on."""
         self._server.close()
 
+    def spawn(self, work: Coroutine[Any, Any, None]) -> None:
+        """Does something next to the answers."""
+        task = asyncio.ensure_future(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.current_task()
         assert task is not None
@@ -101,7 +107,7 @@ class ScriptedPlayer:
             case Info():
                 return "info", "( ( name scripted ) ( status available ) )"
             case Start():
-                self._game = ggp.load_text(message.rules)
+                self._game = ggp.load_text(message.rules, engine="interpreter")
                 self._role = message.role
                 self._state = self._game.machine.initial_state
                 self.step = -1

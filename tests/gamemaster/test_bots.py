@@ -3,7 +3,7 @@
 import asyncio
 import os
 import signal
-from asyncio.subprocess import Process
+import sys
 from pathlib import Path
 
 import pytest
@@ -62,7 +62,7 @@ async def test_cancelling_the_start_leaves_nothing_behind(monkeypatch: pytest.Mo
     before = processes()
     started = asyncio.Event()
 
-    async def announces_nothing(_: Process) -> int | None:
+    async def announces_nothing(*_: object) -> int | None:
         started.set()
         await asyncio.Event().wait()
         return None
@@ -78,6 +78,35 @@ async def test_cancelling_the_start_leaves_nothing_behind(monkeypatch: pytest.Mo
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
+    assert processes() == before
+
+
+PREPARES = """
+import json, sys, time
+for number in range(26):
+    print(f"12:00:00 kernel {number} of 26", file=sys.stderr, flush=True)
+    time.sleep(0.1)
+print(json.dumps({"port": 9}), flush=True)
+sys.stdin.read()
+"""  # for longer than a bot may say nothing
+
+
+async def test_a_bot_that_says_how_far_it_is_gets_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bots, "START_WAIT", 2.0)
+    monkeypatch.setattr(bots, "_command", lambda *_: [sys.executable, "-c", PREPARES])
+    said: list[str] = []
+    async with players_at({"one": LEGAL}, 1, said.append) as players:
+        assert players["one"].url == "http://127.0.0.1:9/"
+    assert len(said) > 1
+    assert said[0].startswith("legal: 12:00:00 kernel ")
+
+
+async def test_a_bot_that_says_nothing_is_not_waited_for_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = processes()
+    monkeypatch.setattr(bots, "START_WAIT", 0.2)
+    monkeypatch.setattr(bots, "_command", lambda *_: [sys.executable, "-c", "import sys; sys.stdin.read()"])
+    with pytest.raises(SettingsError, match="neither a port nor a word within"):
+        await start_bot("legal", 1)
     assert processes() == before
 
 
@@ -127,7 +156,7 @@ async def test_a_bot_that_ends_by_itself_says_why() -> None:
 
 
 @pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="this system does not pin processes")
-async def test_a_bot_is_pinned_with_all_its_threads() -> None:
+async def test_a_bot_is_pinned_with_all_its_threads_and_processes() -> None:
     processor = max(os.sched_getaffinity(0))
     bot = await start_bot("legal", 1)
     try:
@@ -135,6 +164,9 @@ async def test_a_bot_is_pinned_with_all_its_threads() -> None:
         bot.pin({processor})
         threads = set(map(int, names_in(Path(f"/proc/{bot.pid}/task"))))
         assert len(threads) > 1
+        thinking = children_of(bot.pid)
+        assert thinking  # in processes of its own
+        threads |= thinking
         assert {frozenset(os.sched_getaffinity(thread)) for thread in threads} == {frozenset({processor})}
     finally:
         await bot.stop()
@@ -144,6 +176,10 @@ async def test_a_bot_is_pinned_with_all_its_threads() -> None:
 RULES = " ".join(
     ["(role r) (init a) (next a) (goal r 0) (<= terminal (true z))", *(f"(legal r {n})" for n in range(999))]
 )
+
+
+def children_of(pid: int) -> set[int]:
+    return set(map(int, Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="ascii").split()))
 
 
 def names_in(folder: Path) -> set[str]:

@@ -57,7 +57,8 @@ MISTAKES = {
     "match tictactoe x:1 x:2 --max-steps 0": "'--max-steps': Input should be greater than or equal to 1",
     "match tictactoe x:1 x:2 --replacement best": "'best' is not one of 'random', 'first'",
     "match tictactoe x:1 x:2 --record nosuch/record.json": "nosuch/record.json: the record cannot be written: No such",
-    "match tictactoe x:1 nosuch": "player 'nosuch' did not start: no player is called 'nosuch'",
+    "match tictactoe x:1 bob=randm": "no bot is called 'randm' (did you mean random?)",
+    "match tictactoe x:1 nosuch": "player 'nosuch': no bot is called 'nosuch'; the bots are mcts, ",
     "match bad.kif x:1 x:2": "bad.kif:1:1: '(' is never closed",
     "match dice.kif x:1 x:2": "dice takes 1 player (gambler), not 2",
     "replay nosuch.json": "nosuch.json: No such file or directory",
@@ -117,7 +118,9 @@ def test_replay_exports(record: MatchRecord, capsys: pytest.CaptureFixture[str])
     assert ggp_command("replay", "record.json", "--export", "-") == 0
     assert json.loads(capsys.readouterr().out) == json.loads(Path("other.json").read_text(encoding="utf-8"))
     assert ggp_command("replay", "record.json", "--export", "nosuch/other.json") == 2
-    assert capsys.readouterr().err == "ggp: nosuch/other.json: No such file or directory\n"
+    assert capsys.readouterr() == ("", "ggp: nosuch/other.json: No such file or directory\n")
+    assert ggp_command("replay", "record.json", "--export", ".") == 2
+    assert capsys.readouterr() == ("", "ggp: .: Is a directory\n")
     assert json.loads(Path("other.json").read_text(encoding="utf-8"))["matchId"] == record.match
 
 
@@ -206,29 +209,75 @@ ENDLESS = " ".join(
 )  # the next state needs 99 to the power of 6 steps
 
 
-def seconds_worked(pid: int) -> float:
-    """Processor time of a process so far."""
-    fields = Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
-
-@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc to see that the rules are evaluated")
-async def test_ctrl_c_ends_a_match_whose_rules_do_not(in_folder: Path) -> None:
-    path = in_folder / "endless.kif"
+def endless_match(folder: Path, *words: str) -> list[str | Path]:
+    path = folder / "endless.kif"
     path.write_text(ENDLESS, encoding="utf-8")
-    clocks = ["--startclock", "1", "--playclock", "1", "--grace", "0", "--record", "record.json"]
-    process = await asyncio.create_subprocess_exec(*GGP, "match", path, "legal", *clocks, stdout=PIPE, cwd=in_folder)
+    clocks = ("--startclock", "1", "--playclock", "1", "--grace", "0", "--record", "record.json")
+    return [*GGP, "match", path, "legal", *clocks, *words]
+
+
+async def test_ctrl_c_ends_a_match_whose_rules_do_not(in_folder: Path) -> None:
+    command = endless_match(in_folder, "--rules-wait", "600")
+    process = await asyncio.create_subprocess_exec(*command, stdout=PIPE, cwd=in_folder)
     assert process.stdout is not None
     async with asyncio.timeout(60):
         while not (await process.stdout.readline()).startswith(b"START"):
             pass
-        begun = seconds_worked(process.pid)
-        while seconds_worked(process.pid) < begun + 1.0:  # noqa: ASYNC110 - only the next state takes that long
-            await asyncio.sleep(0.02)  # until the other process gets there
         process.send_signal(signal.SIGINT)
         await process.stdout.read()
         assert await process.wait() == 130
     assert read_record(in_folder / "record.json").status == "aborted"
+
+
+async def test_rules_that_do_not_answer_break_the_match(in_folder: Path) -> None:
+    command = endless_match(in_folder, "--rules-wait", "1")
+    process = await asyncio.create_subprocess_exec(*command, stdout=PIPE, cwd=in_folder)
+    async with asyncio.timeout(60):
+        output, _ = await process.communicate()
+    assert b"end after no steps: broken: the rules give no answer for a step: no answer within 1 s" in output
+    assert process.returncode == 1
+    assert ggp_command("replay", "record.json") == 0
+
+
+def test_a_record_in_the_form_of_ggp_base_is_shown(record: MatchRecord, capsys: pytest.CaptureFixture[str]) -> None:
+    assert ggp_command("replay", "record.json", "--export", "other.json") == 0
+    capsys.readouterr()
+    assert ggp_command("replay", "other.json") == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "tictactoe  match match-1"
+    assert f"  player of xplayer  {record.steps[0].moves[0]}  IL fly" in lines
+    assert f"end after {len(record.steps)} steps: completed" in lines
+    assert lines[-1] == "a record in the form of ggp-base; it has no rules, so nothing was verified"
+    assert ggp_command("replay", "other.json", "--json") == 0
+    told = json.loads(capsys.readouterr().out)
+    assert (told["form"], told["is_verified"]) == ("ggp-base", False)
+    assert told["moves"] == [list(step.moves) for step in record.steps]
+    assert told["goals"] == list((record.goals or {}).values())
+    assert ggp_command("replay", "other.json", "--export", "third.json") == 2
+    assert "it is in the form of ggp-base already" in capsys.readouterr().err
+
+
+def test_the_least_that_another_program_writes_is_shown(in_folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    other = {"matchId": "m", "moves": [["( mark 1 1 )", "noop"]], "gameMetaURL": "http://games.ggp.org/base/games/ttt/"}
+    (in_folder / "other.json").write_text(json.dumps(other), encoding="utf-8")
+    assert ggp_command("replay", "other.json") == 0
+    assert "  player 1  (mark 1 1)" in capsys.readouterr().out
+    (in_folder / "other.json").write_text(json.dumps(other | {"moves": 7}), encoding="utf-8")
+    assert ggp_command("replay", "other.json") == 2
+    assert "other.json: a record in the form of ggp-base, but moves: " in capsys.readouterr().err
+
+
+async def test_the_game_master_compiles_nothing(in_folder: Path) -> None:
+    """With an empty cache, too: a referee needs no kernels, and processors are the players'."""
+    words = ["match", "tictactoe", "legal", "legal", "--startclock", "1", "--playclock", "1", "--json"]
+    cache = in_folder / "cache"
+    environment = os.environ | {"GGP_CACHE": str(cache)}
+    process = await asyncio.create_subprocess_exec(*GGP, *words, stdout=PIPE, cwd=in_folder, env=environment)
+    async with asyncio.timeout(60):
+        output, _ = await process.communicate()
+    assert json.loads(output)["status"] == "terminal"
+    assert not [path for path in cache.rglob("*") if path.suffix in (".nbi", ".nbc")]
+    assert not (cache / "kernels").exists()
 
 
 async def test_a_match_goes_on_when_nobody_looks(in_folder: Path) -> None:

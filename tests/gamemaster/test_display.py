@@ -13,7 +13,7 @@ from gamemaster.match import Event
 from ggp.boards import Layout
 from tests.gamemaster import games
 from tests.gamemaster.matches import play_match
-from tests.gamemaster.scripted import ScriptedPlayer, Trouble, When, hangs_up, late, says
+from tests.gamemaster.scripted import ScriptedPlayer, Trouble, When, late, says, silent
 
 
 def shown(events: list[Event], *, terminal: bool = False) -> str:
@@ -58,13 +58,14 @@ def test_a_match_reads_well(tmp_path: Path) -> None:
 
 
 def test_faults_that_are_alike_are_told_once(tmp_path: Path) -> None:
-    troubles: dict[When, Trouble] = {"start": hangs_up, 0: hangs_up, 2: hangs_up, 3: hangs_up}
+    troubles: dict[When, Trouble] = {"start": silent, 0: silent, 2: silent, 3: silent}
     events: list[Event] = []
     game = games.game(games.COUNTDOWN)
-    play_match(game, {"lonely": ScriptedPlayer(troubles)}, tmp_path, events=events, replacement="first")
+    lonely = {"lonely": ScriptedPlayer(troubles)}
+    play_match(game, lonely, tmp_path, events=events, replacement="first", startclock=5)
     assert "4 faults" in shown(events).splitlines()
     assert shown(events).splitlines()[-1] == (
-        "  lonely  player of lonely  START, steps 0, 2–3  unreachable: the connection ended before an answer"
+        "  lonely  player of lonely  START, steps 0, 2–3  timeout: no complete answer within 6 s"
     )
 
 

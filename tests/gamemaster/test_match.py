@@ -18,7 +18,7 @@ from gamemaster.settings import make_settings
 from ggp.errors import RecordError
 from ggp.protocol.messages import Abort, Dialect, Info, Play, PlayPercepts, Start, Stop, StopPercepts
 from tests.gamemaster import games
-from tests.gamemaster.matches import play, play_match
+from tests.gamemaster.matches import ThreadRules, play, play_match
 from tests.gamemaster.scripted import ScriptedPlayer, Trouble, When, hangs_up, late, says, silent
 from tests.gamemaster.virtual_time import run
 
@@ -206,7 +206,7 @@ def test_a_player_that_fails_at_start_still_plays(tmp_path: Path) -> None:
     assert all(not step.faults for step in record.steps)
 
 
-def test_a_player_that_never_listens_is_unreachable_throughout(tmp_path: Path) -> None:
+def test_a_match_with_a_player_that_never_listens_is_void(tmp_path: Path) -> None:
     xplayer, oplayer = ScriptedPlayer(), ScriptedPlayer()
 
     async def whole() -> MatchRecord:
@@ -216,11 +216,14 @@ def test_a_player_that_never_listens_is_unreachable_throughout(tmp_path: Path) -
             return await play(TICTACTOE, {"xplayer": xplayer, "oplayer": oplayer}, tmp_path)
 
     record = run(whole())
-    assert {role for _, role, _ in record.faults} == {"oplayer"}
-    assert {fault.kind for _, _, fault in record.faults} == {"unreachable"}
+    ((step, role, fault),) = record.faults
+    assert (step, role, fault.kind) == (None, "oplayer", "unreachable")
+    assert fault.detail == "no connection within 11 s: Connection refused"
     assert record.start["oplayer"].seconds == pytest.approx(11.0)
-    assert len(record.faults) == len(record.steps) + 1
-    assert record.status == "terminal"
+    assert (record.status, record.absent, record.goals, record.steps) == ("void", ("oplayer",), None, ())
+    assert record.reason == "the player of oplayer was never reached"
+    assert xplayer.told(Abort) == [Abort("match-1")]
+    assert len(list(replay(record))) == 1
 
 
 def test_busy_is_no_fault_and_is_kept(tmp_path: Path) -> None:
@@ -249,7 +252,12 @@ def test_players_without_a_name_are_asked_for_it(tmp_path: Path) -> None:
         async with left, right:
             players = {"left": Player("left", "", left.url), "right": Player("right", "", right.url)}
             return await run_match(
-                games.game(games.GUESSING), players, make_settings(seed=1), "m", lambda _: None, lambda _: None
+                ThreadRules(games.game(games.GUESSING)),
+                players,
+                make_settings(seed=1),
+                "m",
+                lambda _: None,
+                lambda _: None,
             )
 
     record = run(whole())
@@ -321,7 +329,9 @@ def test_a_version_of_the_record_never_overtakes_the_one_before_it() -> None:
     async def whole() -> None:
         async with ScriptedPlayer() as player:
             game, players = games.game(games.COUNTDOWN), {"lonely": Player("lonely", "one", player.url)}
-            match = asyncio.create_task(run_match(game, players, make_settings(seed=1), "m", keep, lambda _: None))
+            match = asyncio.create_task(
+                run_match(ThreadRules(game), players, make_settings(seed=1), "m", keep, lambda _: None)
+            )
             await asyncio.to_thread(slow.wait, 30)
             match.cancel()
             await asyncio.to_thread(overtaken.wait, 0.05)  # real seconds, in which nothing may be kept
@@ -354,3 +364,17 @@ def test_steps_follow_each_other_and_never_overlap(tmp_path: Path) -> None:
     record = play_match(TICTACTOE, players, tmp_path)
     times = [time for time, message in players["oplayer"].heard if isinstance(message, Play)]
     assert [later - earlier for earlier, later in pairwise(times)] == pytest.approx([1.0] * (len(record.steps) - 1))
+
+
+def test_players_with_the_same_name_are_told_apart() -> None:
+    left, right = ScriptedPlayer(), ScriptedPlayer()
+
+    async def whole() -> MatchRecord:
+        async with left, right:
+            players = {"left": Player("left", "", left.url), "right": Player("right", "", right.url)}
+            rules = ThreadRules(games.game(games.GUESSING))
+            return await run_match(rules, players, make_settings(seed=1), "m", lambda _: None, lambda _: None)
+
+    record = run(whole())
+    assert [player.name for player in record.players.values()] == ["scripted", "scripted (2)"]
+    assert b"Receiver: scripted\r\n" in right.raw[-1]  # by which it knows itself

@@ -1,5 +1,6 @@
 """Match: each trouble that a player can make becomes the right fault, and touches nobody else."""
 
+import asyncio
 import socket
 from pathlib import Path
 
@@ -9,24 +10,28 @@ import ggp
 from gamemaster.faults import FaultKind
 from gamemaster.record import MatchRecord
 from ggp.gdl.terms import to_text
-from ggp.protocol.messages import Play, Stop
+from ggp.protocol.messages import Abort, Play, Start, Stop
+from tests.gamemaster import games
 from tests.gamemaster.matches import play, play_match
 from tests.gamemaster.scripted import (
     HOST,
+    Exchange,
     ScriptedPlayer,
     Trouble,
+    When,
     breaks_off,
     dies,
     drip,
     flood,
     hangs_up,
+    honest,
     late,
     raw,
     response,
     says,
     silent,
 )
-from tests.gamemaster.virtual_time import run
+from tests.gamemaster.virtual_time import VirtualTimeLoop, run
 
 GAME = ggp.load("tictactoe")
 STEP = 1  # in which oplayer has a choice
@@ -127,13 +132,18 @@ def test_what_is_odd_but_clear_is_no_fault(name: str, tmp_path: Path) -> None:
 
 
 def test_a_player_that_dies_is_unreachable_from_then_on(tmp_path: Path) -> None:
-    xplayer, oplayer = ScriptedPlayer(), ScriptedPlayer({3: dies})
+    xplayer, oplayer = ScriptedPlayer(), ScriptedPlayer({2: dies})
     record = play_match(GAME, {"xplayer": xplayer, "oplayer": oplayer}, tmp_path)
     assert [(step, role, fault.kind) for step, role, fault in record.faults] == [
-        (step, "oplayer", "unreachable") for step in range(3, len(record.steps))
+        (step, "oplayer", "unreachable") for step in (2, 3, 4)
     ]
-    assert record.faults[-1][2].detail == "no connection: Connection refused"
-    assert record.status == "terminal"
+    assert record.faults[-1][2].detail == "no connection within 6 s: Connection refused"
+    assert (record.status, record.forfeited, record.reason) == (
+        "forfeit",
+        ("oplayer",),
+        "3 faults in a row of oplayer",
+    )
+    assert record.goals == {"xplayer": 100, "oplayer": 0}
     assert_undisturbed(xplayer, [list(step.moves) for step in record.steps])
 
 
@@ -168,9 +178,152 @@ def test_a_player_that_lets_nobody_in_is_unreachable(tmp_path: Path) -> None:
         record = run(whole())
         for client in waiting:
             client.close()
-    assert {fault.detail for _, _, fault in record.faults} == {
-        "no connection within 11 s",
-        "no connection within 6 s",
+    ((_, role, fault),) = record.faults
+    assert (role, fault.kind, fault.detail) == ("xplayer", "unreachable", "no connection within 11 s")
+    assert record.start["oplayer"].seconds == 0.0
+    assert (record.status, record.absent) == ("void", ("xplayer",))
+
+
+def restarts(after: float) -> Trouble:
+    """Hangs up, and listens again only after so many seconds, as a player does whose script starts it anew."""
+
+    async def trouble(exchange: Exchange) -> None:
+        player = exchange.player
+        player.refuse()
+        player.troubles = {}
+        asyncio.get_running_loop().call_later(after, lambda: player.spawn(player.listen()))
+
+    return trouble
+
+
+@pytest.mark.parametrize("trouble", [hangs_up, breaks_off, restarts(3.0)], ids=["hangs up", "breaks off", "restarts"])
+def test_start_is_tried_again_while_its_clock_allows(trouble: Trouble, tmp_path: Path) -> None:
+    async def once(exchange: Exchange) -> None:
+        exchange.player.troubles = {}
+        await trouble(exchange)
+
+    players = {"xplayer": ScriptedPlayer({"start": once}), "oplayer": ScriptedPlayer()}
+    record = play_match(GAME, players, tmp_path)
+    assert record.faults == ()
+    assert record.status == "terminal"
+    assert len(players["xplayer"].told(Start)) == 2
+    assert record.start["xplayer"].seconds >= 0.25
+
+
+def test_a_player_that_hangs_up_at_every_start_was_never_reached(tmp_path: Path) -> None:
+    players = {"xplayer": ScriptedPlayer({"start": hangs_up}), "oplayer": ScriptedPlayer()}
+    record = play_match(GAME, players, tmp_path)
+    assert (record.status, record.absent) == ("void", ("xplayer",))
+    fault = record.start["xplayer"].fault
+    assert fault is not None
+    assert fault.detail == "no answer within 11 s: the connection ended before an answer"
+    assert players["oplayer"].told(Abort) == [Abort("match-1")]
+
+
+def test_a_play_without_connection_is_sent_again(tmp_path: Path) -> None:
+    """The player listens again within the clock; what it heard once is not repeated."""
+
+    async def pauses(exchange: Exchange) -> None:
+        player = exchange.player
+        await honest(exchange)
+        player.refuse()
+        asyncio.get_running_loop().call_later(4.0, lambda: player.spawn(player.listen()))
+
+    xplayer, oplayer = ScriptedPlayer({1: pauses}), ScriptedPlayer()
+    record = play_match(GAME, {"xplayer": xplayer, "oplayer": oplayer}, tmp_path)
+    assert record.faults == ()
+    assert record.steps[2].seconds["xplayer"] == pytest.approx(4.0, abs=0.3)
+    assert len(xplayer.told(Play)) == len(record.steps)
+
+
+# Forfeits
+
+
+def busy_from(step: int) -> dict[When, Trouble]:
+    return dict.fromkeys(range(step, 9), says("busy"))
+
+
+def test_a_player_that_only_answers_busy_forfeits(tmp_path: Path) -> None:
+    players = {"xplayer": ScriptedPlayer(busy_from(0)), "oplayer": ScriptedPlayer()}
+    record = play_match(GAME, players, tmp_path)
+    assert (record.status, record.forfeited, len(record.steps)) == ("forfeit", ("xplayer",), 3)
+    assert record.goals == {"xplayer": 0, "oplayer": 100}
+    assert all(player.told(Stop) for player in players.values())
+
+
+def test_both_players_can_forfeit(tmp_path: Path) -> None:
+    players = {role: ScriptedPlayer(busy_from(1)) for role in ("xplayer", "oplayer")}
+    record = play_match(GAME, players, tmp_path)
+    assert (record.forfeited, len(record.steps)) == (("xplayer", "oplayer"), 4)
+    assert record.goals == {"xplayer": 0, "oplayer": 0}
+
+
+def test_an_answer_in_between_begins_the_row_anew(tmp_path: Path) -> None:
+    busy = says("busy")
+    players = {"xplayer": ScriptedPlayer({0: busy, 1: busy, 3: busy, 4: busy}), "oplayer": ScriptedPlayer()}
+    record = play_match(GAME, players, tmp_path)
+    assert (record.status, record.forfeited) == ("terminal", ())
+
+
+def test_how_many_faults_make_a_forfeit_is_a_setting(tmp_path: Path) -> None:
+    players = {"xplayer": ScriptedPlayer(busy_from(0)), "oplayer": ScriptedPlayer()}
+    assert len(play_match(GAME, players, tmp_path, forfeit_after=1).steps) == 1
+    players = {"xplayer": ScriptedPlayer(busy_from(0)), "oplayer": ScriptedPlayer()}
+    assert play_match(GAME, players, tmp_path, forfeit_after=0).status == "terminal"
+
+
+def test_a_lonely_player_can_forfeit(tmp_path: Path) -> None:
+    lonely = ScriptedPlayer(busy_from(0))
+    record = play_match(games.game(games.COUNTDOWN), {"lonely": lonely}, tmp_path, forfeit_after=2)
+    assert (record.status, record.forfeited, record.goals) == ("forfeit", ("lonely",), {"lonely": 40})
+
+
+# The game master is held up itself
+
+
+def held_up(seconds: float, then: Trouble = honest) -> Trouble:
+    """Something holds the event loop of the game master up for so many seconds, after what the player does."""
+
+    async def trouble(exchange: Exchange) -> None:
+        await then(exchange)
+        loop = asyncio.get_running_loop()
+        assert isinstance(loop, VirtualTimeLoop)
+        loop.hold_up(seconds)
+
+    return trouble
+
+
+def test_what_had_arrived_when_the_loop_was_held_up_counts(tmp_path: Path) -> None:
+    players = {role: ScriptedPlayer({1: held_up(20.0)}) for role in ("xplayer", "oplayer")}
+    record = play_match(GAME, players, tmp_path)
+    assert record.faults == ()
+    assert all(seconds <= 6.0 for seconds in record.steps[1].seconds.values())
+
+
+def test_time_in_which_the_loop_was_held_up_is_given_back(tmp_path: Path) -> None:
+    """oplayer answers after 4 of its 5 seconds, but xplayer's answer holds the loop up for 3 before that."""
+    players = {"xplayer": ScriptedPlayer({1: held_up(3.0)}), "oplayer": ScriptedPlayer({1: late(4.0)})}
+    record = play_match(GAME, players, tmp_path)
+    assert record.faults == ()
+    assert record.steps[1].seconds["oplayer"] <= 6.0
+
+
+def test_a_timeout_while_the_loop_was_held_up_is_the_game_masters(tmp_path: Path) -> None:
+    """It counts for nothing, however often it happens."""
+    steps: list[When] = [0, 1, 2, 3]
+    players = {
+        "xplayer": ScriptedPlayer(dict.fromkeys(steps, held_up(8.0))),
+        "oplayer": ScriptedPlayer(dict.fromkeys(steps, silent)),
     }
-    assert {(role, fault.kind) for _, role, fault in record.faults} == {("xplayer", "unreachable")}
-    assert [step.seconds["oplayer"] for step in record.steps] == [0.0, 0.0]
+    record = play_match(GAME, players, tmp_path)
+    assert [(role, fault.kind, fault.cause) for _, role, fault in record.faults] == [
+        ("oplayer", "timeout", "game master")
+    ] * 4
+    assert record.faults[0][2].detail == "no complete answer within 6 s, while the game master was held up for 8.0 s"
+    assert (record.status, record.forfeited) == ("terminal", ())
+
+
+def test_a_short_lag_is_no_excuse(tmp_path: Path) -> None:
+    players = {"xplayer": ScriptedPlayer({0: held_up(0.9)}), "oplayer": ScriptedPlayer({0: silent})}
+    ((_, role, fault),) = play_match(GAME, players, tmp_path).faults
+    assert (role, fault.kind, fault.cause) == ("oplayer", "timeout", "player")

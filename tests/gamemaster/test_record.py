@@ -15,6 +15,8 @@ from gamemaster.record import (
     RecordWriter,
     StartRecord,
     StepRecord,
+    is_being_written,
+    is_growing,
     read_record,
     record_json,
     record_path,
@@ -49,6 +51,10 @@ def a_record(steps: int = 2) -> MatchRecord:
     )
 
 
+def ended(record: MatchRecord) -> MatchRecord:
+    return record.model_copy(update={"status": "terminal", "goals": {"lonely": 100}, "finished": TIME})
+
+
 @pytest.mark.parametrize("steps", [0, 1, 5])
 def test_a_record_is_read_as_it_was_written(steps: int, tmp_path: Path) -> None:
     writer = RecordWriter(tmp_path / "record.json")
@@ -63,14 +69,75 @@ def test_a_growing_record_is_the_same_as_one_written_at_once(tmp_path: Path) -> 
     for steps in range(6):
         writer.write(whole.model_copy(update={"steps": whole.steps[:steps]}))
         assert len(read_record(writer.path).steps) == steps
-    assert writer.path.read_text(encoding="utf-8") == record_json(whole)
-    assert read_record(writer.path) == whole
+    writer.write(ended(whole))
+    assert writer.path.read_text(encoding="utf-8") == record_json(ended(whole))
+    assert read_record(writer.path) == ended(whole)
 
 
 def test_the_file_is_json_with_a_line_for_each_step(tmp_path: Path) -> None:
     text = record_json(a_record(3))
     assert json.loads(text) == json.loads(a_record(3).model_dump_json())
-    assert sum(line.startswith('    {"moves":["wait"]') for line in text.splitlines()) == 3
+    assert sum('{"moves":["wait"]' in line for line in text.splitlines()) == 3
+
+
+def test_a_step_adds_to_the_file_and_rewrites_nothing(tmp_path: Path) -> None:
+    writer, whole = RecordWriter(tmp_path / "record.json"), a_record(40)
+    before = b""
+    for steps in range(41):
+        writer.write(whole.model_copy(update={"steps": whole.steps[:steps]}))
+        after = writer.path.read_bytes()
+        assert after.startswith(before)
+        before, first = after, writer.path.stat().st_ino
+    writer.write(ended(whole))
+    assert writer.path.stat().st_ino == first
+    assert writer.path.read_bytes().startswith(before)
+    assert json.loads(writer.path.read_bytes()) == json.loads(record_json(ended(whole)))
+
+
+def test_a_record_is_valid_wherever_its_writing_stopped(tmp_path: Path) -> None:
+    """Each prefix is the record of the lines that are whole; none says that a match has ended that had not."""
+    whole, path = ended(a_record(3)), tmp_path / "torn.json"
+    data = record_json(whole).encode()
+    head = data.index(b' ,"start"')
+    seen = set()
+    for length in range(head, len(data) + 1):
+        path.write_bytes(data[:length])
+        record = read_record(path)
+        steps = len(record.steps)
+        seen.add((bool(record.start), steps, record.status))
+        assert record.steps == whole.steps[:steps]
+        assert record == whole if record.status != "running" else record.finished is None
+    starts = {(False, 0, "running"), (True, 0, "running")}
+    assert seen == {*starts, *((True, steps, "running") for steps in (1, 2, 3)), (True, 3, "terminal")}
+
+
+def test_a_damaged_record_is_refused_with_its_line(tmp_path: Path) -> None:
+    path, lines = tmp_path / "bad.json", record_json(a_record(3)).splitlines()
+    lines[-4] = lines[-4].replace(":", ";")
+    for text in (lines, lines[:-2]):  # whole, and growing
+        path.write_text("\n".join(text) + "\n", encoding="utf-8")
+        with pytest.raises(RecordError, match=rf"bad\.json: Invalid JSON: .* at line {len(lines) - 3} "):
+            read_record(path)
+
+
+def test_a_file_that_was_moved_away_is_written_anew(tmp_path: Path) -> None:
+    writer = RecordWriter(tmp_path / "record.json")
+    writer.write(a_record(1))
+    writer.path.unlink()
+    writer.write(a_record(2))
+    assert read_record(writer.path) == a_record(2)
+
+
+def test_who_writes_a_record_is_known_until_its_end(tmp_path: Path) -> None:
+    writer = RecordWriter(tmp_path / "record.json")
+    writer.write(a_record(1))
+    assert (is_growing(writer.path), is_being_written(writer.path)) == (True, True)
+    writer.write(ended(a_record(1)))
+    assert (is_growing(writer.path), is_being_written(writer.path)) == (False, False)
+    other = RecordWriter(tmp_path / "other.json")
+    other.write(a_record(1))
+    other.close()  # as when its process was killed
+    assert (is_growing(other.path), is_being_written(other.path)) == (True, False)
 
 
 def test_a_write_that_fails_leaves_the_record_before_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,7 +4,7 @@ import pytest
 
 import ggp
 from gamemaster.faults import make_fault
-from gamemaster.referee import Choice, Outcome, Referee, replacement
+from gamemaster.referee import MoveChoice, Outcome, Referee, replacement
 from gamemaster.settings import MatchSettings, make_settings
 from tests.gamemaster import games
 
@@ -15,9 +15,9 @@ def referee(game: ggp.Game, **settings: object) -> Referee:
     return Referee(game.rulesheet, game.machine, make_settings(seed=3, **settings))
 
 
-def choice(judge: Referee) -> Choice:
+def choice(judge: Referee) -> MoveChoice:
     situation = judge.begin()
-    assert isinstance(situation, Choice)
+    assert isinstance(situation, MoveChoice)
     return situation
 
 
@@ -26,7 +26,7 @@ def test_legal_answers_are_executed() -> None:
     executed, following = judge.execute(choice(judge), {"xplayer": ("mark", "1", "1"), "oplayer": "noop"})
     assert executed.joint_move == (("mark", "1", "1"), "noop")
     assert executed.faults == {}
-    assert isinstance(following, Choice)
+    assert isinstance(following, MoveChoice)
     assert following.step == 1
     assert ("cell", "1", "1", "x") in following.state
 
@@ -74,7 +74,7 @@ def test_the_terminal_state_comes_before_the_step_limit() -> None:
     judge = referee(games.game(games.COUNTDOWN), max_steps=3)
     situation = judge.begin()
     for _ in range(3):
-        assert isinstance(situation, Choice)
+        assert isinstance(situation, MoveChoice)
         _, situation = judge.execute(situation, {"lonely": "tick"})
     assert isinstance(situation, Outcome)
     assert (situation.ending, situation.goals) == ("terminal", {"lonely": 100})

@@ -13,6 +13,7 @@ from gamemaster.settings import make_settings
 from gamemaster.transport import InProcessTransport
 from ggp.protocol.messages import Abort, Info, Message, Play, PlayPercepts, Start, Stop
 from tests.gamemaster import games
+from tests.gamemaster.matches import ThreadRules
 from tests.gamemaster.virtual_time import run
 
 Answer = Callable[[int], Awaitable[str]]  # the step → the move
@@ -44,7 +45,7 @@ async def shows_one(_: int) -> str:
 def runner(left: LocalPlayer, right: LocalPlayer, kept: list[MatchRecord]) -> MatchRunner:
     players = {"left": Player("left", "", is_human=True, local=left), "right": Player("right", "bob", local=right)}
     settings = make_settings(seed=3, playclock=5, grace=1.0)
-    return MatchRunner(games.game(games.GUESSING), players, settings, "m", kept.append, lambda _: None)
+    return MatchRunner(ThreadRules(games.game(games.GUESSING)), players, settings, "m", kept.append, lambda _: None)
 
 
 def test_a_match_between_players_of_this_process() -> None:
@@ -135,7 +136,7 @@ def test_a_bot_is_told_its_own_clocks() -> None:
     }
     settings = make_settings(seed=3, startclock=20, playclock=10)
     game = games.game(games.GUESSING)
-    record = run(MatchRunner(game, players, settings, "m", kept.append, lambda _: None).run())
+    record = run(MatchRunner(ThreadRules(game), players, settings, "m", kept.append, lambda _: None).run())
     start = hurried.heard[0]
     assert isinstance(start, Start)
     assert (start.startclock, start.playclock) == (2, 1)

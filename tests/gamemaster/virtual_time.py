@@ -50,6 +50,10 @@ class VirtualTimeLoop(asyncio.SelectorEventLoop):
     def time(self) -> float:
         return self._clock.now
 
+    def hold_up(self, seconds: float) -> None:
+        """As if whoever calls this had kept the loop busy for so long."""
+        self._clock.now += seconds
+
     def run_in_executor(
         self, executor: Executor | None, func: Callable[[Unpack[Ts]], T], *args: *Ts
     ) -> asyncio.Future[T]:

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from ggp.errors import GroundingError
 from ggp.grounding.clingo import (
     Budget,
+    ClaspRun,
     Clingo,
     GroundProgram,
     OverBudgetError,
-    Solver,
     ground_text,
     parse_aspif,
     parse_names,
@@ -133,10 +133,10 @@ def test_an_answer_and_none(clingo: Clingo) -> None:
     program.show("chosen", 1)
     program.show("not", 2)
     program.constraint(2)
-    solver = Solver(clingo, program.text(), 1 << 30)
+    solver = ClaspRun(clingo, program.text(), 1 << 30)
     assert solver.wait(60)
     assert (solver.answer, solver.is_refuted) == (["chosen"], False)
     program.constraint(1)
-    solver = Solver(clingo, program.text(), 1 << 30)
+    solver = ClaspRun(clingo, program.text(), 1 << 30)
     assert solver.wait(60)
     assert (solver.answer, solver.is_refuted) == (None, True)

@@ -90,7 +90,7 @@ def test_definitions_are_unfolded() -> None:
 
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reach, "_QUICK", Budget(rules=2_000))
+    monkeypatch.setattr(reach, "QUICK", Budget(rules=2_000))
     monkeypatch.setattr(reach, "_MUCH", 500.0)
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.players.doubles import StuckNim
+from tests.players.doubles import StuckNim, ThreadWorker
 
 
 @pytest.fixture
@@ -15,3 +15,10 @@ def machines() -> Iterator[list[StuckNim]]:
     for machine in made:
         machine.released.set()
     assert not any(machine.overslept for machine in made)
+
+
+@pytest.fixture(autouse=True)
+def workers() -> list[ThreadWorker]:
+    """Those of the test, in the order in which they were made."""
+    ThreadWorker.made = []
+    return ThreadWorker.made

@@ -1,16 +1,24 @@
 """Test doubles of a player's surroundings: a clock that stands still, machines that are slow or stuck, messages."""
 
 import asyncio
-import time
-from collections.abc import Callable, Mapping
-from threading import Event
+from collections.abc import Callable, Collection
+from contextlib import suppress
+from queue import SimpleQueue
+from threading import Event, Thread
+
+from aiohttp.web import Application
 
 from ggp.gdl.reader import read
 from ggp.gdl.rulesheet import Rulesheet
 from ggp.gdl.state_machine import Facts, JointMove, StateMachine
 from ggp.gdl.terms import Term
 from ggp.protocol.messages import Play, Start
+from players.pipe import Finding, Forget, Request, decode, encode
+from players.process import MatchThinking
+from players.service import make_app
+from players.settings import PlayerSettings
 from players.thinker import MakeMachine
+from players.worker import Hear, Lost, MakeWorker
 from tests.search.machines import Nim
 
 RULES = "(role left)\n(role right)"  # enough for machines that are made by hand
@@ -83,24 +91,6 @@ class StuckNim(Nim):
             self.overslept |= not self.released.wait(PATIENCE)
 
 
-class SpinningNim(Nim):
-    """Each step takes 10 ms of pure Python; after so many of them, it calls back."""
-
-    def __init__(self, heap: int, calls: Mapping[int, Callable[[], object]]) -> None:
-        super().__init__(heap)
-        self._calls = calls  # number of a step → what to call then
-        self._steps = 0
-
-    def next_state(self, state: Facts, joint_move: JointMove) -> Facts:
-        until = time.perf_counter() + 0.01
-        while time.perf_counter() < until:
-            pass
-        self._steps += 1
-        if self._steps in self._calls:
-            self._calls[self._steps]()
-        return super().next_state(state, joint_move)
-
-
 def maker(machine: StateMachine) -> MakeMachine:
     """Makes this machine, whatever the rules."""
 
@@ -108,6 +98,59 @@ def maker(machine: StateMachine) -> MakeMachine:
         return machine
 
     return make
+
+
+class ThreadWorker:
+    """Thinks in threads of the test, on its clock; what is said goes through the same lines as in a pipe."""
+
+    made: list["ThreadWorker"] = []  # noqa: RUF012 - of one test at a time
+
+    def __init__(self, clock: FakeClock, make: MakeMachine, hear: Hear, lost: Lost) -> None:
+        self.made.append(self)
+        self.lose = lost
+        self.asked: list[Request] = []
+        self.is_killed = False
+        self.has_ended = Event()
+        self._hear = hear
+        self._loop = asyncio.get_running_loop()
+        self._requests: SimpleQueue[bytes] = SimpleQueue()
+        self._thinking = MatchThinking(self._tell, make, clock.now)
+        Thread(target=self._work, daemon=True).start()
+
+    def send(self, request: Request) -> None:
+        self.asked.append(request)
+        self._requests.put(encode(request))
+
+    def end(self) -> None:
+        self.send(Forget())
+
+    def kill(self) -> None:
+        self.is_killed = True
+        self.send(Forget())
+
+    def _work(self) -> None:
+        request: Request | None = None
+        while not isinstance(request, Forget):
+            request = decode(self._requests.get())
+            self._thinking.hear(request)
+        self._thinking.join()
+        self.has_ended.set()
+
+    def _tell(self, finding: Finding) -> None:
+        with suppress(RuntimeError):  # the loop is closed: the test is over
+            self._loop.call_soon_threadsafe(self._hear, decode(encode(finding)))
+
+
+def in_threads(clock: FakeClock, make: MakeMachine) -> MakeWorker:
+    """Workers for the player of a test."""
+    return lambda hear, lost: ThreadWorker(clock, make, hear, lost)
+
+
+def app_with(
+    settings: PlayerSettings, clock: FakeClock, machine: StateMachine, origins: Collection[str] = ()
+) -> Application:
+    """A service that thinks with this machine."""
+    return make_app(settings, clock, in_threads(clock, maker(machine)), origins)
 
 
 def start(match: str = "m", role: str = "left", rules: str = RULES, startclock: int = 20, playclock: int = 10) -> Start:

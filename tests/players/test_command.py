@@ -2,19 +2,27 @@
 
 import http.client
 import json
+import os
 import re
 import signal
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from random import Random
+from threading import Thread
 
 import pytest
 import typer
 from typer.testing import CliRunner
 
 from ggp.errors import SettingsError
+from ggp.gdl.reader import read
+from ggp.gdl.terms import to_text
+from ggp.library import find_rulesheet
 from players.__main__ import main
 from players.commands import add_commands
 from players.settings import PlayerSettings
@@ -30,9 +38,9 @@ RULES = """
 
 
 @contextmanager
-def player(strategy: str) -> Iterator[tuple["subprocess.Popen[str]", int]]:
+def player(strategy: str, *options: str) -> Iterator[tuple["subprocess.Popen[str]", int]]:
     """A player on a free port, and that port."""
-    command = [sys.executable, "-m", "players", strategy, "--port", "0", "--announce", "--seed", "1"]
+    command = [sys.executable, "-m", "players", strategy, "--port", "0", "--announce", "--seed", "1", *options]
     pipe = subprocess.PIPE
     with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, text=True) as process:
         assert process.stdout is not None
@@ -87,7 +95,137 @@ def test_signal_stops_it_cleanly_while_it_thinks(number: signal.Signals) -> None
     assert code == 0
     assert "Traceback" not in log
     assert log.endswith(" stopped\n")
-    assert re.search(rb"\r\n\r\n(\(wait [ab]\)|nil)$", reply)  # nil when it had hardly begun
+    assert re.search(rb"\r\n\r\n\(wait [ab]\)$", reply)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_signal_ends_it_whatever_its_processes_do(number: signal.Signals) -> None:
+    """The one that thinks is stopped; somebody sends half a message; somebody else is not answered yet."""
+    with player("montecarlo") as (process, port):
+        assert say(port, f"( START m one ({RULES}) 60 60)") == "ready"
+        [thinking] = match_processes(process.pid)
+        os.kill(thinking, signal.SIGSTOP)
+        address = ("127.0.0.1", port)
+        with socket.create_connection(address) as silent, socket.create_connection(address) as half:
+            half.sendall(b"POST / HTTP/1.0\r\nContent-Length: 100000\r\n\r\n( START x")
+            say(port, "( INFO )")
+            process.send_signal(number)
+            code, log = end_of(process)
+            silent.close()
+    assert code == 0
+    assert "Traceback" not in log
+    wait_until_gone(thinking)
+
+
+@pytest.mark.parametrize("module", ["typer", "players.commands", "aiohttp", "players.service"])
+def test_signal_ends_it_while_it_is_loaded(module: str) -> None:
+    program = f"""
+import os, runpy, sys
+class Finder:
+    def find_spec(self, name, path=None, target=None):
+        if name == {module!r}:
+            os.kill(os.getpid(), {signal.SIGINT.value})
+sys.meta_path.insert(0, Finder())
+sys.argv = ["players", "legal", "--port", "0"]
+runpy.run_module("players", run_name="__main__")
+"""
+    command = [sys.executable, "-c", program]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False)
+    assert (done.returncode, done.stderr) == (128 + signal.SIGINT, "")
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_signal_ends_it_before_it_listens(number: signal.Signals) -> None:
+    command = [sys.executable, "-m", "players", "mcts", "--port", "0"]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        while not children_of(process.pid):
+            assert process.poll() is None
+        process.send_signal(number)
+        code, log = end_of(process)
+    assert code == 0
+    assert "Traceback" not in log
+
+
+def test_many_large_messages_take_a_bounded_memory() -> None:
+    """Eight at once, of eight MiB each: rules without an end, and what is no START at all."""
+    rules = b"(role a) (init (p " + b"x " * 100 + b")) "
+    start = b"( START m a (" + rules * (2**23 // len(rules) - 1)
+    other = b"( PLAY m (" + b"(f x) " * (2**23 // 6)
+    with player("legal") as (process, port):
+        before = peak_mebibytes(process.pid)
+        for message in (start, other):
+            threads = [Thread(target=say_in_vain, args=(port, message)) for _ in range(8)]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join(PATIENCE)
+        say(port, "( ABORT m )")
+        assert "available" in say(port, "( INFO )")
+        assert peak_mebibytes(process.pid) - before < 200
+        process.terminate()
+        code, log = end_of(process)
+    assert code == 0
+    assert "Traceback" not in log
+
+
+@pytest.mark.kernels
+def test_matches_that_end_early_leave_the_search_as_it_was() -> None:
+    """START and soon STOP or ABORT, again and again; then a match is played by the tree search, not the reference."""
+    rng = Random(1)
+    rules = " ".join(to_text(node.term) for node in read(find_rulesheet("connectfour").read_text(encoding="utf-8")))
+    with player("mcts", "--memory", "32") as (process, port):
+        for number in range(20):
+            with socket.create_connection(("127.0.0.1", port), PATIENCE) as starting:
+                starting.sendall(f"POST / HTTP/1.0\r\n\r\n( START m{number} red ({rules}) 20 5)".encode())
+                while "busy" not in say(port, "( INFO )"):
+                    pass
+                for _ in range(rng.randrange(20)):
+                    say(port, "( INFO )")  # takes a moment
+                word = rng.choice(["STOP", "ABORT"])
+                assert say(port, f"( {word} m{number} )") in {"done", "aborted"}
+        assert say(port, f"( START m red ({rules}) 3 2)") == "ready"
+        assert say(port, "( PLAY m NIL )").startswith("(drop")
+        process.terminate()
+        _, log = end_of(process)
+    assert re.search(r" m: [\d,]+ visits, [\d,]+ playouts in ", log), log
+    assert "by the interpreter" not in log
+
+
+def match_processes(service: int) -> list[int]:
+    """Those that think for a service."""
+    return [number for fork_server in children_of(service) for number in children_of(fork_server)]
+
+
+def children_of(parent: int) -> list[int]:
+    found: list[int] = []
+    for task in Path(f"/proc/{parent}/task").glob("*/children"):
+        with suppress(OSError):
+            found += map(int, task.read_text(encoding="ascii").split())
+    return found
+
+
+def wait_until_gone(number: int) -> None:
+    until = time.monotonic() + PATIENCE
+    with suppress(ProcessLookupError):
+        while time.monotonic() < until:
+            os.kill(number, 0)
+        pytest.fail("the process is still there")
+
+
+def peak_mebibytes(number: int) -> int:
+    """The most memory that a process ever had."""
+    status = Path(f"/proc/{number}/status").read_text(encoding="ascii")
+    found = re.search(r"VmHWM:\s+(\d+) kB", status)
+    assert found is not None
+    return int(found[1]) >> 10
+
+
+def say_in_vain(port: int, message: bytes) -> None:
+    """Whatever is answered, if anything is."""
+    with suppress(OSError), socket.create_connection(("127.0.0.1", port), PATIENCE) as connection:
+        connection.sendall(b"POST / HTTP/1.0\r\nContent-Length: %d\r\n\r\n" % (len(message) + 20) + message)
+        connection.sendall(b") 1 1)".rjust(20))
+        connection.recv(100)
 
 
 def run(*arguments: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> str:
@@ -127,6 +265,8 @@ def test_every_option_is_explained() -> None:
         "--margin",
         "--abandon",
         "--max-message-bytes",
+        "--overhead",
+        "--allow-origin",
         "--announce",
     ):
         assert re.search(rf"{option}\s+\S.*[a-z]", text), option

@@ -20,15 +20,16 @@ from ggp.gdl.state_machine import Facts, JointMove, StateMachine
 from ggp.gdl.terms import to_text
 from ggp.protocol.evaluation import HEADER, MOST_STEPS, Evaluation, parse_evaluation
 from ggp.protocol.messages import Message, format_message
+from ggp.search.loading import load_kernels
 from ggp.search.mcts.result import Reader
 from ggp.search.mcts.search import Search
-from players.player import Player
-from players.service import listening, make_app
+from players.player import GamePlayer
+from players.service import listening
 from players.settings import PlayerSettings
 from players.strategy import Thought
 from players.tolerant import RequestReader
 from tests.gamemaster.games import GUESSING
-from tests.players.doubles import NIM, PATIENCE, FakeClock, StuckNim, maker, play, seen, start
+from tests.players.doubles import NIM, PATIENCE, FakeClock, StuckNim, app_with, in_threads, maker, play, seen, start
 from tests.players.test_mcts import CLIMB, Counted, thinker_of
 from tests.search.machines import Nim
 
@@ -46,7 +47,7 @@ async def ask(client: Client, message: Message, wanted: str | None = "1") -> tup
 
 async def player(aiohttp_client: AiohttpClient, strategy: str, machine: StateMachine | None = None) -> Client:
     settings = PlayerSettings(strategy, seed=1)
-    return await aiohttp_client(make_app(settings, HastyClock(), maker(machine or Nim(5))))
+    return await aiohttp_client(app_with(settings, HastyClock(), machine or Nim(5)))
 
 
 class HastyClock(FakeClock):
@@ -108,7 +109,7 @@ def test_no_question_is_made_up(line: bytes) -> None:
 
 async def test_over_a_real_socket() -> None:
     """With the part in front that mends what game masters send."""
-    app = make_app(PlayerSettings("montecarlo", seed=1), HastyClock(), maker(Nim(5)))
+    app = app_with(PlayerSettings("montecarlo", seed=1), HastyClock(), Nim(5))
     async with listening(app, "127.0.0.1", 0, 10_000) as port:
         for message in (start(), play()):
             reader, writer = await asyncio.open_connection("127.0.0.1", port)
@@ -142,7 +143,7 @@ async def test_a_repeated_question_hears_the_same(aiohttp_client: AiohttpClient,
     machine = WatchedNim()
     machines.append(machine)
     clock = FakeClock()
-    client = await aiohttp_client(make_app(PlayerSettings("montecarlo"), clock, maker(machine)))
+    client = await aiohttp_client(app_with(PlayerSettings("montecarlo"), clock, machine))
     await ask(client, start())
     first, second = (asyncio.create_task(ask(client, play())) for _ in range(2))
     await seen(machine.is_stuck)
@@ -182,7 +183,7 @@ async def test_the_move_does_not_wait_for_it() -> None:
     """What is known when the move leaves is told, though the thread that searches is stuck."""
     machine = StuckNim(5, "next_state")
     clock = FakeClock()
-    agent = Player(PlayerSettings("montecarlo"), clock, maker(machine))
+    agent = GamePlayer(PlayerSettings("montecarlo"), clock, in_threads(clock, maker(machine)))
     told: list[Evaluation] = []
     await agent.answer(start(), clock.now())
     asking = asyncio.create_task(agent.answer(play(), clock.now(), told.append))
@@ -201,6 +202,7 @@ def wanting(looks: int = 100_000) -> Thought:
 
 
 def test_nothing_is_made_unless_it_is_wanted(monkeypatch: pytest.MonkeyPatch) -> None:
+    load_kernels()  # which makes all that there is
     monkeypatch.setattr(players.engines, "_evaluation", fail)
     monkeypatch.setattr(Search, "principal_variation", fail)
     thinker, thought = thinker_of(NIM.format(heap=6), "left"), Counted().thought()

@@ -1,5 +1,7 @@
 """The group `ggp player`: a command for each strategy, all with the same options, and room for others."""
 
+from collections.abc import Collection
+
 import pytest
 import typer
 from typer.testing import CliRunner, Result
@@ -14,7 +16,9 @@ def served(monkeypatch: pytest.MonkeyPatch) -> list[tuple[PlayerSettings, str, i
     """What would have been run."""
     seen: list[tuple[PlayerSettings, str, int]] = []
 
-    async def serve(settings: PlayerSettings, host: str, port: int, *, announce: bool) -> None:
+    async def serve(
+        settings: PlayerSettings, host: str, port: int, *, announce: bool, origins: Collection[str]
+    ) -> None:
         seen.append((settings, host, port))
 
     monkeypatch.setattr("players.service.serve", serve)

@@ -10,7 +10,6 @@ import pytest
 
 import ggp
 import players.engines
-import players.strategies
 from ggp.engines import make_machine
 from ggp.errors import GroundingError
 from ggp.gdl.rulesheet import parse_rulesheet
@@ -22,7 +21,7 @@ from ggp.simulation.state_machine import CircuitMachine
 from players.engines import LineSearch, TreeSearch, is_settled, make_engine
 from players.settings import PlayerSettings
 from players.strategies import Mcts
-from players.strategy import Task, Thought
+from players.strategy import RoleTask, Thought
 from players.thinker import Thinker, make_interpreter
 from tests.players.doubles import NIM, play, start
 from tests.players.test_thinker import SEES
@@ -77,10 +76,10 @@ def test_any_seed_will_do(rules: str) -> None:
 
 def task_of(
     rules: str, in_background: Callable[[Callable[[], None]], None], warn: Callable[[str], None] = print
-) -> Task:
+) -> RoleTask:
     rulesheet = parse_rulesheet(rules)
     machine = make_interpreter(rulesheet)
-    return Task(
+    return RoleTask(
         rulesheet, machine, machine.roles[0], PlayerSettings("mcts", seed=1, memory=16), Random(1), warn, in_background
     )
 
@@ -155,7 +154,7 @@ def test_plays_a_match_to_its_win(threads: int) -> None:
         thinker.choose(news, answered, thought)
         answered = thought.move
         assert answered is not None
-        thinker.ponder(answered, Counted().thought(looks=20))
+        thinker.ponder(thinker.state, answered, Counted().thought(looks=20))
         joint_move = (answered, machine.legal_moves(state, "right")[0])
         state = machine.next_state(state, joint_move)
         news = play(" ".join(map(to_text, joint_move)))
@@ -164,7 +163,7 @@ def test_plays_a_match_to_its_win(threads: int) -> None:
 
 def test_pondering_keeps_what_it_found_and_frees_all_moves_again() -> None:
     thinker = thinker_of(NIM.format(heap=14), "left")
-    thinker.ponder(("take", "1"), Counted().thought(looks=200))  # a poor one
+    thinker.ponder(thinker.state, ("take", "1"), Counted().thought(looks=200))  # a poor one
     thought = Counted().thought()
     thinker.choose(play(), None, thought)
     assert thought.move == ("take", "2")
@@ -172,7 +171,7 @@ def test_pondering_keeps_what_it_found_and_frees_all_moves_again() -> None:
 
 def test_pondering_ends_when_the_answered_move_is_proven() -> None:
     thinker, clock = thinker_of(NIM.format(heap=6), "left"), Counted()
-    thinker.ponder(("take", "1"), clock.thought())
+    thinker.ponder(thinker.state, ("take", "1"), clock.thought())
     assert clock.looks < MANY
 
 
@@ -185,7 +184,7 @@ def test_puzzle_is_played_along_its_best_line() -> None:
         thinker.choose(news, answered, thought)
         assert thought.move is not None
         answered = thought.move
-        thinker.ponder(answered, Counted().thought())
+        thinker.ponder(thinker.state, answered, Counted().thought())
         state = machine.next_state(state, (answered,))
         news = play(to_text(answered))
     thinker.forget()
@@ -197,7 +196,7 @@ def test_puzzle_takes_another_way_when_another_move_was_executed() -> None:
     thinker = thinker_of(CLIMB.replace("(true (at 5))", "(true (at 4))"), "robot")
     thought = Counted().thought()
     thinker.choose(play(), None, thought)
-    thinker.ponder(thought.move, Counted().thought())
+    thinker.ponder(thinker.state, thought.move, Counted().thought())
     for told in ("stay", "stay"):
         thought = Counted().thought()
         thinker.choose(play(told), ("up"), thought)
@@ -244,7 +243,7 @@ def test_no_pondering_while_the_circuit_is_made() -> None:
 def test_without_a_circuit_the_reference_plays(
     error: Exception, line: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    def fail(_: Task) -> None:
+    def fail(_: RoleTask) -> None:
         raise error
 
     monkeypatch.setattr(players.engines, "make_engine", fail)
@@ -255,14 +254,14 @@ def test_without_a_circuit_the_reference_plays(
     thinker.choose(play(), None, thought)
     assert thought.move == ("take", "2")
     assert "by the interpreter" in thought.note
-    thinker.ponder(thought.move, Counted().thought(looks=100))
+    thinker.ponder(thinker.state, thought.move, Counted().thought(looks=100))
 
 
 def test_state_beyond_the_circuit_is_played_by_the_reference() -> None:
     """Here the state comes from a machine of other rules."""
     task = task_of(NIM.format(heap=6), lambda job: job())
     machine = Nim(6)
-    strategy = Mcts(Task(task.rulesheet, machine, "left", task.settings, Random(1), task.warn, task.in_background))
+    strategy = Mcts(RoleTask(task.rulesheet, machine, "left", task.settings, Random(1), task.warn, task.in_background))
     state: Facts = frozenset({("heap", "30"), ("mover", "left")})
     thought = Counted().thought(looks=3000)
     legal: tuple[Term, ...] = machine.legal_moves(state, "left")
@@ -271,18 +270,6 @@ def test_state_beyond_the_circuit_is_played_by_the_reference() -> None:
     clock = Counted()
     strategy.ponder(state, None, clock.thought(looks=50))
     assert clock.looks >= 50
-
-
-def test_cold_kernels_are_compiled_beside_and_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    told: list[str] = []
-    answers = iter([False, False, True])
-    monkeypatch.setattr(players.strategies, "is_warm", lambda: next(answers))
-    monkeypatch.setattr(players.strategies, "warm_in_background", lambda: told.append("begun"))
-    monkeypatch.setattr(players.strategies, "_COLD_WAIT", 0.0)
-    strategy = Mcts(task_of(NIM.format(heap=6), lambda job: job(), told.append))
-    assert told[0] == "begun"
-    assert "ggp cache warm" in told[1]
-    assert strategy._engine is not None
 
 
 def test_hidden_states_are_not_searched_deeply() -> None:

@@ -2,14 +2,11 @@
 
 import asyncio
 import logging
-import threading
-import time
-from contextlib import suppress
+from operator import itemgetter
 from threading import Event
 
 import pytest
 
-from ggp.engines import make_machine
 from ggp.errors import EvaluationError
 from ggp.gdl.rulesheet import Rulesheet
 from ggp.gdl.state_machine import Facts, JointMove, StateMachine
@@ -26,9 +23,23 @@ from ggp.protocol.messages import (
     StopPercepts,
     parse_info,
 )
-from players.player import Player
+from players.player import GamePlayer
 from players.settings import PlayerSettings
-from tests.players.doubles import PATIENCE, RULES, FakeClock, StuckNim, maker, play, seen, start
+from players.strategies import STRATEGIES, Memoryless
+from players.strategy import RoleTask, Strategy
+from players.thinker import make_interpreter
+from tests.players.doubles import (
+    PATIENCE,
+    RULES,
+    FakeClock,
+    StuckNim,
+    ThreadWorker,
+    in_threads,
+    maker,
+    play,
+    seen,
+    start,
+)
 from tests.search.machines import Nim
 
 
@@ -38,13 +49,19 @@ class Stage:
     def __init__(self, machine: StateMachine, strategy: str = "legal") -> None:
         self.clock = FakeClock()
         settings = PlayerSettings(strategy, seed=1, margin=0.5, abandon=30)
-        self.player = Player(settings, self.clock, machine.make if isinstance(machine, StuckNim) else maker(machine))
+        make = machine.make if isinstance(machine, StuckNim) else maker(machine)
+        self.player = GamePlayer(settings, self.clock, in_threads(self.clock, make))
 
     def ask(self, message: Message) -> asyncio.Task[str]:
         return asyncio.create_task(asyncio.wait_for(self.player.answer(message, self.clock.now()), PATIENCE))
 
     async def status(self) -> str:
         return parse_info(await self.ask(Info())).status
+
+
+def player_of(settings: PlayerSettings) -> GamePlayer:
+    clock = FakeClock()
+    return GamePlayer(settings, clock, in_threads(clock, maker(Nim(5))))
 
 
 async def settle() -> None:
@@ -65,9 +82,9 @@ async def test_a_match_from_start_to_stop() -> None:
 
 
 async def test_info_tells_the_name() -> None:
-    named = Player(PlayerSettings("legal", name="Deep Thought"), FakeClock())
+    named = player_of(PlayerSettings("legal", name="Deep Thought"))
     assert await named.answer(Info(), 0) == "( ( name Deep_Thought ) ( status available ) ( species alien ) )"
-    assert parse_info(await Player(PlayerSettings("legal"), FakeClock()).answer(Info(), 0)).name == "legal"
+    assert parse_info(await player_of(PlayerSettings("legal")).answer(Info(), 0)).name == "legal"
 
 
 async def test_one_match_at_a_time() -> None:
@@ -102,7 +119,7 @@ async def test_repeated_start_begins_nothing_anew() -> None:
         return made[-1]
 
     clock = FakeClock()
-    player = Player(PlayerSettings("legal"), clock, make)
+    player = GamePlayer(PlayerSettings("legal"), clock, in_threads(clock, make))
     assert await player.answer(start(), clock.now()) == "ready"
     await player.answer(play("(take 1) wait"), clock.now())
     assert await player.answer(start("M"), clock.now()) == "ready"
@@ -140,12 +157,8 @@ async def test_ready_leaves_in_time_and_the_rules_are_read_on(machines: list[Stu
     assert await first == "(take 1)"
 
 
-@pytest.mark.parametrize(("function", "answer"), [("legal_moves", "nil"), ("next_state", "(take 1)")])
-async def test_answer_leaves_before_the_deadline_whatever_the_machine_does(
-    function: str, answer: str, machines: list[StuckNim]
-) -> None:
-    """Stuck in the search there is a legal move already; stuck before that, there is nothing to say."""
-    stuck = StuckNim(5, function)
+async def test_answer_leaves_before_the_deadline_whatever_the_search_does(machines: list[StuckNim]) -> None:
+    stuck = StuckNim(5, "next_state")
     machines.append(stuck)
     stage = Stage(stuck, "montecarlo")
     await stage.ask(start(playclock=10))
@@ -155,7 +168,106 @@ async def test_answer_leaves_before_the_deadline_whatever_the_machine_does(
     await settle()
     assert not task.done()
     stage.clock.advance(0.1)
-    assert await task == answer
+    assert await task == "(take 1)"
+
+
+async def test_before_any_legal_move_is_known_there_is_nothing_to_say(machines: list[StuckNim]) -> None:
+    stuck = StuckNim(5, "legal_moves")
+    machines.append(stuck)
+    stage = Stage(stuck)
+    ready = stage.ask(start(startclock=20, playclock=10))
+    await seen(stuck.is_stuck)
+    stage.clock.advance(19.5)
+    assert await ready == "ready"
+    task = stage.ask(play())
+    await settle()
+    stage.clock.advance(9.5)
+    assert await task == "nil"
+
+
+async def test_a_legal_move_is_known_before_there_is_a_strategy(
+    monkeypatch: pytest.MonkeyPatch, workers: list[ThreadWorker]
+) -> None:
+    """What a strategy does when it is made, such as compiling, costs no move."""
+    is_made, released = Event(), Event()
+
+    def make(_: RoleTask) -> Strategy:
+        is_made.set()
+        assert released.wait(PATIENCE)
+        return Memoryless(itemgetter(-1))
+
+    monkeypatch.setitem(STRATEGIES, "random", make)
+    stage = Stage(Nim(5), "random")
+    ready = stage.ask(start(startclock=20, playclock=10))
+    await seen(is_made)
+    stage.clock.advance(19.5)
+    assert await ready == "ready"
+    first = stage.ask(play())
+    await settle()
+    stage.clock.advance(9.5)
+    assert await first == "(take 1)"
+    released.set()
+    assert await stage.ask(play("(take 1) wait")) == "wait"
+
+
+@pytest.mark.parametrize("moment", ["before PLAY", "during PLAY"])
+async def test_another_process_takes_the_place_of_one_that_ended(
+    moment: str, workers: list[ThreadWorker], machines: list[StuckNim], caplog: pytest.LogCaptureFixture
+) -> None:
+    """It is told all that was told before, and plays on."""
+    stuck = StuckNim(9, "next_state")
+    machines.append(stuck)
+    stuck.released.set()
+    stage = Stage(stuck, "montecarlo")
+    assert await stage.ask(start()) == "ready"
+    stage.clock.advance(0.1)
+    for told in (None, "(take 1) wait"):
+        task = stage.ask(play(told))
+        await settle()
+        stage.clock.advance(9.5)
+        await task
+    news = play("wait (take 2)")
+    if moment == "before PLAY":
+        workers[0].lose("its process was ended by SIGKILL")
+    task = stage.ask(news)
+    await settle()
+    if moment == "during PLAY":
+        workers[0].lose("its process was ended by SIGKILL")
+    move = await task
+    assert caplog.messages == ["m: its process was ended by SIGKILL; legal plays on in another one"]
+    assert move == "(take 1)"
+    assert await stage.ask(play("(take 1) wait")) == "wait"
+    assert [type(request).__name__ for request in workers[1].asked][:4] == ["Begin", "Follow", "Follow", "Choose"]
+
+
+async def test_a_match_is_given_up_when_its_processes_end_again_and_again(
+    workers: list[ThreadWorker], caplog: pytest.LogCaptureFixture
+) -> None:
+    stage = Stage(Nim(9))
+    assert await stage.ask(start()) == "ready"
+    for _ in range(3):
+        assert await stage.status() == "busy"
+        workers[-1].lose("its process ended with exit code 1")
+        await settle()
+    assert await stage.status() == "available"
+    assert await stage.ask(play()) == "busy"
+    assert caplog.messages[-1] == "m: its process ended with exit code 1; the match is given up"
+    assert await stage.ask(start("next")) == "ready"
+    assert await stage.ask(play(match="next")) == "(take 1)"
+
+
+async def test_rules_that_end_the_process_are_declined(
+    workers: list[ThreadWorker], machines: list[StuckNim], caplog: pytest.LogCaptureFixture
+) -> None:
+    stuck = StuckNim(5, "make")
+    machines.append(stuck)
+    stage = Stage(stuck)
+    task = stage.ask(start())
+    await seen(stuck.is_stuck)
+    workers[0].lose("its process was ended by SIGKILL")
+    assert await task == "busy"
+    assert await stage.status() == "available"
+    assert caplog.messages == ["m: its process was ended by SIGKILL; the match is given up"]
 
 
 async def test_short_clocks_have_a_short_margin(machines: list[StuckNim]) -> None:
@@ -229,40 +341,6 @@ async def test_the_end_stops_the_thinking_at_once(message: Message, word: str, m
     assert await stage.ask(match) == "ready"  # though the thread of the old match is stuck for good
 
 
-@pytest.mark.parametrize("message", [Stop("endless", None), Abort("endless")])
-async def test_the_end_interrupts_even_a_call_that_never_returns(message: Message) -> None:
-    class Endless(Nim):
-        def legal_moves(self, state: Facts, role: str) -> tuple[Term, ...]:
-            if not self.is_endless:
-                return super().legal_moves(state, role)
-            self.is_reached.set()
-            until = time.perf_counter() + PATIENCE
-            while time.perf_counter() < until:
-                with suppress(Exception):
-                    pass
-            raise AssertionError
-
-        is_endless = True
-        is_reached = Event()
-
-    machine = Endless(5)
-    stage = Stage(machine)
-    match = start("endless")
-    await stage.ask(match)
-    [thread] = [thread for thread in threading.enumerate() if thread.name == "endless"]
-    thinking = stage.ask(play(match="endless"))
-    await seen(machine.is_reached)
-    waiting = stage.ask(play("(take 1) wait", match="endless"))
-    await settle()
-    machine.is_endless = False
-    assert await stage.ask(message) in {"done", "aborted"}
-    assert await asyncio.gather(*[thinking, waiting]) == ["nil", "nil"]
-    await asyncio.to_thread(thread.join, 1.0)
-    assert not thread.is_alive()
-    assert await stage.ask(start("next")) == "ready"
-    assert await stage.ask(play(match="next")) == "(take 1)"
-
-
 async def test_abort_while_the_rules_are_read(machines: list[StuckNim]) -> None:
     stuck = StuckNim(5, "make")
     machines.append(stuck)
@@ -306,7 +384,7 @@ async def test_match_that_cannot_be_played_is_answered_busy_and_logged_in_one_li
     message: Start, line: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     clock = FakeClock()
-    player = Player(PlayerSettings("legal"), clock, make_machine)
+    player = GamePlayer(PlayerSettings("legal"), clock, in_threads(clock, make_interpreter))
     assert await player.answer(message, clock.now()) == "busy"
     assert len(caplog.messages) == 1
     assert line in caplog.messages[0]

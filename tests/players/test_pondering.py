@@ -1,7 +1,6 @@
 """Stage 9, services: thinking while nothing is asked, on a clock that stands still."""
 
 import asyncio
-import threading
 import time
 from dataclasses import dataclass, field
 from threading import Event
@@ -11,11 +10,11 @@ import pytest
 from ggp.gdl.state_machine import Facts, JointMove
 from ggp.gdl.terms import Term
 from ggp.protocol.messages import Abort, Message, Stop
-from players.player import Player
+from players.player import GamePlayer
 from players.settings import PLAYERS, PlayerSettings
 from players.strategies import STRATEGIES
-from players.strategy import Task, Thought
-from tests.players.doubles import PATIENCE, FakeClock, maker, play, seen, start
+from players.strategy import RoleTask, Thought
+from tests.players.doubles import PATIENCE, FakeClock, ThreadWorker, in_threads, maker, play, seen, start
 from tests.search.machines import Nim
 
 
@@ -29,7 +28,7 @@ class Recording:
     released: Event = field(default_factory=Event)
     overslept: bool = False
 
-    def make(self, _: Task) -> "Recording":
+    def make(self, _: RoleTask) -> "Recording":
         return self
 
     def choose(self, state: Facts, legal: tuple[Term, ...], thought: Thought) -> Term:
@@ -64,7 +63,7 @@ class Stage:
     def __init__(self, strategy: Recording, *, ponder: bool = True) -> None:
         self.clock = FakeClock()
         settings = PlayerSettings("recording", margin=0.5, ponder=ponder)
-        self.player = Player(settings, self.clock, maker(Nim(9)))
+        self.player = GamePlayer(settings, self.clock, in_threads(self.clock, maker(Nim(9))))
         self.strategy = strategy
 
     def ask(self, message: Message) -> asyncio.Task[str]:
@@ -124,18 +123,16 @@ async def test_ponders_between_an_answer_and_the_next_question(strategy: Recordi
 
 
 @pytest.mark.parametrize(("message", "word"), [(Stop("m", None), "done"), (Abort("m"), "aborted")])
-async def test_the_end_of_the_match_ends_the_pondering(strategy: Recording, message: Message, word: str) -> None:
-    before = set(threading.enumerate())
+async def test_the_end_of_the_match_ends_the_pondering(
+    strategy: Recording, workers: list[ThreadWorker], message: Message, word: str
+) -> None:
     stage = Stage(strategy)
     await stage.begin()
     await stage.ask(play())
     await seen(strategy.begun)
-    threads = [thread for thread in set(threading.enumerate()) - before if thread.name in ("m", "m, background")]
-    assert len(threads) == 2
     assert await stage.ask(message) == word
-    for thread in threads:
-        await asyncio.to_thread(thread.join, PATIENCE)
-    assert not any(thread.is_alive() for thread in threads)
+    [worker] = workers
+    await seen(worker.has_ended)
     assert strategy.told[-2:] == ["end", "forget"]
     assert not strategy.overslept
 

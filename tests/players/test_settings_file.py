@@ -1,6 +1,7 @@
 """The settings file, the options that beat it, and that both have every parameter of the search."""
 
 import re
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -75,7 +76,9 @@ def test_file_that_cannot_be_read(tmp_path: Path) -> None:
 def test_options_beat_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[PlayerSettings] = []
 
-    async def serve(settings: PlayerSettings, host: str, port: int, *, announce: bool) -> None:
+    async def serve(
+        settings: PlayerSettings, host: str, port: int, *, announce: bool, origins: Collection[str]
+    ) -> None:
         seen.append(settings)
 
     monkeypatch.setattr("players.service.serve", serve)

@@ -2,15 +2,18 @@
 
 import asyncio
 import logging
+import re
 import time
 from collections.abc import AsyncIterator
+from contextlib import suppress
+from random import Random
 
 import pytest
 
-from players.service import listening, make_app
+from players.service import listening
 from players.settings import PlayerSettings
-from players.tolerant import SILENCES, RequestReader, TolerantProtocol
-from tests.players.doubles import FakeClock, maker
+from players.tolerant import SILENCES, Door, RequestReader, RequestRefusedError, TolerantProtocol
+from tests.players.doubles import FakeClock, app_with
 from tests.search.machines import Nim
 
 MAX_BYTES = 50_000
@@ -59,7 +62,7 @@ WITH_UMLAUT = "(PREVIEW ((role weiß) (init (größe ä))) 5)"
 
 @pytest.fixture
 async def port() -> AsyncIterator[int]:
-    app = make_app(PlayerSettings("legal", max_message_bytes=MAX_BYTES), FakeClock(), maker(Nim(5)))
+    app = app_with(PlayerSettings("legal", max_message_bytes=MAX_BYTES), FakeClock(), Nim(5), ["http://page"])
     async with listening(app, "127.0.0.1", 0, MAX_BYTES) as actual_port:
         yield actual_port
 
@@ -118,9 +121,13 @@ async def test_sender_that_closes_its_side_gets_its_reply(port: int) -> None:
 
 async def test_expectation_of_a_go_ahead_is_met(port: int) -> None:
     head = b"POST / HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nConnection: close\r\nContent-Length: 8\r\n\r\n"
-    reply = await exchange(port, head, b"( INFO )")
-    assert reply.startswith(b"HTTP/1.1 100 Continue\r\n")
-    assert reply.endswith(INFO)
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    writer.write(head)
+    async with asyncio.timeout(5):
+        assert await reader.readuntil(b"\r\n\r\n") == b"HTTP/1.1 100 Continue\r\n\r\n"
+        writer.write(b"( INFO )")
+        assert (await reader.read()).endswith(INFO)
+    writer.close()
 
 
 @pytest.mark.parametrize(
@@ -145,6 +152,125 @@ async def test_endless_message_is_cut_off(port: int) -> None:
         assert b" 413 Request Entity Too Large\r\n" in await exchange(port, head, *[b"x" * 10_000] * 6)
 
 
+@pytest.mark.parametrize(
+    ("head", "reason"),
+    [
+        (b"Content-Encoding: gzip\r\nContent-Length: 8", b"a message is sent as it is, not with content-encoding gzip"),
+        (b"Content-Encoding: x\xffy", b"a message is sent as it is, not with content-encoding x?y"),
+        (b"Transfer-Encoding: gzip, chunked", b"a message is sent as it is, not with transfer-encoding gzip, chunked"),
+    ],
+)
+async def test_what_is_not_sent_as_it_is_gets_one_line(
+    port: int, head: bytes, reason: bytes, caplog: pytest.LogCaptureFixture
+) -> None:
+    for garbage in (b"\x1f\x8b\x08\x00garbage", b"( INFO )", b""):
+        reply = await exchange(port, b"POST / HTTP/1.1\r\nHost: x\r\n" + head + b"\r\n\r\n" + garbage)
+        assert reply.startswith(b"HTTP/1.0 400 Bad Request\r\n")
+        assert reply.endswith(b"\r\n\r\n" + reason)
+    assert all(not record.exc_info for record in caplog.records)
+    assert len(caplog.messages) == 3
+
+
+@pytest.mark.parametrize("chunks", [b"x\r\n", b"-1\r\n", b"5" * 2000, b"\r\n\r\n", b"3\r\nabc\r\n\xff\r\n"])
+async def test_chunks_without_a_length_get_one_line(port: int, chunks: bytes, caplog: pytest.LogCaptureFixture) -> None:
+    reply = await exchange(port, b"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n" + chunks)
+    assert reply.startswith(b"HTTP/1.0 400 Bad Request\r\n")
+    assert caplog.messages == ["refused: a chunk without its length"]
+
+
+async def test_random_bytes_never_fail(port: int, caplog: pytest.LogCaptureFixture) -> None:
+    """A message or none: an answer, or a line that says why not, and never a traceback."""
+    rng = Random(1)
+    words = [*WHOLE.values(), b"\r\n", b"\r\n\r\n", b"( START m a ((role a)) 1 1)", b"HTTP/1.1", b"%00", b"Expect: x"]
+    for _ in range(150):
+        garbage = bytearray(b"".join(rng.choices(words, k=rng.randint(1, 3))))
+        for _ in range(rng.randint(0, 12)):
+            garbage[rng.randrange(len(garbage))] = rng.randrange(256)
+        reply = await exchange(port, bytes(garbage), closes=True)
+        assert reply == b"" or re.match(rb"HTTP/1\.[01] (100|200|400|403|413) ", reply), (garbage, reply)
+    assert all(not record.exc_info for record in caplog.records)
+
+
+async def test_only_a_start_may_be_long() -> None:
+    limit = 10**6
+    head = b"POST / HTTP/1.0\r\n\r\n"
+    for body in (b"( START m a (", b"(PREVIEW (", b"\xef\xbb\xbf (start m a ("):
+        assert RequestReader(limit).feed(head + body + b"x " * 2**17) is None
+    for body in (b"( PLAY m (", b"(INFO", b"x", b"(STARTS m a (", b"( STOP m ("):
+        with pytest.raises(RequestRefusedError) as caught:
+            RequestReader(limit).feed(head + body + b"x " * 2**17)
+        assert caught.value.status == 413
+
+
+async def held(door: Door, size: int, count: int) -> list["Held"]:
+    """Connections that came one after the other, each with so many bytes of a START."""
+    connections = [Held(door) for _ in range(count)]
+    for connection in connections:
+        connection.data_received(b"POST / HTTP/1.0\r\n\r\n(START " + b"x" * size)
+    return connections
+
+
+class Held(TolerantProtocol):
+    """A connection that is open."""
+
+    def __init__(self, door: Door) -> None:
+        super().__init__(Inner(), 10**6, door)
+        self.said = b""
+        self.connection_made(Sink(self))
+
+
+class Sink(asyncio.Transport):
+    def __init__(self, connection: Held) -> None:
+        super().__init__()
+        self._connection = connection
+
+    def write(self, data: bytes | bytearray | memoryview) -> None:
+        self._connection.said += data
+
+    def close(self) -> None:
+        self._connection.connection_lost(None)
+
+
+async def test_all_connections_together_hold_a_bounded_number_of_bytes() -> None:
+    connections = await held(Door(100, 10_000), 1000, 20)
+    refused = [each for each in connections if each.said.startswith(b"HTTP/1.0 503 ")]
+    assert len(refused) == 11  # with the head of the message, each holds a little more than a thousand
+    assert sum(each._reader.size for each in connections) <= 10_000
+
+
+async def test_the_largest_goes_where_it_is_too_much() -> None:
+    door = Door(100, 10_000)
+    [small, large] = [*await held(door, 100, 1), *await held(door, 9_000, 1)]
+    small.data_received(b"x" * 2000)
+    assert large.said.endswith(b"too much is being sent at once")
+    assert small.said == b""
+
+
+async def test_there_is_always_room_for_another_connection() -> None:
+    """The one goes that is open longest without a whole request."""
+    door = Door(3, 10**6)
+    whole, *waiting = [Held(door) for _ in range(3)]
+    whole.data_received(b"( INFO )")
+    newcomers = [Held(door) for _ in range(2)]
+    assert all(each.said.startswith(b"HTTP/1.0 503 ") for each in waiting)
+    assert [each.said for each in (whole, *newcomers)] == [b"", b"", b""]
+    for each in newcomers:
+        each.data_received(b"( INFO )")
+    assert Held(door).said.endswith(b"too many connections")
+
+
+async def test_a_request_that_comes_in_drops_is_ended() -> None:
+    protocol = TolerantProtocol(Inner(), MAX_BYTES, silences=(1000.0, 1000.0), whole_seconds=0.0)
+    closed = asyncio.Event()
+
+    class Transport(asyncio.Transport):
+        def close(self) -> None:
+            closed.set()
+
+    protocol.connection_made(Transport())
+    await asyncio.wait_for(closed.wait(), 2)
+
+
 def test_length_in_characters_ends_even_garbage() -> None:
     head = b"POST / HTTP/1.0\r\nContent-Length: 3\r\n\r\n"
     assert RequestReader(MAX_BYTES).feed(head + "(é(".encode()) is not None
@@ -167,10 +293,11 @@ def test_length_in_characters_ends_even_garbage() -> None:
 def test_odd_requests_cost_no_time(start: bytes) -> None:
     began = time.process_time()
     reader = RequestReader(10**6)
-    reader.feed(start)
-    reader.feed(b"\r\n\r\n")
-    for _ in range(1000):
-        reader.feed(b"x")
+    with suppress(RequestRefusedError):
+        reader.feed(start)
+        reader.feed(b"\r\n\r\n")
+        for _ in range(1000):
+            reader.feed(b"x")
     assert time.process_time() - began < 0.5
 
 

@@ -40,13 +40,13 @@ class Database:
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
-        with self._reporting(), self._reader.begin() as connection:
+        with self._reporting(), self._reader.begin() as connection, _whole():
             yield connection
 
     @contextmanager
     def writing(self) -> Iterator[Connection]:
         """On a server, writers are alone only from their first `UPDATE ggp_store` on."""
-        with self._reporting(), self._writer.begin() as connection:
+        with self._reporting(), self._writer.begin() as connection, _whole():
             yield connection
 
     @property
@@ -80,6 +80,16 @@ class Database:
             raise self.error(_reason(error)) from error
         except sqlite3.Error as error:
             raise self.error(str(error)) from error
+
+
+@contextmanager
+def _whole() -> Iterator[None]:
+    """StoreError where a value is none that this program writes."""
+    try:
+        yield
+    except (ArithmeticError, LookupError, TypeError, ValueError) as error:
+        said = " ".join(str(error).split())
+        raise StoreError(f"the store is damaged: {said}") from error
 
 
 def open_database(url: str, *, create: bool) -> Database:

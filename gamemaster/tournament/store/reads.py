@@ -4,6 +4,7 @@ from collections import defaultdict
 from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import compress
 from typing import Literal
 
 from sqlalchemy import ColumnElement, Connection, Row, Select, Table, and_, func, select, true
@@ -83,6 +84,7 @@ class MatchRow:
     steps: int  # so far
     roles: tuple[str, ...]  # empty until it is finished, like the goals
     goals: tuple[int | None, ...]
+    forfeited: tuple[str, ...]  # roles
     faults: int  # of all players; 0 until it is finished
     started: datetime
     finished: datetime | None
@@ -108,7 +110,7 @@ class RoleStatistics:
     mean_steps: float
 
 
-_Part = tuple[str, str, int | None, float, float]  # player, role, goal value, seconds, longest
+_Part = tuple[str, str, int | None, float, float, int]  # player, role, goal value, seconds, longest, forfeited
 
 
 def tournament_ids(connection: Connection) -> dict[str, int]:
@@ -151,7 +153,9 @@ def results_of(connection: Connection, tournament: int) -> tuple[MatchResult, ..
     blameless: dict[FaultKind, int] = {}
     found = []
     for number, pairing, round_, game, seed, group, ending, steps, started, ended in connection.execute(query).all():
-        names, roles, goals, seconds, longest = zip(*parts[number], strict=True) if number in parts else ((),) * 5
+        names, roles, goals, seconds, longest, forfeited = (
+            zip(*parts[number], strict=True) if number in parts else ((),) * 6
+        )
         found.append(
             MatchResult(
                 pairing=Pairing(pairing, round_, game, names, int(seed), group),
@@ -164,6 +168,7 @@ def results_of(connection: Connection, tournament: int) -> tuple[MatchResult, ..
                 faults=tuple(blamed.get((number, role), blameless) for role in range(len(roles))),
                 started=started,
                 finished=ended,
+                forfeited=tuple(compress(roles, forfeited)),
             )
         )
     return tuple(found)
@@ -214,6 +219,7 @@ def _parts(connection: Connection, finished: ColumnElement[bool]) -> dict[int, l
             results.c.goal,
             results.c.seconds,
             results.c.longest,
+            results.c.forfeited,
         )
         .join_from(match_players, results, of_results)
         .join(matches, matches.c.id == match_players.c.match_id)
@@ -221,8 +227,8 @@ def _parts(connection: Connection, finished: ColumnElement[bool]) -> dict[int, l
         .order_by(match_players.c.match_id, match_players.c.number)
     )
     parts: defaultdict[int, list[_Part]] = defaultdict(list)
-    for match_id, player_id, role, goal, seconds, longest in connection.execute(query).all():
-        parts[match_id].append((names[player_id], role, goal, seconds, longest))
+    for match_id, player_id, *rest in connection.execute(query).all():
+        parts[match_id].append((names[player_id], *rest))
     return parts
 
 
@@ -257,6 +263,7 @@ class _Parts:
     players: list[str]
     roles: list[str]
     goals: list[int | None]
+    forfeited: list[str]
 
 
 def revision_of(connection: Connection) -> int:
@@ -355,6 +362,7 @@ def _row(row: Row[*tuple[object, ...]], parts: _Parts) -> MatchRow:
         steps=row.steps,
         roles=tuple(parts.roles),
         goals=tuple(parts.goals),
+        forfeited=tuple(parts.forfeited),
         faults=int(row.fault_count),
         started=row.started,
         finished=row.finished,
@@ -366,16 +374,18 @@ def _roles_of(connection: Connection, numbers: Collection[int]) -> defaultdict[i
     """Match → its roles, in order."""
     of_results = and_(results.c.match_id == match_players.c.match_id, results.c.number == match_players.c.number)
     query = (
-        select(match_players.c.match_id, players.c.name, results.c.role, results.c.goal)
+        select(match_players.c.match_id, players.c.name, results.c.role, results.c.goal, results.c.forfeited)
         .join_from(match_players, players)
         .outerjoin(results, of_results)
         .where(match_players.c.match_id.in_(numbers))
         .order_by(match_players.c.match_id, match_players.c.number)
     )
-    parts: defaultdict[int, _Parts] = defaultdict(lambda: _Parts([], [], []))
-    for number, player, role, goal in connection.execute(query):
+    parts: defaultdict[int, _Parts] = defaultdict(lambda: _Parts([], [], [], []))
+    for number, player, role, goal, is_forfeit in connection.execute(query):
         parts[number].players.append(player)
         if role is not None:
             parts[number].roles.append(role)
             parts[number].goals.append(goal)
+            if is_forfeit:
+                parts[number].forfeited.append(role)
     return parts

@@ -160,6 +160,7 @@ results = Table(
     Column("goal", Integer, CheckConstraint("goal BETWEEN 0 AND 100")),
     Column("seconds", Float, nullable=False),
     Column("longest", Float, nullable=False),
+    Column("forfeited", Integer, nullable=False, default=0),
     ForeignKeyConstraint(["match_id", "number"], [match_players.c.match_id, match_players.c.number]),
 )
 
@@ -234,6 +235,11 @@ def _to_version_2(connection: Connection) -> None:
         connection.execute(tournaments.update().where(tournaments.c.id == row.id).values(spec=json.dumps(spec)))
 
 
+def _to_version_3(connection: Connection) -> None:
+    """Who forfeited a match."""
+    connection.exec_driver_sql("ALTER TABLE results ADD COLUMN forfeited INTEGER NOT NULL DEFAULT 0")
+
+
 _LOCK = 0x6767705F  # of PostgreSQL, held while the tables are made or changed
 
 
@@ -249,7 +255,7 @@ class Schema:
         return 1 + len(self.migrations)
 
 
-SCHEMA = Schema(METADATA, (_to_version_2,))
+SCHEMA = Schema(METADATA, (_to_version_2, _to_version_3))
 
 
 def prepare(database: Database, schema: Schema = SCHEMA) -> None:

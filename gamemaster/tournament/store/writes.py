@@ -149,7 +149,8 @@ def finish_match(write: Write, match: StoredMatch, record: Packed, result: Match
         write,
         results,
         [
-            {"match_id": match.id, "number": number, "role": role, "goal": goal, "seconds": seconds, "longest": longest}
+            {"match_id": match.id, "number": number, "role": role, "goal": goal}
+            | {"seconds": seconds, "longest": longest, "forfeited": int(role in result.forfeited)}
             for number, (role, goal, seconds, longest) in enumerate(rows)
         ],
     )

@@ -13,7 +13,7 @@ from pydantic.json_schema import models_json_schema
 
 from gamemaster.web import models
 from gamemaster.web.api import games, humans, matches
-from gamemaster.web.api.operations import JSON, ROOT, Operation, answer, services_of
+from gamemaster.web.api.operations import JSON, ROOT, Operation, answer, services_of, streamed
 from gamemaster.web.problems import MEDIA_TYPE, Problem
 
 _REF = "#/components/schemas/{model}"
@@ -36,8 +36,7 @@ async def get_service(request: web.Request) -> web.Response:
 
 
 async def get_changes(request: web.Request) -> web.StreamResponse:
-    services = services_of(request)
-    return await services.streams.serve(request, services.watchers.lists())
+    return await streamed(request, services_of(request).watchers.lists())
 
 
 async def get_document(_: web.Request) -> web.Response:

@@ -1,19 +1,21 @@
 """The API of games: lists, single games, rulesheets of one's own."""
 
 import asyncio
+from collections.abc import Mapping
 from urllib.parse import quote
 
 from aiohttp import web
 
+from gamemaster.evaluator import RulesheetSource
 from gamemaster.web import models
-from gamemaster.web.api.operations import Operation, Services, answer, read_body, read_query, services_of
-from gamemaster.web.catalogue import Entry
-from gamemaster.web.evaluators.pool import Source, check_of, state_of
+from gamemaster.web.api.operations import Operation, Services, answer, read_body, read_query, services_of, visitor_of
+from gamemaster.web.catalogue import CatalogueEntry
+from gamemaster.web.evaluators.pool import START, check_of, state_of
 from gamemaster.web.problems import Problem, not_found, refused
 from ggp.errors import GgpError
 
 
-def find_game(services: Services, game: str) -> Entry:
+def find_game(services: Services, game: str) -> CatalogueEntry:
     """A Problem where there is no such game."""
     entry = services.catalogue.get(game)
     if entry is None:
@@ -21,7 +23,7 @@ def find_game(services: Services, game: str) -> Entry:
     return entry
 
 
-def game_head(entry: Entry) -> models.GameHead:
+def game_head(entry: CatalogueEntry) -> models.GameHead:
     name = quote(entry.id)
     return models.GameHead(
         id=entry.id,
@@ -34,7 +36,7 @@ def game_head(entry: Entry) -> models.GameHead:
     )
 
 
-async def whole_game(services: Services, entry: Entry) -> models.Game:
+async def whole_game(services: Services, entry: CatalogueEntry) -> models.Game:
     """Everything that is kept of a game."""
     statistics = await asyncio.to_thread(services.repository.statistics, entry.id)
     return models.Game(
@@ -48,11 +50,11 @@ async def whole_game(services: Services, entry: Entry) -> models.Game:
     )
 
 
-async def start_state(services: Services, entry: Entry) -> models.State:
+async def start_state(services: Services, entry: CatalogueEntry) -> models.State:
     """The first state of a game, drawn once."""
     known = services.starts.get(entry.source.key)
     if known is None:
-        request = {"do": "draw", "state": None}
+        request = {"do": "draw", **START}
         try:
             look = await services.pool.ask(entry.source, request, services.settings.limits.state_seconds)
         except GgpError as error:
@@ -74,15 +76,16 @@ async def check_text(services: Services, text: str, *, evidence: bool) -> models
         return models.Check(**empty, is_playable=False, problem=str(error))
 
 
-async def add_game(services: Services, paste: models.Paste) -> Entry:
+async def add_game(request: web.Request, paste: models.Paste) -> CatalogueEntry:
     """Keeps a rulesheet; a Problem where it cannot be played."""
+    services = services_of(request)
     check = await check_text(services, paste.rulesheet, evidence=False)
     if not check.is_playable or not check.roles or check.start is None or check.start.problem:
         reason = check.problem or (check.start.problem if check.start else None) or "it names no role"
         raise refused(
             f"this rulesheet cannot be played: {reason}", **check.model_dump(mode="json", include={"findings"})
         )
-    return await asyncio.to_thread(services.catalogue.add, paste.name, paste.rulesheet)
+    return await asyncio.to_thread(services.catalogue.add, paste.name, paste.rulesheet, visitor_of(request))
 
 
 async def list_games(request: web.Request) -> web.Response:
@@ -98,7 +101,7 @@ async def get_game(request: web.Request) -> web.Response:
 
 async def post_game(request: web.Request) -> web.Response:
     services = services_of(request)
-    entry = await add_game(services, await read_body(request, models.Paste))
+    entry = await add_game(request, await read_body(request, models.Paste))
     response = answer(await whole_game(services, entry), 201)
     response.headers["Location"] = f"/api/v1/games/{quote(entry.id)}"
     return response
@@ -126,18 +129,17 @@ async def get_picture(request: web.Request) -> web.Response:
     return response
 
 
-async def start_image(services: Services, entry: Entry) -> str:
+async def start_image(services: Services, entry: CatalogueEntry) -> str:
     """The picture of the first state, drawn once."""
     source = entry.source
     if source.key not in services.images:
-        start = await start_state(services, entry)
-        services.images[source.key] = await image(services, source, start.facts)
+        services.images[source.key] = await image(services, source, START)
     return services.images[source.key]
 
 
-async def image(services: Services, source: Source, facts: tuple[str, ...]) -> str:
+async def image(services: Services, source: RulesheetSource, state: Mapping[str, object]) -> str:
     """The picture of a state as a file of its own."""
-    request = {"do": "image", "state": facts}
+    request = {"do": "image", **state}
     try:
         return str(await services.pool.ask(source, request, services.settings.limits.state_seconds))
     except GgpError as error:

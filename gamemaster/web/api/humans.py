@@ -5,15 +5,24 @@ from dataclasses import replace
 
 from aiohttp import web
 
+from gamemaster.settings import draw_seed
 from gamemaster.web import models
-from gamemaster.web.api.matches import analysed, begin_branch, begun, human_url
-from gamemaster.web.api.operations import Operation, Services, answer, read_body, read_query, services_of
+from gamemaster.web.api.matches import analysed, begin_branch, begun_answer, human_url
+from gamemaster.web.api.operations import (
+    Operation,
+    Services,
+    answer,
+    read_body,
+    read_query,
+    services_of,
+    streamed,
+    visitor_of,
+)
 from gamemaster.web.live.external import Endpoint
 from gamemaster.web.live.human import PLAY_URL, HumanPlayer
 from gamemaster.web.live.match import LiveMatch
-from gamemaster.web.live.runner import new_seed
 from gamemaster.web.problems import Problem, conflict, not_found, refused
-from gamemaster.web.queries import FoundMatch
+from gamemaster.web.views import Viewer
 from ggp.errors import GgpError, MessageError
 from ggp.gdl.terms import Term, to_text
 from ggp.protocol.messages import parse_move
@@ -24,6 +33,7 @@ def find_human(request: web.Request) -> tuple[LiveMatch, HumanPlayer]:
     found = services_of(request).live_matches.human(request.match_info["link"])
     if found is None:
         raise not_found("this link is not known: the match was long ago, or the service was restarted")
+    found[1].be_seen()
     return found
 
 
@@ -32,10 +42,10 @@ async def human_view(live: LiveMatch, human: HumanPlayer, wanted: models.HumanWa
     state = None
     if not live.is_hidden:
         with suppress(GgpError, Problem):  # then any move can be typed
-            state = await live.states.draw(live.step)
+            state = await live.draw_state(live.step)
     return models.HumanView(
         role=human.role,
-        match=live.match(takes_part=True, first=wanted.first),
+        match=live.match(Viewer(takes_part=True), first=wanted.first),
         state=state,
         asked=human.wanted,
         legal=await live.choices(human, live.step) if human.wanted is not None else (),
@@ -58,7 +68,7 @@ async def get_events(request: web.Request) -> web.StreamResponse:
     human.arrived.set()
     if live.is_over:
         return web.Response(status=204)
-    return await services_of(request).streams.serve(request, human.feed)
+    return await streamed(request, human.feed)
 
 
 async def post_move(request: web.Request) -> web.Response:
@@ -78,9 +88,9 @@ async def _check_move(services: Services, live: LiveMatch, human: HumanPlayer, c
     if human.choices is not None:
         _check_choice(human, chosen)
         return
-    request = {"do": "refusal", "state": live.states.facts(chosen.step), "role": human.role, "move": chosen.move}
+    request = {"do": "refusal", **live.course.at(chosen.step), "role": human.role, "move": chosen.move}
     try:
-        reason = await services.pool.ask(live.order.source, request, services.settings.limits.state_seconds)
+        reason = await live.evaluator.ask(live.order.source, request, services.settings.limits.state_seconds)
     except GgpError as error:
         raise refused(f"the move cannot be judged: {error}") from None
     if reason is None:
@@ -120,17 +130,16 @@ async def post_resign(request: web.Request) -> web.Response:
 
 async def post_undo(request: web.Request) -> web.Response:
     """A match that goes on from before the human's last choice, against the same bots."""
-    services = services_of(request)
     live, human = find_human(request)
     await read_body(request, models.Empty)
     step = _may_undo(live, human)
     if step is None:
         raise conflict("there is nothing to take back, or other humans play")
-    while len((await live.states.draw(step)).legal.get(human.role, ())) < 2:
+    while len((await live.draw_state(step)).legal.get(human.role, ())) < 2:
         if step == 0:
             raise conflict("there was nothing to choose yet")
         step -= 1
-    return await _again(services, live, step, f"{human.role} took a move back")
+    return await _again(request, live, step, f"{human.role} took a move back")
 
 
 async def post_again(request: web.Request) -> web.Response:
@@ -140,7 +149,7 @@ async def post_again(request: web.Request) -> web.Response:
     await read_body(request, models.Empty)
     if not live.is_over or live.order.is_external:
         raise conflict("the match is not over yet" if not live.is_over else "another game master begins the matches")
-    following = services.live_matches.begin(replace(live.order, seed=new_seed()))
+    following = services.live_matches.begin(replace(live.order, seed=draw_seed(), visitor=visitor_of(request)))
     return _linked(live, following)
 
 
@@ -150,17 +159,16 @@ async def post_hint(request: web.Request) -> web.StreamResponse:
     if not _may_hint(live, human):
         raise conflict("there are no hints in matches with other humans or with hidden states")
     wanted = wanted.model_copy(update={"role": human.role})
-    return await analysed(request, live.order.source, live.states.facts(live.step), wanted)
+    return await analysed(request, live.course, live.step, wanted)
 
 
-async def _again(services: Services, live: LiveMatch, step: int, reason: str) -> web.Response:
-    order = live.order
-    facts = live.states.facts(step)
+async def _again(request: web.Request, live: LiveMatch, step: int, reason: str) -> web.Response:
+    services, order = services_of(request), live.order
+    course = live.course
     await services.live_matches.end(live, reason)
     clocks = {"startclock": order.startclock, "playclock": order.playclock, "think": order.think}
     wanted = models.Branch(step=step, players=dict(order.players), **clocks)
-    found = FoundMatch(live.id, live.record, live.head, live)
-    return _linked(live, await begin_branch(services, found, step, facts, wanted))
+    return _linked(live, await begin_branch(request, live.id, course, wanted))
 
 
 def _linked(before: LiveMatch, following: LiveMatch) -> web.Response:
@@ -168,7 +176,7 @@ def _linked(before: LiveMatch, following: LiveMatch) -> web.Response:
     for role, human in before.humans.items():
         human.next = human_url(following.humans[role].link)
         human.feed.publish("changed", {})
-    return answer(begun(following), 201)
+    return begun_answer(following)
 
 
 def _may_undo(live: LiveMatch, human: HumanPlayer) -> int | None:
@@ -214,7 +222,7 @@ async def get_endpoint(request: web.Request) -> web.Response:
 
 
 async def get_endpoint_events(request: web.Request) -> web.StreamResponse:
-    return await services_of(request).streams.serve(request, find_endpoint(request).feed)
+    return await streamed(request, find_endpoint(request).feed)
 
 
 _PROBLEMS = (404, 409, 415)

@@ -1,30 +1,39 @@
 """The API of matches: lists, records, states, events, and what can be done with them."""
 
 import asyncio
-import json
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 from urllib.parse import quote
 
 from aiohttp import web
 
-from gamemaster.record import record_json
+from gamemaster.settings import draw_seed
 from gamemaster.web import models
-from gamemaster.web.api.games import find_game, image, svg
-from gamemaster.web.api.operations import Operation, Services, answer, file, number, read_body, read_query, services_of
-from gamemaster.web.catalogue import Origin, derived_rulesheet, roles_of
-from gamemaster.web.evaluators.pool import Source
+from gamemaster.web.api.games import find_game, svg
+from gamemaster.web.api.operations import (
+    JSON,
+    Operation,
+    answer,
+    file,
+    number,
+    read_body,
+    read_query,
+    services_of,
+    streamed,
+    visitor_of,
+)
+from gamemaster.web.evaluators.derivation import RulesheetOrigin
+from gamemaster.web.evaluators.pool import Course
 from gamemaster.web.live.match import LiveMatch, MatchOrder
-from gamemaster.web.live.runner import new_seed
 from gamemaster.web.problems import Problem, conflict
 from gamemaster.web.queries import FoundMatch
-from gamemaster.web.views import human_cookie, match_url, without_evaluations
+from gamemaster.web.safety import bearer, is_same
+from gamemaster.web.views import Viewer, beginner_cookie, human_cookie, match_url, visible_json
 from ggp.errors import GgpError
-from ggp.gdl.reader import read_term
-from ggp.gdl.rulesheet import NATURE, parse_rulesheet
+from ggp.gdl.rulesheet import NATURE
 
 NDJSON = "application/x-ndjson"
+_KEY_SECONDS = 7 * 24 * 3600
 
 
 def human_url(link: str) -> str:
@@ -34,19 +43,28 @@ def human_url(link: str) -> str:
 def begun(live: LiveMatch) -> models.Begun:
     """What whoever ordered a match is told."""
     links = {role: human_url(human.link) for role, human in live.humans.items()}
-    return models.Begun(match=live.id, url=match_url(live.id), links=links)
+    return models.Begun(match=live.id, url=match_url(live.id), key=live.key, links=links)
 
 
-async def begin_branch(
-    services: Services, found: FoundMatch, step: int, facts: tuple[str, ...], wanted: models.Branch
-) -> LiveMatch:
+def begun_answer(live: LiveMatch) -> web.Response:
+    """The same as an answer; the browser keeps the right to end the match."""
+    response = answer(begun(live), 201)
+    response.set_cookie(
+        beginner_cookie(live.id), live.key, max_age=_KEY_SECONDS, httponly=True, samesite="Strict", path="/"
+    )
+    return response
+
+
+async def begin_branch(request: web.Request, match: str, course: Course, wanted: models.Branch) -> LiveMatch:
     """A match that goes on from a state of another."""
-    source = services.queries.source(found)
-    origin = Origin(found.id, step)
+    services = services_of(request)
+    source, step = course.source, wanted.step
+    asked = {"do": "derive", "origin": match, **course.at(step)}
     try:
-        text, roles, sees = await asyncio.to_thread(_derived, source, facts, origin)
+        derived = await services.people.ask(source, asked, services.settings.limits.replay_seconds)
     except GgpError as error:
         raise conflict(f"the rules of this match cannot be read: {error}") from None
+    text, roles, sees = derived["text"], derived["roles"], derived["has_percepts"]
     services.live_matches.check_players(tuple(role for role in roles if role != NATURE), wanted.players)
     return services.live_matches.begin(
         MatchOrder(
@@ -55,28 +73,29 @@ async def begin_branch(
             startclock=wanted.startclock,
             playclock=wanted.playclock,
             think=wanted.think,
-            seed=found.record.settings.seed if found.record else new_seed(),
+            seed=services.live_matches.following_seed(match, step),
             has_percepts=sees,
-            origin=origin,
+            origin=RulesheetOrigin(match, step),
+            visitor=visitor_of(request),
         )
     )
 
 
-def _derived(source: Source, facts: tuple[str, ...], origin: Origin) -> tuple[str, tuple[str, ...], bool]:
-    """The rulesheet that begins with these facts, its roles, and whether they are told percepts. Blocks."""
-    rulesheet = parse_rulesheet(source.text, source.name)
-    derived = derived_rulesheet(rulesheet, frozenset(map(read_term, facts)), origin)
-    return derived.text, roles_of(rulesheet), rulesheet.has_percepts
-
-
 async def find_match(request: web.Request) -> FoundMatch:
-    """The match of the address; a browser in which a human plays is not told what other players think."""
-    found = await services_of(request).queries.find(request.match_info["match"])
-    live = found.live
-    if live is None or not live.humans or live.is_over or human_cookie(live.id) not in request.cookies:
-        return found
-    record = found.record and without_evaluations(found.record)
-    return replace(found, record=record, takes_part=True)
+    """The match of the address, as whoever asks may see it."""
+    match = request.match_info["match"]
+    return await services_of(request).queries.find(match, viewer_of(request, match))
+
+
+def viewer_of(request: web.Request, match: str) -> Viewer:
+    """A browser in which a human plays is not told what other players think."""
+    services = services_of(request)
+    live = services.live_matches.get(match)
+    keys = bearer(request), request.cookies.get(beginner_cookie(match), "")
+    is_beginner = live is not None and any(is_same(key, live.key) for key in keys)
+    return Viewer(
+        takes_part=human_cookie(match) in request.cookies, may_end=is_beginner or services.guard.is_operator(request)
+    )
 
 
 async def list_matches(request: web.Request) -> web.Response:
@@ -96,8 +115,9 @@ async def post_match(request: web.Request) -> web.Response:
             startclock=wanted.startclock,
             playclock=wanted.playclock,
             think=wanted.think,
-            seed=new_seed() if wanted.seed is None else wanted.seed,
+            seed=draw_seed() if wanted.seed is None else wanted.seed,
             has_percepts=entry.has_percepts,
+            visitor=visitor_of(request),
         )
     )
     return _created(live)
@@ -113,14 +133,14 @@ async def get_match(request: web.Request) -> web.Response:
 async def get_state(request: web.Request) -> web.Response:
     services = services_of(request)
     found = await find_match(request)
-    return answer(await services.queries.state(found, number(request, "step")))
+    drawn = await services.queries.drawn(found, number(request, "step"))
+    return web.Response(text=drawn.text, content_type=JSON)
 
 
 async def get_picture(request: web.Request) -> web.Response:
     services = services_of(request)
     found = await find_match(request)
-    facts = await services.queries.facts(found, number(request, "step"))
-    return svg(await image(services, services.queries.source(found), facts))
+    return svg(await services.queries.picture(found, number(request, "step")))
 
 
 async def get_record(request: web.Request) -> web.Response:
@@ -129,18 +149,13 @@ async def get_record(request: web.Request) -> web.Response:
         raise Problem(403, "the moves of this match are hidden until it is over")
     if found.record is None:
         raise conflict("the match has not begun yet")
-    if found.live is not None and found.live.has_secret_chance:
-        raise Problem(403, "the record has the seed, from which chance follows; it is kept until the match is over")
-    return file(await asyncio.to_thread(record_json, found.record), f"{found.id}.json")
+    return file(await asyncio.to_thread(visible_json, found.record, found.sight), f"{found.id}.json")
 
 
 async def get_tiltyard(request: web.Request) -> web.Response:
     services = services_of(request)
     found = await find_match(request)
-    if found.is_hidden:
-        raise Problem(403, "the moves of this match are hidden until it is over")
-    exported = await services.queries.tiltyard(found)
-    return file(json.dumps(exported, indent=2) + "\n", f"{found.id}-tiltyard.json")
+    return file(await services.queries.tiltyard(found), f"{found.id}-tiltyard.json")
 
 
 async def get_verdict(request: web.Request) -> web.Response:
@@ -153,9 +168,9 @@ async def get_events(request: web.Request) -> web.StreamResponse:
     services = services_of(request)
     found = await find_match(request)
     if found.live is not None and not found.live.is_over:
-        return await services.streams.serve(request, found.live.players_feed if found.takes_part else found.live.feed)
+        return await streamed(request, found.live.players_feed if found.viewer.takes_part else found.live.feed)
     if found.live is None and found.head.status == "running":
-        return await services.streams.serve(request, services.watchers.match(found))
+        return await streamed(request, services.watchers.match(found))
     return web.Response(status=204)  # nothing will happen any more: do not come back
 
 
@@ -165,32 +180,30 @@ async def post_end(request: web.Request) -> web.Response:
     found = await find_match(request)
     if found.live is None or found.live.is_over:
         raise conflict("this match is not being played here")
+    if not found.viewer.may_end:
+        raise Problem(403, "only whoever began this match, or the operator, may end it")
     await services.live_matches.end(found.live, "ended by a user")
     return answer(found.live.head)
 
 
 async def post_branch(request: web.Request) -> web.Response:
-    services = services_of(request)
     wanted = await read_body(request, models.Branch)
     found = await find_match(request)
-    facts = await services.queries.facts(found, wanted.step)
-    return _created(await begin_branch(services, found, wanted.step, facts, wanted))
+    return _created(await begin_branch(request, found.id, services_of(request).queries.course(found), wanted))
 
 
 async def post_analysis(request: web.Request) -> web.StreamResponse:
     services = services_of(request)
     wanted = await read_body(request, models.Wanted)
     found = await find_match(request)
-    facts = await services.queries.facts(found, number(request, "step"))
-    return await analysed(request, services.queries.source(found), facts, wanted)
+    return await analysed(request, services.queries.course(found), number(request, "step"), wanted)
 
 
-async def analysed(
-    request: web.Request, source: Source, facts: tuple[str, ...], wanted: models.Wanted
-) -> web.StreamResponse:
+async def analysed(request: web.Request, course: Course, step: int, wanted: models.Wanted) -> web.StreamResponse:
     """What a search finds, in one piece or as it goes."""
     services = services_of(request)
-    given: Mapping[str, Any] = {"state": facts, **wanted.model_dump(include={"seconds", "role", "lines"})}
+    source = course.source
+    given: Mapping[str, Any] = {**course.at(step), **wanted.model_dump(include={"seconds", "role", "lines"})}
     if not wanted.stream:
         return answer(await services.analyses.analyse(source, given))
     reports: asyncio.Queue[models.Analysis | None] = asyncio.Queue()
@@ -221,7 +234,7 @@ async def _last_line(task: "asyncio.Future[models.Analysis]") -> bytes:
 
 
 def _created(live: LiveMatch) -> web.Response:
-    response = answer(begun(live), 201)
+    response = begun_answer(live)
     response.headers["Location"] = f"/api/v1{match_url(live.id)}"
     return response
 
@@ -251,8 +264,8 @@ OPERATIONS = (
     Operation("GET", "/matches/{match}/events", "watchMatch", "matches",
               "Server-sent events `start`, `step`, `clock` and `end`; after `resync` everything is to be read anew. "
               "204 where nothing will happen any more.", get_events, "text/event-stream", problems=(404, 503)),
-    Operation("POST", "/matches/{match}/end", "endMatch", "matches", "Give a match up.", post_end, models.MatchHead,
-              body=models.Empty, problems=(404, 409, 415)),
+    Operation("POST", "/matches/{match}/end", "endMatch", "matches", "Give a match up, for whoever began it.", post_end,
+              models.MatchHead, body=models.Empty, problems=(403, 404, 409, 415)),
     Operation("POST", "/matches/{match}/branches", "branchMatch", "matches", "Go on from a state of a match.",
               post_branch, models.Begun, body=models.Branch, status=201, problems=(*_HIDDEN, 415, 503)),
 )  # fmt: skip

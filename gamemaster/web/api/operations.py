@@ -1,12 +1,15 @@
 """One operation of the API: its path, what it takes and gives; the services that handlers use."""
 
-from collections.abc import Awaitable, Callable
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Literal, TypeAlias, TypeVar
 
-from aiohttp import web
+import aiohttp
+from aiohttp import HttpVersion11, web
 from pydantic import BaseModel, ValidationError
 
+from gamemaster.faults import shown
 from gamemaster.web.catalogue import Catalogue
 from gamemaster.web.evaluators.analysis import Analyses
 from gamemaster.web.evaluators.pool import Pool
@@ -23,6 +26,7 @@ from gamemaster.web.tournaments import Tournaments
 
 Handler: TypeAlias = Callable[[web.Request], Awaitable[web.StreamResponse]]
 M = TypeVar("M", bound=BaseModel)
+A = TypeVar("A")
 JSON = "application/json"
 ROOT = "/api/v1"
 
@@ -33,7 +37,8 @@ class Services:
 
     settings: ServeSettings
     guard: Guard
-    pool: Pool
+    pool: Pool  # for whoever looks on
+    people: Pool  # for people who play, and for what they wait for, so that they do not wait for others
     analyses: Analyses
     catalogue: Catalogue
     live_matches: LiveMatches
@@ -73,14 +78,45 @@ class Operation:
     is_open: bool = False  # whether it needs no token though it changes something
 
 
+def visitor_of(request: web.Request) -> str:
+    """Who pays for what a request begins; the operator does not."""
+    guard = services_of(request).guard
+    return "" if guard.is_operator(request) else guard.visitor(request)
+
+
+async def streamed(request: web.Request, feed: Feed) -> web.StreamResponse:
+    """The events of a feed, until it ends or the listener goes."""
+    return await services_of(request).streams.serve(request, feed, visitor_of(request))
+
+
 async def read_body(request: web.Request, model: type[M]) -> M:
     """The body as a value; a Problem that names the field where it is none."""
     if request.content_type != JSON:
         raise Problem(415, f"the body must be {JSON}")
+    data = await _arrived(request, request.read())
     try:
-        return model.model_validate_json(await request.read(), strict=True)
+        return model.model_validate_json(data, strict=True)
     except ValidationError as error:
         raise _wrong(error) from None
+
+
+async def read_form(request: web.Request) -> Mapping[str, object]:
+    """What a page without JavaScript sends."""
+    try:
+        return await _arrived(request, request.post())
+    except (ValueError, LookupError, AssertionError) as error:  # aiohttp's, of what is no form
+        raise Problem(400, f"the body is no form: {shown(str(error))}") from None
+
+
+async def _arrived(request: web.Request, body: Awaitable[A]) -> A:
+    """The body of a request, if it comes in time and can be unpacked."""
+    try:
+        async with asyncio.timeout(services_of(request).settings.limits.request_seconds):
+            return await body
+    except TimeoutError:
+        raise Problem(408, "the request did not arrive in time") from None
+    except (web.RequestPayloadError, aiohttp.ClientPayloadError) as error:
+        raise Problem(400, f"the body cannot be read: {shown(str(error))}") from None
 
 
 def read_query(request: web.Request, model: type[M]) -> M:
@@ -89,6 +125,13 @@ def read_query(request: web.Request, model: type[M]) -> M:
         return model.model_validate(dict(request.query))
     except ValidationError as error:
         raise _wrong(error) from None
+
+
+async def answer_expectation(request: web.Request) -> None:
+    """Whoever waits for the word is told to send the body; aiohttp's own fails at what is no text."""
+    if request.version == HttpVersion11 and request.headers.get("Expect", "").lower() == "100-continue":
+        await request.writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+        request.writer.output_size = 0
 
 
 def number(request: web.Request, name: str, most: int = 10_000_000) -> int:

@@ -1,3 +1,4 @@
 """Rules are evaluated in processes of their own: `pool` (asks them), `analysis` (searches on request), `process` (what
-runs in one), `beliefs` (the states that agree with what a role was told).
+runs in one), `beliefs` (the states that agree with what a role was told), `derivation` (a rulesheet that begins in
+another state).
 """

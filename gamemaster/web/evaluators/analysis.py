@@ -4,7 +4,8 @@ import asyncio
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from gamemaster.web.evaluators.pool import Pool, Source
+from gamemaster.evaluator import RulesheetSource
+from gamemaster.web.evaluators.pool import Pool
 from gamemaster.web.models import Analysis, Engine, Line
 from gamemaster.web.problems import refused
 from gamemaster.web.settings import Limits
@@ -21,11 +22,11 @@ class Analyses:
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
-        self._pool = Pool(limits.analyses, _MOST_BYTES, _MOST_WAITING, niceness=10)
+        self._pool = Pool(limits.analyses, limits, _MOST_WAITING, niceness=10, memory_bytes=_MOST_BYTES)
         self._engines: dict[str, asyncio.Future[Engine]] = {}
 
     async def analyse(
-        self, source: Source, request: Mapping[str, Any], tell: Callable[[Analysis], None] | None = None
+        self, source: RulesheetSource, request: Mapping[str, Any], tell: Callable[[Analysis], None] | None = None
     ) -> Analysis:
         """What a search finds; `request` has the state, the role, the seconds and the number of lines.
 
@@ -33,7 +34,7 @@ class Analyses:
         """
         given = {**request, "do": "analyse", "memory": self._limits.search_bytes}
         given["seconds"] = min(request["seconds"], self._limits.analysis_seconds)
-        circuit = Source(source.name, source.text, source.drawing, "circuit")
+        circuit = RulesheetSource(source.name, source.text, source.drawing, "circuit")
 
         def report(found: Any) -> None:  # noqa: ANN401 - any JSON
             if tell is not None:
@@ -47,12 +48,12 @@ class Analyses:
         except GgpError as error:
             raise refused(f"this state cannot be searched: {error}") from None
 
-    def measured(self, source: Source) -> Engine | None:
+    def measured(self, source: RulesheetSource) -> Engine | None:
         """What is known already."""
         found = self._engines.get(source.key)
         return found.result() if found is not None and found.done() and found.exception() is None else None
 
-    async def measure(self, source: Source) -> Engine:
+    async def measure(self, source: RulesheetSource) -> Engine:
         """What the engine makes of a game; worked out once."""
         if source.key not in self._engines:
             while len(self._engines) >= _MOST_MEASURED:
@@ -70,7 +71,7 @@ class Analyses:
             task.cancel()
         await self._pool.close()
 
-    async def _measure(self, source: Source) -> Engine:
+    async def _measure(self, source: RulesheetSource) -> Engine:
         request = {"do": "measure", "text": source.text, "seconds": _MEASURED_SECONDS}
         try:
             found = await self._pool.ask(None, request, self._limits.compile_seconds)

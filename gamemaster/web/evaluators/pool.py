@@ -1,157 +1,42 @@
-"""The processes that evaluate rules, as coroutines ask them; one that takes too long is ended."""
+"""The pool of processes that evaluate rules for pages, and what their answers mean."""
 
 import asyncio
-import json
-import os
-import signal
-import sys
-from asyncio.subprocess import DEVNULL, PIPE, Process
-from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass, field
-from hashlib import sha256
-from typing import Any, Literal
+from collections import OrderedDict
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any, Protocol
 
-import ggp.errors
-from gamemaster.web.evaluators.process import LENGTH, UNKNOWN_GAME
+from gamemaster.evaluator import Evaluator, Report, RulesheetSource
 from gamemaster.web.models import Check, Evidence, Finding, Move, State
-from gamemaster.web.problems import busy
-from ggp.errors import EvaluationError, GgpError
+from gamemaster.web.problems import busy, not_found
+from gamemaster.web.settings import Limits
 
-Report = Callable[[Any], None]
-_LONG = 100_000  # bytes of JSON that are read in a thread, so that the loop is not held
-
-
-@dataclass(frozen=True, slots=True)
-class Source:
-    """A rulesheet as text, with the hints for drawing its states."""
-
-    name: str
-    text: str = field(repr=False)
-    drawing: Mapping[str, Any] = field(default_factory=dict, repr=False)
-    engine: Literal["interpreter", "circuit"] = "interpreter"
-    key: str = field(init=False, repr=False)  # the same for the same text, engine and name
-
-    def __post_init__(self) -> None:
-        words = "\0".join((self.engine, self.name, self.text))
-        object.__setattr__(self, "key", sha256(words.encode(errors="replace")).hexdigest())
-
-    def as_request(self) -> dict[str, Any]:
-        """For the process that loads it."""
-        return {
-            "game": self.key,
-            "name": self.name,
-            "text": self.text,
-            "drawing": dict(self.drawing),
-            "engine": self.engine,
-        }
+PAGES = "gamemaster.web.evaluators.process"  # what runs in the processes
+_MANY = 500  # facts and moves of a state
 
 
-class Evaluator:
-    """One process; it is started when it is first asked, and again after it was ended."""
+def evaluator_of(limits: Limits, niceness: int = 0, memory_bytes: int | None = None) -> Evaluator:
+    """A process that does what pages ask for."""
+    bounds = limits.facts, limits.term_bytes, limits.state_bytes
+    return Evaluator(limits.memory_bytes if memory_bytes is None else memory_bytes, niceness, PAGES, bounds)
 
-    def __init__(self, memory_bytes: int, niceness: int = 0) -> None:
-        self._arguments = (str(memory_bytes), str(niceness))
-        self._process: Process | None = None
-        self._lock = asyncio.Lock()
-        self._is_closed = False
-        self.known: set[str] = set()  # keys of games that it was given
 
-    @property
-    def is_free(self) -> bool:
-        return not self._lock.locked()
-
-    async def prepare(self) -> None:
-        """Starts the process, so that nobody waits for it later."""
-        async with self._lock:
-            if self._process is None:
-                self._process = await self._start()
+class Evaluates(Protocol):
+    """One process that evaluates rules, or several."""
 
     async def ask(
-        self, source: Source | None, request: Mapping[str, Any], seconds: float, tell: Report | None = None
-    ) -> Any:  # noqa: ANN401 - any JSON
-        """The answer, about a game if one is given; EvaluationError when there is none in time.
-
-        Other kinds of GgpError as the process has them. One that is cancelled ends the process.
-        """
-        async with self._lock:
-            try:
-                async with asyncio.timeout(seconds):
-                    return await self._ask(source, request, tell)
-            except TimeoutError:
-                await self._end()
-                raise EvaluationError(f"no answer within {seconds:g} s") from None
-            except (OSError, asyncio.IncompleteReadError):
-                await self._end()
-                raise EvaluationError("the rules need more than they may: their process ended") from None
-            except asyncio.CancelledError:
-                await self._end()
-                raise
-
-    async def close(self) -> None:
-        """Ends the process for good; whoever waits for it, or asks later, gets an EvaluationError."""
-        self._is_closed = True
-        await self._end()
-
-    async def _ask(self, source: Source | None, request: Mapping[str, Any], tell: Report | None) -> Any:  # noqa: ANN401
-        if source is None:
-            return await self._exchange(request, tell)
-        if source.key not in self.known:
-            await self._load(source)
-        answer = await self._exchange({**request, "game": source.key}, tell)
-        if answer == UNKNOWN_GAME:
-            await self._load(source)
-            answer = await self._exchange({**request, "game": source.key}, tell)
-        return answer
-
-    async def _load(self, source: Source) -> None:
-        await self._exchange({"do": "load", **source.as_request()}, None)
-        self.known.add(source.key)
-
-    async def _exchange(self, request: Mapping[str, Any], tell: Report | None) -> Any:  # noqa: ANN401
-        if self._process is None:
-            self._process = await self._start()
-        process = self._process
-        assert process.stdin is not None
-        data = json.dumps(request).encode()
-        process.stdin.write(LENGTH.pack(len(data)) + data)
-        await process.stdin.drain()
-        while True:
-            answer = await _read(process)
-            if "report" not in answer:
-                break
-            if tell is not None:
-                tell(answer["report"])
-        if "error" in answer:
-            if answer.get("is_worn"):
-                await self._end()
-            raise _error(answer["error"], answer["detail"])
-        return answer["done"]
-
-    async def _start(self) -> Process:
-        if self._is_closed:
-            raise EvaluationError("nothing is evaluated any more")
-        self.known.clear()
-        command = (sys.executable, "-P", "-m", "gamemaster.web.evaluators.process", *self._arguments)
-        process = await asyncio.create_subprocess_exec(
-            *command, stdin=PIPE, stdout=PIPE, stderr=DEVNULL, start_new_session=True
-        )
-        if self._is_closed:  # meanwhile
-            await _stop(process)
-            raise EvaluationError("nothing is evaluated any more")
-        return process
-
-    async def _end(self) -> None:
-        process, self._process = self._process, None
-        if process is not None:
-            await _stop(process)
+        self, source: RulesheetSource | None, request: Mapping[str, Any], seconds: float, tell: Report | None = None
+    ) -> Any: ...  # noqa: ANN401 - any JSON
 
 
 class Pool:
     """Several processes; whoever asks waits for a free one, if possible for one that knows the game."""
 
-    def __init__(self, size: int, memory_bytes: int, waiting: int, niceness: int = 2) -> None:
-        self._evaluators = [Evaluator(memory_bytes, niceness) for _ in range(size)]
+    def __init__(
+        self, size: int, limits: Limits, waiting: int, niceness: int = 2, memory_bytes: int | None = None
+    ) -> None:
+        self._evaluators = [evaluator_of(limits, niceness, memory_bytes) for _ in range(size)]
         self._free = asyncio.Semaphore(size)
         self._waiting = 0
         self._most_waiting = waiting
@@ -162,7 +47,7 @@ class Pool:
                 group.create_task(evaluator.prepare())
 
     async def ask(
-        self, source: Source | None, request: Mapping[str, Any], seconds: float, tell: Report | None = None
+        self, source: RulesheetSource | None, request: Mapping[str, Any], seconds: float, tell: Report | None = None
     ) -> Any:  # noqa: ANN401 - any JSON
         """As `Evaluator.ask`; a Problem when too many wait already."""
         async with self._taken(source) as evaluator:
@@ -173,7 +58,7 @@ class Pool:
             await evaluator.close()
 
     @asynccontextmanager
-    async def _taken(self, source: Source | None) -> AsyncIterator[Evaluator]:
+    async def _taken(self, source: RulesheetSource | None) -> AsyncIterator[Evaluator]:
         if self._waiting >= self._most_waiting:
             raise busy("too much is being worked out already; try again in a moment")
         self._waiting += 1
@@ -186,31 +71,96 @@ class Pool:
         finally:
             self._free.release()
 
-    def _choice(self, source: Source | None) -> Evaluator:
+    def _choice(self, source: RulesheetSource | None) -> Evaluator:
         free = [evaluator for evaluator in self._evaluators if evaluator.is_free]
         return next((one for one in free if source is not None and source.key in one.known), free[0])
 
 
-async def _stop(process: Process) -> None:
-    with suppress(ProcessLookupError, PermissionError):
-        os.killpg(process.pid, signal.SIGKILL)  # with what it may have started itself
-    await process.wait()
+@dataclass(frozen=True, slots=True)
+class Course:
+    """A match as far as it has gone: any of its states follows from the moves."""
+
+    name: str  # of these moves and no others
+    source: RulesheetSource
+    steps: Sequence[tuple[str, ...]]  # joint moves
+
+    def at(self, step: int) -> dict[str, object]:
+        """The part of a request that says which state is meant; a Problem where there is none."""
+        if not 0 <= step <= len(self.steps):
+            raise not_found(f"the match has no state {step}")
+        return {"match": self.name, "steps": self.steps[:step]}
 
 
-async def _read(process: Process) -> dict[str, Any]:
-    assert process.stdout is not None
-    (length,) = LENGTH.unpack(await process.stdout.readexactly(LENGTH.size))
-    data = await process.stdout.readexactly(length)
-    answer = json.loads(data) if length < _LONG else await asyncio.to_thread(json.loads, data)
-    assert isinstance(answer, dict)
-    return answer
+START: Mapping[str, object] = {"match": "", "steps": ()}  # the first state of a game
 
 
-def _error(kind: str, detail: str) -> GgpError:
-    """The error that the process had; those with more than a text become the plain one."""
-    found = getattr(ggp.errors, kind, GgpError)
-    plain = (ggp.errors.EvaluationError, ggp.errors.GroundingError, ggp.errors.UnknownRoleError)
-    return found(detail) if found in plain else GgpError(detail)
+class DrawnStates:
+    """States of matches with their pictures, worked out when they are first asked for; used in the event loop.
+
+    The last ones are at hand, as many as fit; the others can be worked out again.
+    """
+
+    def __init__(self, most_bytes: int) -> None:
+        self._most_bytes = most_bytes
+        self._bytes = 0
+        self._drawn: OrderedDict[tuple[str, int], DrawnText] = OrderedDict()
+        self._pictures: OrderedDict[tuple[str, int], str] = OrderedDict()  # as files, an eighth as much
+        self._picture_bytes = 0
+
+    def known(self, course: Course, step: int) -> State | None:
+        """The state, if it is at hand."""
+        found = self._drawn.get((course.name, step))
+        return None if found is None else found.state
+
+    async def draw(self, evaluator: Evaluates, course: Course, step: int, seconds: float) -> State:
+        """A Problem where there is no such state, GgpError where the rules fail."""
+        return (await self.drawn(evaluator, course, step, seconds)).state
+
+    async def picture(self, evaluator: Evaluates, course: Course, step: int, seconds: float) -> str:
+        """A state as an SVG file of its own, as by `draw`."""
+        key = course.name, step
+        if key not in self._pictures:
+            found = str(await evaluator.ask(course.source, {"do": "image", **course.at(step)}, seconds))
+            self._picture_bytes += len(found) if key not in self._pictures else 0
+            self._pictures[key] = found
+            while self._picture_bytes > self._most_bytes // 8 and len(self._pictures) > 1:
+                self._picture_bytes -= len(self._pictures.popitem(last=False)[1])
+        self._pictures.move_to_end(key)
+        return self._pictures[key]
+
+    async def drawn(self, evaluator: Evaluates, course: Course, step: int, seconds: float) -> "DrawnText":
+        """As `draw`, with its text."""
+        key = course.name, step
+        if key not in self._drawn:
+            look = await evaluator.ask(course.source, {"do": "draw", **course.at(step)}, seconds)
+            self._keep(key, await asyncio.to_thread(_drawn, look, step) if _is_large(look) else _drawn(look, step))
+        self._drawn.move_to_end(key)
+        return self._drawn[key]
+
+    def _keep(self, key: tuple[str, int], found: "DrawnText") -> None:
+        before = self._drawn.pop(key, None)  # somebody else was faster
+        self._bytes += len(found.text) - (0 if before is None else len(before.text))
+        self._drawn[key] = found
+        while self._bytes > self._most_bytes and len(self._drawn) > 1:
+            self._bytes -= len(self._drawn.popitem(last=False)[1].text)
+
+
+@dataclass(frozen=True, slots=True)
+class DrawnText:
+    """A state, and the same as JSON."""
+
+    state: State
+    text: str
+
+
+def _drawn(look: Mapping[str, Any], step: int) -> DrawnText:
+    state = state_of(look, step)
+    return DrawnText(state, state.model_dump_json())
+
+
+def _is_large(look: Mapping[str, Any]) -> bool:
+    """Whether it is not to be read in the event loop."""
+    return len(look["facts"]) + sum(map(len, look["legal"].values())) > _MANY
 
 
 def state_of(look: Mapping[str, Any], step: int) -> State:
@@ -245,6 +195,7 @@ def check_of(answer: Mapping[str, Any]) -> Check:
 def _evidence_of(evidence: Mapping[str, Any]) -> Evidence:
     notes = [f"{role} had no legal move in {count} of them" for role, count in evidence["stuck"].items()]
     notes += [f"{role} had no clear goal value in {count} of them" for role, count in evidence["unclear_goals"].items()]
+    notes += [f"{evidence['cut_off']} of them were cut off when the time was up"] if evidence["cut_off"] else []
     notes += [evidence["error"]] if evidence["error"] else []
     return Evidence(
         matches=evidence["matches"], ended=evidence["ended"], longest=evidence["longest"], notes=tuple(notes)

@@ -1,21 +1,18 @@
-"""A process that evaluates rules for the service, bounded in memory, which can be ended at any moment.
+"""What evaluates rules for pages: a `gamemaster.rule_server` that also draws, searches, checks and verifies.
 
-Run as `python -m gamemaster.web.evaluators.process MEMORY NICENESS`. Requests come on standard input and answers go to
-standard output, one after the other, each as JSON after its length in 4 bytes, big-endian. It ends when its input does.
+Run as `python -m gamemaster.web.evaluators.process MEMORY NICENESS FACTS TERM STATE`; `StateBounds` has the last three.
+A state is asked for by the moves that lead to it: `match`, a name for them, and `steps`.
 """
 
-import ctypes
-import json
-import os
-import resource
-import signal
-import struct
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import OrderedDict
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import IO, Any, TypeAlias
+from typing import Any
 
+from gamemaster.rule_server import Request, RuleServer, Tell, serve
 from gamemaster.web.evaluators.beliefs import agreed_goal, choices, following, going_on
+from gamemaster.web.evaluators.derivation import RulesheetOrigin, derived_rulesheet
 from ggp.boards import (
     Layout,
     Picture,
@@ -30,25 +27,23 @@ from ggp.boards import (
 from ggp.errors import EvaluationError, GgpError, ReadError
 from ggp.game import Game, State, load_text
 from ggp.gdl.reader import read_term
-from ggp.gdl.state_machine import Facts, JointMove
+from ggp.gdl.state_machine import Facts, JointMove, StateMachine
 from ggp.gdl.terms import Term, to_text
 from ggp.gdl.validator import validate
 from ggp.interpreter.legality import refusal
-from ggp.library import Metadata
 from ggp.simulation.evidence import gather_evidence
 
-LENGTH = struct.Struct(">I")  # of what follows, in bytes
-Request: TypeAlias = Mapping[str, Any]
-Tell: TypeAlias = Callable[[object], None]  # reports while something long is being done
-KEPT = 12  # games
-UNKNOWN_GAME = "unknown game"  # the answer to a request for a game that is not, or no longer, kept
 Cell = tuple[str, str]  # the board, and the constants of the coordinates with blanks between, as in the picture
 _EVIDENCE = {"matches": 5, "max_steps": 200}
 _MOST_LINES = 10
+_EVERY = 16  # steps of a match, whose states are kept while a later one is worked out
+_MOST_REACHED = 200  # states that are kept
+_MOST_CLICKED = 3000  # moves of a role in a state; half a millisecond each is needed for what clicks make them
+_PICTURE = 2  # bytes of a picture for each that the facts of a state may have
 
 
 @dataclass(frozen=True, slots=True)
-class Drawing:
+class DrawnState:
     """A picture, and the same for those who read text."""
 
     svg: str
@@ -62,7 +57,7 @@ class StateDrawer:
         self._game = game
         self._layout: Layout = find_layout(game.rulesheet, game.machine, game.metadata.drawing)
 
-    def draw(self, state: Facts, before: Facts | None = None, moves: Sequence[Term] = ()) -> Drawing:
+    def draw(self, state: Facts, before: Facts | None = None, moves: Sequence[Term] = ()) -> DrawnState:
         """How the state looks; what the moves that led to it from the state before have touched is marked."""
         picture = make_picture(self._layout, state)
         marked: frozenset[Spot] = frozenset()
@@ -70,7 +65,7 @@ class StateDrawer:
             earlier = make_picture(self._layout, before)
             marked = frozenset(spot for move in moves for spot in self._touched(move, earlier, picture))
         svg = picture_svg(picture, marked=marked, has_style=False)
-        return Drawing(svg, plain_text(picture_lines(picture)))
+        return DrawnState(svg, plain_text(picture_lines(picture)))
 
     def image(self, state: Facts) -> str:
         """As a file of its own, with its colours."""
@@ -90,72 +85,112 @@ class StateDrawer:
                 yield from (spot for spot in spots if earlier.cell(spot) != later.cell(spot))
 
 
-class RuleServer:
-    """Does what is asked for; used by one thread."""
+@dataclass(frozen=True, slots=True)
+class StateBounds:
+    """How large a state may be that leaves the process."""
 
-    def __init__(self) -> None:
-        self._games: dict[str, Game] = {}
-        self._drawers: dict[str, StateDrawer] = {}
-        self._tasks: dict[str, Callable[[Request], object]] = {
-            "load": self._load,
-            "situation": self._situation,
-            "next": self._next,
-            "goals": self._goals,
-            "percepts": self._percepts,
+    facts: int
+    term_bytes: int  # of a fact or a move
+    state_bytes: int  # of all facts, or of all moves of a role
+
+
+@dataclass(frozen=True, slots=True)
+class BoundedMachine:
+    """A state machine that has only states and moves within bounds; EvaluationError for others."""
+
+    machine: StateMachine
+    bounds: StateBounds
+
+    @property
+    def engine(self) -> str:
+        return self.machine.engine
+
+    @property
+    def roles(self) -> tuple[str, ...]:
+        return self.machine.roles
+
+    @property
+    def initial_state(self) -> Facts:
+        return self._checked(self.machine.initial_state)
+
+    def legal_moves(self, state: Facts, role: str) -> tuple[Term, ...]:
+        moves = self.machine.legal_moves(state, role)
+        self._check("move", moves)
+        return moves
+
+    def next_state(self, state: Facts, joint_move: JointMove) -> Facts:
+        return self._checked(self.machine.next_state(state, joint_move))
+
+    def is_terminal(self, state: Facts) -> bool:
+        return self.machine.is_terminal(state)
+
+    def goal_values(self, state: Facts, role: str) -> tuple[int, ...]:
+        return self.machine.goal_values(state, role)
+
+    def goal(self, state: Facts, role: str) -> int | None:
+        return self.machine.goal(state, role)
+
+    def percepts(self, state: Facts, joint_move: JointMove, role: str) -> tuple[Term, ...]:
+        percepts = self.machine.percepts(state, joint_move, role)
+        self._check("percept", percepts)
+        return percepts
+
+    def _checked(self, state: Facts) -> Facts:
+        if len(state) > self.bounds.facts:
+            raise EvaluationError(f"a state of {len(state):,} facts; the limit here is {self.bounds.facts:,}")
+        self._check("fact", state)
+        return state
+
+    def _check(self, what: str, terms: Collection[Term]) -> None:
+        bounds, sizes = self.bounds, [len(to_text(term)) for term in terms]
+        if max(sizes, default=0) > bounds.term_bytes:
+            raise EvaluationError(f"a {what} of {max(sizes):,} letters; the limit here is {bounds.term_bytes:,}")
+        if sum(sizes) > bounds.state_bytes:
+            raise EvaluationError(
+                f"{len(terms):,} {what}s of {sum(sizes):,} letters together; the limit here is {bounds.state_bytes:,}"
+            )
+
+
+class PageServer(RuleServer):
+    """Does what pages ask for."""
+
+    def __init__(self, bounds: StateBounds) -> None:
+        super().__init__()
+        self._bounds = bounds
+        self._reached: OrderedDict[tuple[str, str, int], Facts] = OrderedDict()  # game, match, step → state
+        self._drawers: dict[str, tuple[Game, StateDrawer]] = {}
+        self._tasks |= {
+            "after": self._after,
             "believe": self._believe,
             "draw": self._drawn_state,
             "image": self._image,
             "refusal": self._refusal,
-            "states": self._states,
-            "check": _check,
+            "derive": self._derive,
+            "check": self._check,
             "verify": _verify,
             "export": self._export,
             "measure": _measure,
+            "analyse": self._analyse,
         }
 
-    def do(self, request: Request, tell: Tell) -> object:
-        """The answer; GgpError for what the rules, or those who ask, do wrong."""
-        name = request["do"]
-        if request.get("game") is not None and request["game"] not in self._games and name != "load":
-            return UNKNOWN_GAME
-        return self._analyse(request, tell) if name == "analyse" else self._tasks[name](request)
+    def _load(self, request: Request, tell: Tell) -> object:
+        """Only the interpreter is bounded: the circuit has as many facts as there are."""
+        loaded = super()._load(request, tell)
+        game = self.game_of(request)
+        if request["engine"] == "interpreter":
+            self._games[request["game"]] = replace(game, machine=BoundedMachine(game.machine, self._bounds))
+        return loaded
 
-    def _load(self, request: Request) -> object:
-        game = load_text(request["text"], request["name"], request["engine"])
-        game = replace(game, metadata=Metadata(drawing=request["drawing"]))
-        self._games.pop(request["game"], None)
-        self._games[request["game"]] = game
-        while len(self._games) > KEPT:
-            self._games.pop(next(iter(self._games)))
-        self._drawers = {key: drawer for key, drawer in self._drawers.items() if key in self._games}
-        return {"roles": game.roles, "engine": game.engine, "fallback": game.fallback}
+    def _after(self, request: Request, _: Tell) -> object:
+        """The state after some steps, of which the goal values are told if the match is over there."""
+        game, state = self.game_of(request), self._state(request)
+        is_over = game.machine.is_terminal(state)
+        goals = {role: game.machine.goal(state, role) for role in game.roles} if is_over else {}
+        return {"facts": _texts(state), "goals": goals}
 
-    def _game(self, request: Request) -> Game:
-        return self._games[request["game"]]
-
-    def _situation(self, request: Request) -> object:
-        """Of a state; of the initial one where none is given."""
-        game = self._game(request)
-        given = request["state"]
-        return _situation(game, game.machine.initial_state if given is None else _facts(given))
-
-    def _next(self, request: Request) -> object:
-        game = self._game(request)
-        joint_move: JointMove = tuple(map(_term, request["moves"]))
-        return _situation(game, game.machine.next_state(_facts(request["state"]), joint_move))
-
-    def _goals(self, request: Request) -> object:
-        game = self._game(request)
-        state = _facts(request["state"])
-        return {"goals": {role: game.machine.goal_values(state, role) for role in game.roles}}
-
-    def _percepts(self, request: Request) -> object:
-        joint_move: JointMove = tuple(map(_term, request["moves"]))
-        return self._game(request).machine.percepts(_facts(request["state"]), joint_move, request["role"])
-
-    def _believe(self, request: Request) -> object:
+    def _believe(self, request: Request, _: Tell) -> object:
         """The states that agree with what a role did and was `told` in a step, and its choices there; as texts."""
-        machine, role = self._game(request).machine, request["role"]
+        machine, role = self.game_of(request).machine, request["role"]
         states, is_complete = list(map(_read_facts, request["states"])), request["is_complete"]
         told, is_over = request["told"], request["is_over"]
         if told is not None:
@@ -172,57 +207,68 @@ class RuleServer:
         }
 
     def _drawer(self, request: Request) -> StateDrawer:
-        if request["game"] not in self._drawers:
-            self._drawers[request["game"]] = StateDrawer(self._game(request))
-        return self._drawers[request["game"]]
+        game = self.game_of(request)
+        known = self._drawers.get(request["game"])
+        if known is None or known[0] is not game:
+            self._drawers = {key: each for key, each in self._drawers.items() if key in self._games}
+            known = self._drawers[request["game"]] = game, StateDrawer(game)
+        return known[1]
 
-    def _drawn_state(self, request: Request) -> object:
-        """At a state; at the initial one where none is given. `before` and `moves` say how it came about."""
-        game = self._game(request)
-        given, before = request["state"], request.get("before")
-        state = game.machine.initial_state if given is None else _read_facts(given)
-        moves = tuple(map(read_term, request.get("moves", ())))
-        return _drawn_state(game, self._drawer(request), state, None if before is None else _read_facts(before), moves)
+    def _drawn_state(self, request: Request, _: Tell) -> object:
+        """Of a state; what the last moves have touched is marked."""
+        steps = request["steps"]
+        before = self._state(request, len(steps) - 1) if steps else None
+        moves = tuple(map(read_term, steps[-1])) if steps else ()
+        return _drawn_state(
+            self.game_of(request), self._drawer(request), self._state(request), self._bounds, before, moves
+        )
 
-    def _image(self, request: Request) -> object:
-        return self._drawer(request).image(_read_facts(request["state"]))
+    def _image(self, request: Request, _: Tell) -> object:
+        return self._drawer(request).image(self._state(request))
 
-    def _refusal(self, request: Request) -> object:
-        game = self._game(request)
-        state = _read_facts(request["state"])
+    def _derive(self, request: Request, _: Tell) -> object:
+        """The rulesheet that begins in this state."""
+        rulesheet = self.game_of(request).rulesheet
+        origin = RulesheetOrigin(request["origin"], len(request["steps"]))
+        text = derived_rulesheet(rulesheet, self._state(request), origin).text
+        return {"text": text, "roles": self.game_of(request).roles, "has_percepts": rulesheet.has_percepts}
+
+    def _state(self, request: Request, step: int | None = None) -> Facts:
+        """The state after the `steps` of a match, or after the first ones; those on the way are kept at intervals."""
+        machine, steps = self.game_of(request).machine, request["steps"][:step]
+        key = request["game"], request["match"]
+        known = next((number for number in range(len(steps), 0, -1) if (*key, number) in self._reached), 0)
+        state = self._reached[*key, known] if known else machine.initial_state
+        for number in range(known, len(steps)):
+            if len(steps[number]) != len(machine.roles):
+                raise EvaluationError(f"{len(steps[number])} moves for {len(machine.roles)} roles")
+            state = machine.next_state(state, tuple(map(read_term, steps[number])))
+            if (number + 1) % _EVERY == 0 or number + 1 >= len(steps) - 1:
+                self._reached[*key, number + 1] = state
+        while len(self._reached) > _MOST_REACHED:
+            self._reached.popitem(last=False)
+        return state
+
+    def _refusal(self, request: Request, _: Tell) -> object:
+        game = self.game_of(request)
+        state = self._state(request)
         refused = refusal(game.rulesheet, game.machine, state, request["role"], request["move"])
         return None if refused is None else refused.reason
 
-    def _states(self, request: Request) -> object:
-        """The facts of each state that the joint moves lead to, and why there are no more, where that is so."""
-        machine = self._game(request).machine
-        found: list[list[str]] = []
-        try:
-            state = machine.initial_state
-            found.append(_texts(state))
-            for moves in request["steps"]:
-                if len(moves) != len(machine.roles):
-                    raise EvaluationError(f"{len(moves)} moves for {len(machine.roles)} roles")
-                state = machine.next_state(state, tuple(map(read_term, moves)))
-                found.append(_texts(state))
-        except GgpError as error:
-            return {"states": found, "problem": f"after {len(found)} states: {error}"}
-        return {"states": found, "problem": None}
-
-    def _export(self, request: Request) -> object:
+    def _export(self, request: Request, _: Tell) -> object:
         from gamemaster.record import MatchRecord  # noqa: PLC0415
         from gamemaster.replay import Replayed, exported  # noqa: PLC0415 - pydantic takes a while to load
 
         record = MatchRecord.model_validate_json(request["record"])
-        states = [_read_facts(facts) for facts in request["states"]]
+        states = [self._state(request, step) for step in range(len(record.steps) + 1)]
         return exported(record, list(map(Replayed, states, (None, *record.steps))))
 
     def _analyse(self, request: Request, tell: Tell) -> object:
         from ggp.analysis import analyses  # noqa: PLC0415 - here and below: numba takes half a second to load
         from ggp.search.mcts.search import SearchSettings  # noqa: PLC0415
 
-        game = self._game(request)
-        state = State(game, _read_facts(request["state"]))
+        game = self.game_of(request)
+        state = State(game, self._state(request))
         analysis = None
         for analysis in analyses(
             state,
@@ -236,6 +282,37 @@ class RuleServer:
         assert analysis is not None
         return _with_texts(analysis.as_dict(), [line.text for line in analysis.lines])
 
+    def _check(self, request: Request, _: Tell) -> object:
+        """What is wrong with a text, and, where it can be played, what it looks like and what random matches show."""
+        text = request["text"]
+        findings = [
+            {
+                "severity": finding.severity,
+                "check": finding.check,
+                "message": finding.message,
+                "line": finding.place.line,
+                "column": finding.place.column,
+            }
+            for finding in validate(text, "rulesheet")
+        ]
+        answer: dict[str, Any] = {"findings": findings, "roles": [], "start": None, "evidence": None, "problem": None}
+        try:
+            game = load_text(text, "rulesheet", "interpreter")
+            game = replace(game, machine=BoundedMachine(game.machine, self._bounds))
+            answer["roles"] = game.roles
+            answer["start"] = _drawn_state(game, StateDrawer(game), game.machine.initial_state, self._bounds)
+            if request["evidence"]:
+                answer["evidence"] = asdict(gather_evidence(game.machine, **_EVIDENCE))
+        except ReadError as error:
+            known = {(finding["line"], finding["column"]) for finding in findings}
+            if (error.place.line, error.place.column) not in known:
+                place = {"line": error.place.line, "column": error.place.column}
+                findings.append({"severity": "error", "check": "meaning", "message": error.message, **place})
+            answer["problem"] = error.message
+        except GgpError as error:
+            answer["problem"] = str(error)
+        return answer
+
 
 def _with_texts(analysis: dict[str, Any], texts: list[str]) -> dict[str, Any]:
     """Each line also as text."""
@@ -243,38 +320,7 @@ def _with_texts(analysis: dict[str, Any], texts: list[str]) -> dict[str, Any]:
     return analysis | {"lines": lines}
 
 
-def _check(request: Request) -> object:
-    """What is wrong with a text, and, where it can be played, what it looks like and what random matches show."""
-    text = request["text"]
-    findings = [
-        {
-            "severity": finding.severity,
-            "check": finding.check,
-            "message": finding.message,
-            "line": finding.place.line,
-            "column": finding.place.column,
-        }
-        for finding in validate(text, "rulesheet")
-    ]
-    answer: dict[str, Any] = {"findings": findings, "roles": [], "start": None, "evidence": None, "problem": None}
-    try:
-        game = load_text(text, "rulesheet", "interpreter")
-        answer["roles"] = game.roles
-        answer["start"] = _drawn_state(game, StateDrawer(game), game.machine.initial_state)
-        if request["evidence"]:
-            answer["evidence"] = asdict(gather_evidence(game.machine, **_EVIDENCE))
-    except ReadError as error:
-        known = {(finding["line"], finding["column"]) for finding in findings}
-        if (error.place.line, error.place.column) not in known:
-            place = {"line": error.place.line, "column": error.place.column}
-            findings.append({"severity": "error", "check": "meaning", "message": error.message, **place})
-        answer["problem"] = error.message
-    except GgpError as error:
-        answer["problem"] = str(error)
-    return answer
-
-
-def _verify(request: Request) -> object:
+def _verify(request: Request, __: Tell) -> object:
     """The first thing that does not hold of a record; None where everything does."""
     from gamemaster.record import MatchRecord  # noqa: PLC0415
     from gamemaster.replay import replay  # noqa: PLC0415
@@ -287,7 +333,7 @@ def _verify(request: Request) -> object:
     return None
 
 
-def _measure(request: Request) -> object:
+def _measure(request: Request, _: Tell) -> object:
     from ggp.bench.measure import BenchSettings, measure  # noqa: PLC0415 - numba takes half a second to load
 
     found = measure(request["text"], "rulesheet", BenchSettings(seconds=request["seconds"], uses_cache=True))
@@ -295,11 +341,18 @@ def _measure(request: Request) -> object:
 
 
 def _drawn_state(
-    game: Game, drawer: StateDrawer, state: Facts, before: Facts | None = None, moves: tuple[Term, ...] = ()
+    game: Game,
+    drawer: StateDrawer,
+    state: Facts,
+    bounds: StateBounds,
+    before: Facts | None = None,
+    moves: tuple[Term, ...] = (),
 ) -> dict[str, Any]:
     """All that a page shows of a state."""
     machine = game.machine
     drawing = drawer.draw(state, before, moves)
+    if len(drawing.svg) > _PICTURE * bounds.state_bytes:
+        drawing = DrawnState("", "the picture of this state is too large to be shown")
     look: dict[str, Any] = {"facts": _texts(state), "svg": drawing.svg, "text": drawing.text}
     look |= {"terminal": False, "goals": {}, "legal": {}, "problem": None}
     try:
@@ -314,18 +367,9 @@ def _drawn_state(
 
 
 def _moves(drawer: StateDrawer, moves: tuple[Term, ...]) -> list[dict[str, Any]]:
+    if len(moves) > _MOST_CLICKED:
+        return [{"move": to_text(move), "clicks": ()} for move in moves]
     return [{"move": to_text(move), "clicks": drawer.clicks(move)} for move in moves]
-
-
-def _situation(game: Game, state: Facts) -> dict[str, Any]:
-    """What a referee wants to know of a state; terms as nested lists."""
-    machine = game.machine
-    situation: dict[str, Any] = {"state": sorted(state, key=to_text), "terminal": machine.is_terminal(state)}
-    if situation["terminal"]:
-        situation["goals"] = {role: machine.goal_values(state, role) for role in game.roles}
-    else:
-        situation["legal"] = {role: machine.legal_moves(state, role) for role in game.roles}
-    return situation
 
 
 def _texts(state: Facts) -> list[str]:
@@ -336,55 +380,5 @@ def _read_facts(texts: list[str]) -> Facts:
     return frozenset(map(read_term, texts))
 
 
-def _facts(terms: list[Any]) -> Facts:
-    return frozenset(map(_term, terms))
-
-
-def _term(value: Any) -> Term:  # noqa: ANN401 - a string, or a list of the same
-    return value if isinstance(value, str) else tuple(map(_term, value))
-
-
-def main() -> None:
-    """Answers until there are no more requests."""
-    _bound(int(sys.argv[1]), int(sys.argv[2]))
-    output = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # what anything prints must not stand between the answers
-    server = RuleServer()
-    while (request := _read(sys.stdin.buffer)) is not None:
-        _write(output, _answer(server, request, output))
-
-
-def _bound(memory_bytes: int, niceness: int) -> None:
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # ends with the service, also in the middle of something
-    resource.setrlimit(resource.RLIMIT_AS, (memory_bytes, memory_bytes))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    os.nice(niceness)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the service, which ends us in order
-
-
-def _answer(server: RuleServer, request: Mapping[str, Any], output: IO[bytes]) -> dict[str, Any]:
-    try:
-        return {"done": server.do(request, lambda report: _write(output, {"report": report}))}
-    except GgpError as error:
-        return {"error": type(error).__name__, "detail": str(error)}
-    except (RecursionError, MemoryError) as error:
-        detail = f"the rules need too much: {type(error).__name__}"
-        return {"error": "EvaluationError", "detail": detail, "is_worn": True}  # what is left may be too little
-
-
-def _read(stream: IO[bytes]) -> Any:  # noqa: ANN401 - any JSON
-    head = stream.read(LENGTH.size)
-    if len(head) < LENGTH.size:
-        return None
-    return json.loads(stream.read(LENGTH.unpack(head)[0]))
-
-
-def _write(stream: IO[bytes], value: object) -> None:
-    data = json.dumps(value, separators=(",", ":")).encode()
-    stream.write(LENGTH.pack(len(data)) + data)
-    stream.flush()
-
-
 if __name__ == "__main__":
-    main()
+    serve(PageServer(StateBounds(*map(int, sys.argv[3:]))))

@@ -2,19 +2,21 @@
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal
 
 from aiohttp import web
 
 from gamemaster.web import models
 from gamemaster.web.api.games import add_game, check_text, find_game, game_head, start_state, whole_game
-from gamemaster.web.api.operations import read_query, services_of
-from gamemaster.web.html.rendering import page
+from gamemaster.web.api.operations import read_form, read_query, services_of
+from gamemaster.web.html.rendering import environment, page
 from gamemaster.web.problems import Problem
 from ggp.gdl.rulesheet import KEYWORDS
 from ggp.library import game_names
 
 SECTION = "/games"
+_COLOURED = 64  # rulesheets that are at hand with their colours
 _MOST_LINES = 6000  # that are coloured
 
 
@@ -37,7 +39,7 @@ async def show_game(request: web.Request) -> web.Response:
         "start": start,
         "problem": problem,
         "engine": services.analyses.measured(entry.source),
-        "lines": _lines(entry.source.text),
+        "rules": _coloured(entry.source.text),
     }
     return page(request, "game.html", SECTION, values)
 
@@ -55,11 +57,11 @@ async def show_paste(request: web.Request) -> web.Response:
 async def take_paste(request: web.Request) -> web.StreamResponse:
     """For those without JavaScript."""
     services = services_of(request)
-    form = await request.post()
+    form = await read_form(request)
     name, text = str(form.get("name", ""))[:60], str(form.get("rulesheet", "")).replace("\r\n", "\n")
     if form.get("do") == "keep":
         try:
-            entry = await add_game(services, models.Paste(name=name, rulesheet=text))
+            entry = await add_game(request, models.Paste(name=name, rulesheet=text))
         except Problem as problem:
             if problem.status != 422:
                 raise
@@ -69,6 +71,14 @@ async def take_paste(request: web.Request) -> web.StreamResponse:
     marks = {finding.line: finding.severity for finding in reversed(check.findings)}
     values = {"name": name, "text": text, "check": check, "lines": _lines(text), "marks": marks}
     return page(request, "paste.html", SECTION, values)
+
+
+@lru_cache(_COLOURED)
+def _coloured(text: str) -> str:
+    """A rulesheet as HTML, empty where it has too many lines; that takes most of the time of the page."""
+    lines, parts = _lines(text), environment().get_template("parts.html").make_module()
+    html: str = getattr(parts, "rulesheet")(lines) if lines else ""  # noqa: B009 - a macro
+    return html
 
 
 def _lines(text: str) -> object:

@@ -9,7 +9,7 @@ from gamemaster.web import models
 from gamemaster.web.api.games import game_head
 from gamemaster.web.api.matches import find_match
 from gamemaster.web.api.operations import Services, read_query, services_of
-from gamemaster.web.catalogue import Entry
+from gamemaster.web.catalogue import CatalogueEntry
 from gamemaster.web.html.rendering import page
 from gamemaster.web.problems import Problem
 from gamemaster.web.views import api_url
@@ -53,7 +53,12 @@ async def show_match(request: web.Request) -> web.Response:
     except (Problem, GgpError) as error:
         problem = str(error)
     values: dict[str, object] = {"match": match, "title": title, "api": api_url(found.id), "last": last}
-    values |= {"state": state, "problem": problem, "step": step, "takes_part": found.takes_part}
+    values |= {
+        "state": state,
+        "problem": problem,
+        "step": step,
+        "takes_part": found.sight.hides_evaluations and found.viewer.takes_part,
+    }
     values |= {"thoughts": thoughts(match, step), "plot": value_plot(curves(match), last, step)}
     return page(request, "match.html", SECTION, values)
 
@@ -104,7 +109,7 @@ async def show_play(request: web.Request) -> web.Response:
     return page(request, "play.html", "/play", values)
 
 
-def _simplest(entries: list[Entry]) -> str:
+def _simplest(entries: list[CatalogueEntry]) -> str:
     """The game with the fewest words of rules, to begin with."""
     shipped = [entry for entry in entries if entry.is_shipped] or entries
     return min(shipped, key=lambda entry: len(entry.source.text)).id

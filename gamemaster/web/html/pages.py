@@ -1,8 +1,8 @@
 """The paths of all pages; the pages of the service itself, of humans and of tournaments."""
 
 import asyncio
-import hmac
 from contextlib import suppress
+from functools import partial
 from itertools import groupby
 
 from aiohttp import web
@@ -12,7 +12,7 @@ from gamemaster.web import models
 from gamemaster.web.api.document import OPERATIONS
 from gamemaster.web.api.games import game_head
 from gamemaster.web.api.humans import endpoint_view, find_endpoint, find_human
-from gamemaster.web.api.operations import ROOT, Services, services_of
+from gamemaster.web.api.operations import ROOT, Services, answer_expectation, read_form, services_of
 from gamemaster.web.html import games, matches
 from gamemaster.web.html.matches import titles
 from gamemaster.web.html.rendering import page
@@ -31,7 +31,8 @@ _LINK_SECONDS = 24 * 3600
 
 def add_pages(app: web.Application) -> None:
     """All pages."""
-    get, post = app.router.add_get, app.router.add_post
+    get = partial(app.router.add_get, expect_handler=answer_expectation)
+    post = partial(app.router.add_post, expect_handler=answer_expectation)
     get("/", show_home)
     get("/boards.css", show_style)
     get("/games", games.show_games)
@@ -92,7 +93,7 @@ async def show_human(request: web.Request) -> web.Response:
     state = None
     if live.record is not None and not live.is_hidden:
         with suppress(Problem, GgpError):  # then the page asks again
-            state = await live.states.draw(live.step)
+            state = await live.draw_state(live.step)
     entry = services.catalogue.get(live.order.source.name)
     values = {
         "head": live.head,
@@ -123,15 +124,11 @@ async def show_token(request: web.Request) -> web.Response:
 
 async def take_token(request: web.Request) -> web.StreamResponse:
     """Gives the browser a cookie in place of the token."""
-    settings = services_of(request).settings
-    form = await request.post()
-    given = str(form.get("token", ""))
-    if not settings.token or not hmac.compare_digest(given.encode(), settings.token.encode()):
+    given = str((await read_form(request)).get("token", ""))
+    if not services_of(request).guard.is_token(given):
         return page(request, "token.html", values={"wrong": True}, status=403)
     response = web.HTTPSeeOther("/")
-    response.set_cookie(
-        COOKIE, cookie_of(settings.token), max_age=_COOKIE_SECONDS, httponly=True, samesite="Strict", path="/"
-    )
+    response.set_cookie(COOKIE, cookie_of(given), max_age=_COOKIE_SECONDS, httponly=True, samesite="Strict", path="/")
     raise response
 
 

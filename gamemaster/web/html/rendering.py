@@ -44,6 +44,8 @@ def page(
         "at": request.path,
         "may_write": services.guard.may_write(request),
         "needs_token": services.settings.needs_token,
+        "knows_tokens": bool(services.settings.tokens),
+        "has_token": services.guard.has_token(request),
         "release": version("ggp"),
         "version": assets_version(),
     }

@@ -11,20 +11,20 @@ from typing import Any
 
 from aiohttp import web
 
+from gamemaster.evaluator import RulesheetSource
 from gamemaster.match import Began, Ended, Started, Stepped, new_match_name
 from gamemaster.record import MatchRecord, PlayerRecord, StartRecord, StepRecord, now
 from gamemaster.settings import make_settings
 from gamemaster.web.catalogue import Catalogue, roles_of
-from gamemaster.web.evaluators.pool import Pool, Source
+from gamemaster.web.evaluators.pool import DrawnStates, Pool
 from gamemaster.web.live.feed import Feed
-from gamemaster.web.live.human import PLAY_URL, SPECIES, Choices, HumanPlayer
+from gamemaster.web.live.human import PLAY_URL, SPECIES, HumanChoices, HumanPlayer
 from gamemaster.web.live.match import LiveMatch, MatchOrder
 from gamemaster.web.models import External, Human, NewPlayer
 from gamemaster.web.problems import Problem, refused
 from gamemaster.web.settings import Limits
 from ggp.errors import GgpError, MessageError, SettingsError
 from ggp.gdl.rulesheet import NATURE, Rulesheet, parse_rulesheet
-from ggp.gdl.state_machine import Facts
 from ggp.gdl.terms import Term, to_text
 from ggp.protocol.messages import (
     ABORTED,
@@ -78,15 +78,14 @@ class ExternalMatch:
     expected_by: float = 0.0  # when the next message should have come, on the loop's clock
     answered: Term | None = None  # the human's last move
     drawing: "asyncio.Task[None] | None" = None
-    _state: Facts = field(default_factory=frozenset)  # where every role is told all moves
     _belief: Belief | None = None  # where it is not
 
     async def begin(self, rulesheet: Rulesheet) -> None:
         """GgpError where the rules cannot be evaluated."""
-        self._state = _facts(await self._ask({"do": "situation", "state": None}))
+        first = await self._ask({"do": "after", **self.live.course.at(0)})
         if self.live.order.has_percepts:
-            self._belief = Belief((tuple(map(to_text, self._state)),), is_complete=True)
-        self.live.watch(Began(_record(self.live, rulesheet), self._state))
+            self._belief = Belief((tuple(first["facts"]),), is_complete=True)
+        self.live.watch(Began(_record(self.live, rulesheet), None))
         self.drawing = asyncio.get_running_loop().create_task(self.live.draw())
 
     @property
@@ -124,12 +123,13 @@ class ExternalMatch:
             self._begin_steps()
             return {}
         try:
-            situation = await self._ask({"do": "next", "state": list(self._state), "moves": moves})
+            course, executed = self.live.course, tuple(map(to_text, moves))
+            after = await self._ask({"do": "after", "match": course.name, "steps": [*course.steps, executed]})
         except GgpError:
             return {}  # what the game master says makes no sense by its own rules
-        self._state = _facts(situation)
-        self._step(tuple(map(to_text, moves)), self._state)
-        return {role: values[0] if len(values) == 1 else None for role, values in situation.get("goals", {}).items()}
+        self._step(executed)
+        goals: Goals = after["goals"]
+        return goals
 
     async def _perceive(self, belief: Belief, news: PlayPercepts | StopPercepts) -> Goals:
         missed = news.turn - len(self.record.steps) - 1
@@ -142,11 +142,11 @@ class ExternalMatch:
             self._begin_steps()
         found = await self._believe(Belief() if missed > 0 else belief, news, is_over=is_over)
         self._belief = Belief(tuple(found["states"]), found["is_complete"])
-        self.human.choices = Choices(tuple(found["legal"]), found["is_complete"])
+        self.human.choices = HumanChoices(tuple(found["legal"]), found["is_complete"])
         own = "" if news.last_move is None else to_text(news.last_move)
         while len(self.record.steps) < news.turn:
             is_last = len(self.record.steps) + 1 == news.turn
-            self._step(tuple(own if is_last and role == self.human.role else "" for role in self.record.roles), None)
+            self._step(tuple(own if is_last and role == self.human.role else "" for role in self.record.roles))
         if found["goal"] is None:
             return {}
         return {role: found["goal"] if role == self.human.role else None for role in self.record.roles}
@@ -167,9 +167,9 @@ class ExternalMatch:
         starts = {role: StartRecord(seconds=0.0, answer=READY) for role in self.record.players}
         self.live.watch(Started(self.record.model_copy(update={"start": starts})))
 
-    def _step(self, moves: tuple[str, ...], state: Facts | None) -> None:
+    def _step(self, moves: tuple[str, ...]) -> None:
         step = StepRecord(moves=moves, seconds={}, time=now())
-        self.live.watch(Stepped(self.record.model_copy(update={"steps": (*self.record.steps, step)}), state))
+        self.live.watch(Stepped(self.record.model_copy(update={"steps": (*self.record.steps, step)}), None))
 
     async def _ask(self, request: Mapping[str, Any]) -> Mapping[str, Any]:
         answer: Mapping[str, Any] = await self.pool.ask(self.live.order.source, request, self.seconds)
@@ -182,6 +182,7 @@ class Endpoint:
 
     name: str
     pool: Pool
+    states: DrawnStates
     catalogue: Catalogue
     limits: Limits
     on_match: Callable[[LiveMatch, HumanPlayer], None]  # told of each match, so that its human can be found
@@ -250,8 +251,8 @@ class Endpoint:
         """The match of a START, drawn and ready; GgpError for what cannot be played here."""
         rulesheet = await asyncio.to_thread(parse_rulesheet, start.rules, start.match)
         entry = self.catalogue.recognised(rulesheet)
-        order = _order(start, rulesheet, self.name, entry.source if entry else Source("game", start.rules))
-        live = LiveMatch(new_match_name("external"), order, self.pool, self.limits.state_seconds)
+        order = _order(start, rulesheet, self.name, entry.source if entry else RulesheetSource("game", start.rules))
+        live = LiveMatch(new_match_name("external"), order, self.pool, self.states, self.limits.state_seconds)
         if start.role not in live.humans:
             raise GgpError(f"no role is called {start.role}")
         live.leave = self.leave
@@ -298,7 +299,7 @@ class Endpoint:
         return ABORTED
 
 
-def _order(start: Start, rulesheet: Rulesheet, name: str, source: Source) -> MatchOrder:
+def _order(start: Start, rulesheet: Rulesheet, name: str, source: RulesheetSource) -> MatchOrder:
     """The match as if it had been ordered here."""
     own = Human(kind="human", name=name)
     others = External(kind="external", url="", name="somebody")
@@ -315,9 +316,15 @@ class Endpoints:
     """
 
     def __init__(
-        self, pool: Pool, catalogue: Catalogue, limits: Limits, on_match: Callable[[LiveMatch, HumanPlayer], None]
+        self,
+        pool: Pool,
+        states: DrawnStates,
+        catalogue: Catalogue,
+        limits: Limits,
+        on_match: Callable[[LiveMatch, HumanPlayer], None],
     ) -> None:
         self._pool = pool
+        self._states = states
         self._catalogue = catalogue
         self._limits = limits
         self._on_match = on_match
@@ -348,7 +355,7 @@ class Endpoints:
         """A new endpoint; at the limit it replaces the idle one unused for longest. A Problem if none is idle."""
         if len(self._endpoints) >= self._limits.endpoints:
             await self._remove_idle()
-        endpoint = Endpoint(name, self._pool, self._catalogue, self._limits, self._on_match, used=_time())
+        endpoint = Endpoint(name, self._pool, self._states, self._catalogue, self._limits, self._on_match, used=_time())
         self._endpoints[endpoint.link] = endpoint
         return endpoint
 
@@ -418,11 +425,3 @@ def _record(live: LiveMatch, rulesheet: Rulesheet) -> MatchRecord:
         settings=make_settings(startclock=order.startclock, playclock=order.playclock, seed=0),
         started=now(),
     )
-
-
-def _facts(situation: Mapping[str, Any]) -> Facts:
-    return frozenset(map(_term, situation["state"]))
-
-
-def _term(value: Any) -> Term:  # noqa: ANN401 - a string, or a list of the same
-    return value if isinstance(value, str) else tuple(map(_term, value))

@@ -74,10 +74,12 @@ class Feed:
     def listeners(self) -> Set[Listener]:
         return self._listeners
 
-    def publish(self, kind: str, data: object) -> None:
-        """Tells everybody; returns at once."""
+    def publish(self, kind: str, data: object, **texts: str) -> None:
+        """Tells everybody; returns at once. `texts` are members of the data as JSON, next to those of a mapping."""
         self._number += 1
         text = json.dumps(data, separators=(",", ":"))
+        if texts:
+            text = ",".join([text[:-1], *(f'"{name}":{value}' for name, value in texts.items())]) + "}"
         event = _Event(self._number, f"id: {self._epoch}-{self._number}\nevent: {kind}\ndata: {text}\n\n".encode())
         self._kept.append(event)
         self._kept_bytes += len(event.data)
@@ -124,26 +126,28 @@ class Feed:
 class Streams:
     """All that are open."""
 
-    def __init__(self, most: int) -> None:
+    def __init__(self, most: int, most_of_visitor: int) -> None:
         self._most = most
-        self._open: set[Listener] = set()
+        self._most_of_visitor = most_of_visitor
+        self._open: dict[Listener, str] = {}  # listener → visitor
         self._turn = asyncio.Lock()
         self._is_closed = False
 
-    async def serve(self, request: web.Request, feed: Feed) -> web.StreamResponse:
-        """The events of a feed, until it ends or the listener goes."""
-        if len(self._open) >= self._most or self._is_closed:
+    async def serve(self, request: web.Request, feed: Feed, visitor: str) -> web.StreamResponse:
+        """The events of a feed, until it ends or the listener goes; `visitor` is nobody where it is the operator."""
+        own = sum(one == visitor for one in self._open.values()) if visitor else 0
+        if len(self._open) >= self._most or own >= self._most_of_visitor or self._is_closed:
             raise busy("too many are listening already", 10.0)
         last = request.headers.get("Last-Event-ID") or request.query.get("last", "")
         response = web.StreamResponse(headers={"Content-Type": MEDIA_TYPE, "X-Accel-Buffering": "no"})
         with feed.listening(last) as listener:
-            self._open.add(listener)
+            self._open[listener] = visitor
             try:
                 await response.prepare(request)
                 with suppress(ConnectionError, TimeoutError):
                     await self._send(request, response, listener)
             finally:
-                self._open.discard(listener)
+                del self._open[listener]
         return response
 
     def close(self) -> None:

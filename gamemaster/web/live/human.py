@@ -40,7 +40,7 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class Choices:
+class HumanChoices:
     """The moves of a human in a state that is not known."""
 
     moves: tuple[str, ...]
@@ -61,9 +61,10 @@ class HumanPlayer:
     asked: Asked | None = None
     percepts: list[tuple[str, ...]] = field(default_factory=list)  # after each step, as in GDL-II
     own_moves: list[str] = field(default_factory=list)  # in each step, where percepts are told; empty where not known
-    choices: Choices | None = None  # where the service does not know the state either
+    choices: HumanChoices | None = None  # where the service does not know the state either
     next: str | None = None  # the link of the human in the match that followed
     _steps: int = 0
+    _seen: float = field(default_factory=lambda: asyncio.get_running_loop().time())
 
     async def answer(self, message: Message) -> str:
         """The reply to a message of the game master; to PLAY when the human has moved."""
@@ -98,6 +99,16 @@ class HumanPlayer:
         asked.move.set_result(move)
         return True
 
+    def be_seen(self) -> None:
+        """A sign of life of the person, or the moment from which one is waited for."""
+        self._seen = asyncio.get_running_loop().time()
+
+    def away(self) -> float:
+        """Seconds without an open page, or any other sign of life."""
+        if self.feed.listeners:
+            self.be_seen()
+        return asyncio.get_running_loop().time() - self._seen
+
     @property
     def wanted(self) -> int | None:
         """The step for which the human is asked for a move."""
@@ -121,6 +132,7 @@ class HumanPlayer:
 
     async def _ask(self, step: int) -> str:
         self.withdraw()
+        self.be_seen()
         self._steps = step + 1
         asked = self.asked = Asked(step, asyncio.get_running_loop().create_future())
         self.on_asked(self, asked)

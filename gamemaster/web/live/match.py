@@ -1,42 +1,48 @@
 """A match that is played here, as spectators see it: what happens → states, pictures and events."""
 
 import asyncio
+import secrets
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TypeAlias
 
+from gamemaster.evaluator import RulesheetSource
 from gamemaster.match import Began, Ended, Event, Started, Stepped
 from gamemaster.record import MatchRecord, now
-from gamemaster.web.catalogue import Origin
-from gamemaster.web.evaluators.pool import Pool, Source, state_of
+from gamemaster.web.evaluators.derivation import RulesheetOrigin
+from gamemaster.web.evaluators.pool import Course, DrawnStates, Evaluates
 from gamemaster.web.live.feed import Feed
 from gamemaster.web.live.human import Asked, HumanPlayer
-from gamemaster.web.models import Bot, Human, Match, MatchHead, Move, NewPlayer, Player, State, Status, Ticking
-from gamemaster.web.models import Origin as OriginModel
-from gamemaster.web.problems import Problem, not_found
-from gamemaster.web.views import OVER, head_of, links_of, match_of, match_url, step_of, without_evaluations
+from gamemaster.web.models import Bot, Human, Match, MatchHead, Move, NewPlayer, Origin, Player, State, Status, Ticking
+from gamemaster.web.problems import Problem
+from gamemaster.web.views import (
+    OVER,
+    Sight,
+    Viewer,
+    head_of,
+    hides_moves,
+    host_of,
+    links_of,
+    match_of,
+    match_url,
+    step_of,
+    visible,
+)
 from ggp.errors import GgpError
-from ggp.gdl.rulesheet import NATURE
-from ggp.gdl.state_machine import Facts
-from ggp.gdl.terms import to_text
-
-_KEPT_STATES = 40  # states whose pictures are at hand
-
-Texts: TypeAlias = tuple[str, ...]  # facts, sorted
 
 
 @dataclass(frozen=True, slots=True)
 class MatchOrder:
     """A match that somebody wants to be played."""
 
-    source: Source = field(repr=False)
+    source: RulesheetSource = field(repr=False)
     players: Mapping[str, NewPlayer]
     startclock: int
     playclock: int
     think: int | None  # the clock that bots are told in a match with humans; None: the same
     seed: int
     has_percepts: bool
-    origin: Origin | None = None
+    origin: RulesheetOrigin | None = None
+    visitor: str = ""  # who ordered it; nobody in particular where it is the operator
     is_external: bool = False  # whether another game master runs the match
 
     @property
@@ -44,53 +50,15 @@ class MatchOrder:
         return any(isinstance(player, Human) for player in self.players.values())
 
 
-class MatchStates:
-    """The states of one match so far; each is drawn when it is first asked for. Used in the event loop."""
-
-    def __init__(self, source: Source, pool: Pool, seconds: float) -> None:
-        self._source = source
-        self._pool = pool
-        self._seconds = seconds  # for drawing one
-        self._facts: list[Texts | None] = []
-        self._moves: list[tuple[str, ...]] = []  # that led to each state; none to the first
-        self._drawn: dict[int, State] = {}  # the last ones
-
-    def __len__(self) -> int:
-        return len(self._facts)
-
-    def add(self, state: Facts | None, moves: tuple[str, ...] = ()) -> None:
-        """The next state, and the joint move that led to it; None where the rules give none."""
-        self._facts.append(None if state is None else tuple(sorted(map(to_text, state))))
-        self._moves.append(moves)
-
-    def facts(self, step: int) -> Texts:
-        """A Problem where there is no such state."""
-        facts = self._facts[step] if 0 <= step < len(self._facts) else None
-        if facts is None:
-            raise not_found(f"the match has no state {step}")
-        return facts
-
-    def drawn(self, step: int) -> State | None:
-        """The state with its picture, if that is at hand."""
-        return self._drawn.get(step)
-
-    async def draw(self, step: int) -> State:
-        """The state with its picture; a Problem where there is none, GgpError where the rules fail."""
-        facts = self.facts(step)
-        if step not in self._drawn:
-            way = {"before": self._facts[step - 1], "moves": self._moves[step]} if step else {}
-            seen = await self._pool.ask(self._source, {"do": "draw", "state": facts, **way}, self._seconds)
-            self._drawn[step] = state_of(seen, step)
-            while len(self._drawn) > _KEPT_STATES:
-                self._drawn.pop(next(iter(self._drawn)))
-        return self._drawn[step]
-
-
 class LiveMatch:
     """What is known of one match, from the moment when it was ordered; used in the event loop."""
 
-    def __init__(self, name: str, order: MatchOrder, pool: Pool, state_seconds: float) -> None:
+    def __init__(
+        self, name: str, order: MatchOrder, evaluator: Evaluates, states: DrawnStates, state_seconds: float
+    ) -> None:
+        """`evaluator` is asked about the rules for those who play, who do not wait for those who watch."""
         self.id = name
+        self.key = secrets.token_urlsafe(18)  # known to whoever ordered the match, who may end it
         self.order = order
         self.feed = Feed()  # for spectators
         self.humans: dict[str, HumanPlayer] = {
@@ -99,16 +67,29 @@ class LiveMatch:
             if isinstance(player, Human)
         }
         self.players_feed = Feed() if self.humans else self.feed  # without evaluations until the end
-        self.record: MatchRecord | None = None
+        self.record: MatchRecord | None = None  # as everybody may see it who may see the moves
         self.ending = ""  # why it was given up before there was a record
         self.failure = ""  # why it could not be played
         self.is_over = False
+        self.record_bytes = 0  # roughly
+        self.excess = ""  # why it has to be given up
         self.leave: Callable[[str], Awaitable[None]] | None = None  # ends it, where another game master runs it
-        self.states = MatchStates(order.source, pool, state_seconds)
+        self.evaluator = evaluator
+        self.states = states
+        self._state_seconds = state_seconds
         self._ordered = now()
         self._undrawn: asyncio.Queue[int | None] = asyncio.Queue()
         self._clock: tuple[float, float] | None = None  # when it runs out on the loop's clock, and its length
         self._tasks: set[asyncio.Task[None]] = set()
+
+    @property
+    def course(self) -> Course:
+        """The moves so far."""
+        return Course(self.id, self.order.source, [step.moves for step in self.record.steps] if self.record else ())
+
+    async def draw_state(self, step: int) -> State:
+        """For those who play; a Problem where there is no such state, GgpError where the rules fail."""
+        return await self.states.draw(self.evaluator, self.course, step, self._state_seconds)
 
     @property
     def step(self) -> int:
@@ -122,15 +103,15 @@ class LiveMatch:
 
     @property
     def is_hidden(self) -> bool:
-        """Whether states and moves are kept from spectators: humans must not learn them, or nobody here knows them."""
+        """Whether states and moves are kept from spectators: they would tell too much, or nobody here knows them."""
+        kinds = [player.kind for player in self.order.players.values()]
         is_kept = not self.is_over or self.order.is_external
-        return self.order.has_percepts and bool(self.humans) and is_kept
+        return is_kept and hides_moves(has_percepts=self.order.has_percepts, kinds=kinds)
 
-    @property
-    def has_secret_chance(self) -> bool:
-        """Whether humans could compute from the seed what chance will do."""
-        has_chance = self.record is not None and NATURE in self.record.roles
-        return has_chance and bool(self.humans) and not self.is_over
+    def sight(self, viewer: Viewer) -> Sight:
+        """What somebody may see of the match now."""
+        goes_on = not self.is_over
+        return Sight(goes_on, hides_moves=self.is_hidden, hides_evaluations=goes_on and viewer.takes_part)
 
     @property
     def status(self) -> Status:
@@ -171,35 +152,26 @@ class LiveMatch:
         waiting = tuple(role for role in self.order.players if not self._has_answered(role) and self._can_choose(role))
         return Ticking(phase=phase, step=self.step, remaining=remaining, total=total, waiting=waiting)
 
-    def match(self, *, takes_part: bool = False, first: int = 0) -> Match:
-        """As spectators see it, or those who take part: while it goes on they are not told what other players think."""
-        goes_on = not self.is_over
-        can_end = goes_on and not self.order.is_external
+    def match(self, viewer: Viewer, *, first: int = 0) -> Match:
+        """As somebody may see it."""
+        goes_on, sight = not self.is_over, self.sight(viewer)
+        can_end = goes_on and viewer.may_end and not self.order.is_external
         if self.record is not None:
-            record = without_evaluations(self.record) if takes_part and goes_on else self.record
-            return match_of(
-                record,
-                self.head,
-                first=first,
-                clock=self.clock,
-                is_live=goes_on,
-                is_hidden=self.is_hidden,
-                can_end=can_end,
-            )
+            return match_of(self.record, self.head, sight, self.clock, first=first, can_end=can_end)
         order = self.order
         return Match(
             **dict(self.head),
             roles=tuple(order.players),
             startclock=order.startclock,
             playclock=order.playclock,
-            seed=None if goes_on or self.is_hidden else order.seed,
+            seed=None if goes_on or sight.hides_moves else order.seed,
             scramble=False,
             engine="",
-            origin=None if order.origin is None else OriginModel(match=order.origin.match, step=order.origin.step),
+            origin=None if order.origin is None else Origin(match=order.origin.match, step=order.origin.step),
             start={},
             joint_moves=(),
             is_live=goes_on,
-            is_hidden=self.is_hidden,
+            is_hidden=sight.hides_moves,
             clock=self.clock,
             links=links_of(self.id, self.order.source.name, can_end=can_end),
         )
@@ -207,17 +179,15 @@ class LiveMatch:
     def watch(self, event: Event) -> None:
         """Told by the game master, which must not be kept waiting."""
         settings = event.record.settings
-        self.record = event.record
+        self.record = visible(event.record, Sight(goes_on=event.record.status == "running"))
         match event:
-            case Began(_, state):
-                self.states.add(state)
+            case Began():
                 self._start_clock(settings.startclock)
                 self._undrawn.put_nowait(0)
             case Started():
                 self._start_clock(settings.playclock)
                 self.publish("start", {"match": self._told(), "clock": self.clock.model_dump(mode="json")})
-            case Stepped(_, state):
-                self.states.add(state, event.record.steps[-1].moves)
+            case Stepped():
                 self._start_clock(settings.playclock)
                 self._undrawn.put_nowait(self.step)
             case Ended():
@@ -227,10 +197,14 @@ class LiveMatch:
         """Draws each state once and tells everybody, until the match is over and everything has been told."""
         while (step := await self._undrawn.get()) is not None:
             try:
-                state = None if self.is_hidden else await self.states.draw(step)
+                told = None if self.is_hidden else await self._drawn(step)
             except (GgpError, Problem):
-                state = None  # those who watch can ask for it again; the match goes on
-            self._tell(step, state)
+                told = None  # those who watch can ask for it again; the match goes on
+            self._tell(step, told)
+
+    async def _drawn(self, step: int) -> str:
+        found = await self.states.drawn(self.evaluator, self.course, step, self._state_seconds)
+        return found.text
 
     def finish(self, failure: str = "") -> None:
         """Nothing more will happen."""
@@ -250,11 +224,13 @@ class LiveMatch:
             human.feed.publish("changed", {})
             human.feed.end()
 
-    def publish(self, kind: str, data: object, to_players: object = None) -> None:
+    def publish(
+        self, kind: str, data: Mapping[str, object], to_players: Mapping[str, object] | None = None, **texts: str
+    ) -> None:
         """Tells all; `to_players` is for those who take part, where they are told something else."""
-        self.feed.publish(kind, data)
+        self.feed.publish(kind, data, **texts)
         if self.players_feed is not self.feed:
-            self.players_feed.publish(kind, data if to_players is None else to_players)
+            self.players_feed.publish(kind, data if to_players is None else to_players, **texts)
         if kind != "clock":
             for human in self.humans.values():
                 human.feed.publish("changed", {})
@@ -264,12 +240,20 @@ class LiveMatch:
         if human.choices is not None:
             return tuple(Move(move=move, clicks=()) for move in human.choices.moves)
         try:
-            moves = (await self.states.draw(step)).legal.get(human.role, ())
+            moves = (await self.draw_state(step)).legal.get(human.role, ())
         except (GgpError, Problem):
             return ()
         return tuple(Move(move=one.move, clicks=()) for one in moves) if self.is_hidden else moves
 
-    def _tell(self, step: int, state: State | None) -> None:
+    def absent(self, seconds: float) -> str | None:
+        """The role of a human who holds the match up, and was away for longer than this."""
+        for role, human in self.humans.items():
+            is_awaited = human.wanted is not None or (self.clock.phase == "start" and not human.arrived.is_set())
+            if is_awaited and human.away() > seconds:
+                return role
+        return None
+
+    def _tell(self, step: int, state: str | None) -> None:
         assert self.record is not None
         hidden = self.is_hidden
         executed = step_of(self.record, step - 1) if step and not hidden else None
@@ -278,13 +262,12 @@ class LiveMatch:
             "match": self._told(),
             "number": step,
             "step": None if executed is None else executed.model_dump(mode="json"),
-            "state": None if state is None else state.model_dump(mode="json"),
             "clock": None if clock is None else clock.model_dump(mode="json"),
         }
         to_players = told
         if executed is not None and executed.evaluations and self.players_feed is not self.feed:
             to_players = told | {"step": executed.model_copy(update={"evaluations": {}}).model_dump(mode="json")}
-        self.publish("step", told, to_players)
+        self.publish("step", told, to_players, state=state or "null")
 
     def _told(self) -> object:
         return self.head.model_dump(mode="json")
@@ -303,7 +286,7 @@ class LiveMatch:
 
     def _can_choose(self, role: str) -> bool:
         """Whether the role has to decide anything in this step, as far as that is known."""
-        look = None if self.is_hidden else self.states.drawn(self.step)
+        look = None if self.is_hidden else self.states.known(self.course, self.step)
         return look is None or self.record is None or not self.record.start or len(look.legal.get(role, ())) != 1
 
     def _on_change(self, human: HumanPlayer) -> None:
@@ -335,4 +318,4 @@ def _player(player: NewPlayer) -> Player:
         case Bot(name=name, bot=bot):
             return Player(name=name or bot, kind="bot", bot=bot)
         case _:
-            return Player(name=player.name or player.url, kind="external")
+            return Player(name=player.name or host_of(player.url), kind="external")

@@ -3,49 +3,60 @@
 import asyncio
 import logging
 import secrets
-from collections.abc import AsyncIterator, Callable, Mapping
+import threading
+import time
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
-from typing import Any, TypeAlias
+from typing import TypeAlias
 from urllib.parse import urlsplit
 
 from gamemaster.bots import Bot as Process
 from gamemaster.bots import all_players, start_bot, stop_all
+from gamemaster.evaluator import Evaluator, load_rules
 from gamemaster.match import MatchRunner, new_match_name
 from gamemaster.player import Player, parse_player
-from gamemaster.record import Keep
+from gamemaster.record import Keep, MatchRecord
 from gamemaster.settings import derived, make_settings
-from gamemaster.web.evaluators.pool import Evaluator, Pool, Source
+from gamemaster.transport import HttpTransport, open_session
+from gamemaster.web.evaluators.pool import DrawnStates, Pool, evaluator_of
 from gamemaster.web.live.human import HumanPlayer
 from gamemaster.web.live.match import LiveMatch, MatchOrder
 from gamemaster.web.models import Bot, External, Human, NewPlayer
 from gamemaster.web.problems import Problem, busy, refused
-from gamemaster.web.settings import ServeSettings
-from ggp.errors import GgpError, SettingsError, UnknownRoleError
-from ggp.game import Game
-from ggp.gdl.rulesheet import parse_rulesheet
-from ggp.gdl.state_machine import Facts, JointMove
-from ggp.gdl.terms import Term
-from ggp.library import Metadata
+from gamemaster.web.settings import Limits, ServeSettings
+from ggp.errors import GgpError, SettingsError
+from ggp.protocol.messages import Abort
 
 MakeKeep: TypeAlias = Callable[[str], Keep]  # the name of a match → what is done with its record; may block
 log = logging.getLogger(__name__)
 _GRACE = 1.0
-_MEMORY = 256  # MiB of a bot that searches
+_ANSWER_BYTES = 1000  # to ABORT, which nobody reads
+_DAY = 86_400.0
+_MOST_ENTRIES = 100  # of a visitor
+_LOOK = 2.0  # seconds between two looks whether a match should be given up
+_MEMORY = 256  # MiB of the tree of a bot that searches
+_SEARCHING = ("mcts", "montecarlo")
+_SEARCHING_BYTES, _PLAIN_BYTES = 2**29, 2**26  # of a bot as a whole
 _REMEMBERED = 4  # states
 
 
 class LiveMatches:
     """All matches that are played here now, and some that are over; used in the event loop."""
 
-    def __init__(self, settings: ServeSettings, pool: Pool, make_keep: MakeKeep) -> None:
+    def __init__(self, settings: ServeSettings, pool: Pool, states: DrawnStates, make_keep: MakeKeep) -> None:
+        """`pool` is asked for spectators, and for those who play when their match is over."""
         self._settings = settings
         self._pool = pool
+        self._states = states
         self._make_keep = make_keep
         self._matches: dict[str, LiveMatch] = {}
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._runners: dict[str, MatchRunner] = {}
+        self._people: dict[str, Evaluator] = {}  # match → the process that its humans ask
         self._humans: dict[str, tuple[LiveMatch, HumanPlayer]] = {}
+        self._secret = secrets.randbits(63)
+        self.ledger = Ledger(settings.limits)
         self.on_change: Callable[[], None] = lambda: None  # told when a match begins or ends
 
     def get(self, match: str) -> LiveMatch | None:
@@ -67,11 +78,15 @@ class LiveMatches:
             if not isinstance(player, Human | Bot):
                 self._check_url(player.url)
 
+    def following_seed(self, match: str, step: int) -> int:
+        """Of a match that goes on from another: always the same there, and known to nobody who knows the other's."""
+        return derived(self._secret, "following", match, step) % 2**32
+
     def begin(self, order: MatchOrder) -> LiveMatch:
         """The match, which is about to begin; a Problem when too many are being played."""
-        if len(self._tasks) >= self._settings.limits.matches:
-            raise busy(f"{len(self._tasks)} matches are being played, as many as may be; try again later", 10.0)
-        live = LiveMatch(new_match_name(order.source.name), order, self._pool, self._settings.limits.state_seconds)
+        self._check_share(order)
+        name, seconds = new_match_name(order.source.name), self._settings.limits.state_seconds
+        live = LiveMatch(name, order, self._pool, self._states, seconds)
         self._matches[live.id] = live
         self._humans |= {human.link: (live, human) for human in live.humans.values()}
         task = self._tasks[live.id] = asyncio.get_running_loop().create_task(self._play(live))
@@ -79,6 +94,21 @@ class LiveMatches:
         self._forget()
         self.on_change()
         return live
+
+    def _check_share(self, order: MatchOrder) -> None:
+        """A Problem where the service, or the visitor, has as much under way as may be."""
+        limits, running = self._settings.limits, [self._matches[match].order for match in self._tasks]
+        own = [one for one in running if order.visitor and one.visitor == order.visitor]
+        if len(running) >= limits.matches:
+            raise busy(f"{len(running)} matches are being played, as many as may be; try again later", 10.0)
+        if len(own) >= limits.visitor_matches:
+            raise busy(f"{len(own)} matches that you began are being played, as many as may be; end one", 10.0)
+        memory = bots_bytes(order)
+        if memory + sum(map(bots_bytes, running)) > limits.bots_bytes:
+            raise busy("the bots of other matches need all the memory that there is for bots; try again later", 10.0)
+        self.ledger.check(order.visitor)
+        if order.visitor and memory + sum(map(bots_bytes, own)) > limits.visitor_bots_bytes:
+            raise busy("the bots of your matches need all the memory that there is for you; end one", 10.0)
 
     def receive(self, live: LiveMatch, human: HumanPlayer) -> None:
         """A match that another game master runs, with a human here."""
@@ -95,9 +125,20 @@ class LiveMatches:
             self._give_up(live, reason, resigned)
             await asyncio.wait([task])
 
+    async def free_players(self, lost: Iterable[MatchRecord]) -> None:
+        """Tells the players of matches whose game master is dead that they are over, as far as they may be called."""
+        async with open_session() as session, asyncio.TaskGroup() as group:
+            for record in lost:
+                for player in record.players.values():
+                    if player.kind == "external" and self._is_allowed(player.url):
+                        there = HttpTransport(session, player.url, player.name, player.dialect, _ANSWER_BYTES)
+                        group.create_task(there.ask(Abort(record.match), record.settings.abort_wait))
+
     async def close(self) -> None:
-        """Gives all matches up."""
+        """Gives all matches up; what their people asked is not waited for."""
         tasks = list(self._tasks.values())
+        for people in list(self._people.values()):
+            await people.close()
         for match in self._tasks:
             self._give_up(self._matches[match], "the service was stopped")
         if tasks:
@@ -128,7 +169,12 @@ class LiveMatches:
                 del self._humans[human.link]
 
     async def _play(self, live: LiveMatch) -> None:
+        # not the process of the referee, which must not be ended by a slow picture
+        people = self._people[live.id] = evaluator_of(self._settings.limits)
+        if live.humans:
+            live.evaluator = people
         drawing = asyncio.get_running_loop().create_task(live.draw())
+        watching = asyncio.get_running_loop().create_task(self._end_in_time(live))
         failure = "it could not be played"
         try:
             await self._run(live)
@@ -138,46 +184,126 @@ class LiveMatches:
         except (GgpError, Problem) as error:
             failure = str(error)
         finally:
+            watching.cancel()
             live.finish(failure)
             for human in live.humans.values():
                 human.withdraw()
             await asyncio.wait([drawing], timeout=self._settings.limits.state_seconds)
             drawing.cancel()
+            live.evaluator = self._pool
+            await self._people.pop(live.id).close()
             live.close()
+
+    async def _end_in_time(self, live: LiveMatch) -> None:
+        """Gives a match up that somebody left, or that goes on for too long."""
+        limits = self._settings.limits
+        now = asyncio.get_running_loop().time
+        until = now() + limits.match_seconds
+        while True:
+            await asyncio.sleep(min(_LOOK, limits.absent / 4))
+            absent = live.absent(limits.absent)
+            if absent is not None:
+                self._give_up(live, f"{absent} was away for {limits.absent:g} s")
+            elif now() > until:
+                self._give_up(live, f"the match took longer than {limits.match_seconds:g} s, the limit here")
+            elif live.excess:
+                self._give_up(live, live.excess)
 
     async def _run(self, live: LiveMatch) -> None:
         order, limits = live.order, self._settings.limits
-        keep = await asyncio.to_thread(self._make_keep, live.id)
-        evaluator = Evaluator(limits.memory_bytes)
+        keep = self._metered(live, await asyncio.to_thread(self._make_keep, live.id))
+        evaluator = evaluator_of(limits)
         async with AsyncExitStack() as stack:
             stack.push_async_callback(evaluator.close)
-            game = await remote_game(evaluator, order.source, limits.check_seconds)
+            rules = await load_rules(evaluator, order.source, limits.check_seconds)
             settings = make_settings(
                 startclock=order.startclock,
                 playclock=order.playclock,
                 grace=_GRACE,
                 seed=order.seed,
                 max_steps=limits.steps,
+                rules_wait=limits.check_seconds,
             )
             others = await stack.enter_async_context(_started_players(order, settings.seed))
             humans = {role: Player(role, one.name, is_human=True, local=one) for role, one in live.humans.items()}
-            players = {role: player for role in game.roles if (player := humans.get(role) or others.get(role))}
-            runner = self._runners[live.id] = MatchRunner(game, players, settings, live.id, keep, live.watch)
+            players = {role: player for role in rules.game.roles if (player := humans.get(role) or others.get(role))}
+            runner = self._runners[live.id] = MatchRunner(rules, players, settings, live.id, keep, live.watch)
             await runner.run()
+
+    def _metered(self, live: LiveMatch, keep: Keep) -> Keep:
+        """Keeps a record, counts its bytes, and says so when they are too many."""
+        known, limit = 0, self._settings.limits.record_bytes
+
+        def metered(record: MatchRecord) -> None:
+            nonlocal known
+            keep(record)
+            added = sum(len(step.model_dump_json()) for step in record.steps[known:])
+            added += 0 if known else len(record.rulesheet)
+            known = len(record.steps)
+            live.record_bytes += added
+            self.ledger.add(live.order.visitor, added)
+            if live.record_bytes > limit:
+                live.excess = f"a record of more than {limit:,} bytes, the limit here"
+
+        return metered
 
     def _check_url(self, url: str) -> None:
         try:
             place = parse_player(url)
         except GgpError as error:
             raise refused(str(error)) from None
-        parts = urlsplit(place.place)
-        allowed = self._settings.allowed_players
-        if place.is_bot or not {parts.hostname or "", parts.netloc} & allowed:
+        if place.is_bot or not self._is_allowed(place.place):
             raise Problem(403, "the operator of this service has not allowed players at that address")
 
+    def _is_allowed(self, url: str) -> bool:
+        parts = urlsplit(url)
+        return bool({parts.hostname or "", parts.netloc} & self._settings.allowed_players)
 
-def new_seed() -> int:
-    return secrets.randbits(32)
+
+class Ledger:
+    """How much was recorded in sum, and by each visitor since a day ago; called from any thread."""
+
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+        self._lock = threading.Lock()
+        self._entries: dict[str, list[tuple[float, int]]] = {}  # visitor → moments and bytes, a minute together
+        self.total_bytes = 0
+
+    def add(self, visitor: str, added: int) -> None:
+        with self._lock:
+            self.total_bytes += added
+            if visitor:
+                self._entries.setdefault(visitor, []).append((time.monotonic(), added))
+                self._tidy()
+
+    def check(self, visitor: str) -> None:
+        """A Problem where there is no room for another match."""
+        with self._lock:
+            self._tidy()
+            own = sum(added for _, added in self._entries.get(visitor, ()))
+        if self.total_bytes > self._limits.records_bytes:
+            raise Problem(507, "there is no room for more records; the operator has to make some")
+        if visitor and own > self._limits.visitor_records_bytes:
+            raise Problem(507, "your matches have recorded as much as they may in a day")
+
+    def _tidy(self) -> None:
+        """Forgets what is older than a day, and puts together what is old already."""
+        now = time.monotonic()
+        for visitor, entries in list(self._entries.items()):
+            young = [entry for entry in entries if now - entry[0] < _DAY]
+            while len(young) > _MOST_ENTRIES:
+                (_, one), (moment, other), *rest = young
+                young = [(moment, one + other), *rest]
+            if young:
+                self._entries[visitor] = young
+            else:
+                del self._entries[visitor]
+
+
+def bots_bytes(order: MatchOrder) -> int:
+    """The memory that the bots of a match may come to need."""
+    bots = [player.bot for player in order.players.values() if isinstance(player, Bot)]
+    return sum(_SEARCHING_BYTES if bot in _SEARCHING else _PLAIN_BYTES for bot in bots)
 
 
 @asynccontextmanager
@@ -223,95 +349,3 @@ def _bot_clocks(order: MatchOrder) -> tuple[int, int] | None:
     if order.think is None or not order.has_humans or order.think >= order.playclock:
         return None
     return min(order.startclock, order.think), order.think
-
-
-class RemoteMachine:
-    """As `ggp.gdl.state_machine.StateMachine`; called from threads other than that of the event loop.
-
-    EvaluationError also for a state that takes too long.
-    """
-
-    def __init__(self, evaluator: Evaluator, source: Source, loaded: Mapping[str, Any], seconds: float) -> None:
-        """`loaded` is the answer to loading the game; made in the event loop that asks the evaluator."""
-        self._evaluator = evaluator
-        self._source = source
-        self._loop = asyncio.get_running_loop()
-        self._seconds = seconds
-        self._roles: tuple[str, ...] = tuple(loaded["roles"])
-        self._engine: str = loaded["engine"]
-        self._situations: dict[Facts, Mapping[str, Any]] = {}
-        self._initial: Facts | None = None
-
-    @property
-    def engine(self) -> str:
-        return self._engine
-
-    @property
-    def roles(self) -> tuple[str, ...]:
-        return self._roles
-
-    @property
-    def initial_state(self) -> Facts:
-        if self._initial is None:
-            self._initial = self._remember(self._ask({"do": "situation", "state": None}))
-        return self._initial
-
-    def legal_moves(self, state: Facts, role: str) -> tuple[Term, ...]:
-        situation = self._situation(state)
-        self._check(role)
-        return tuple(map(_term, situation["legal"][role])) if "legal" in situation else ()
-
-    def next_state(self, state: Facts, joint_move: JointMove) -> Facts:
-        return self._remember(self._ask({"do": "next", "state": list(state), "moves": joint_move}))
-
-    def is_terminal(self, state: Facts) -> bool:
-        return bool(self._situation(state)["terminal"])
-
-    def goal_values(self, state: Facts, role: str) -> tuple[int, ...]:
-        self._check(role)
-        situation = self._situation(state)
-        if "goals" not in situation:
-            situation = self._ask({"do": "goals", "state": list(state)})
-        return tuple(situation["goals"][role])
-
-    def goal(self, state: Facts, role: str) -> int | None:
-        values = self.goal_values(state, role)
-        return values[0] if len(values) == 1 else None
-
-    def percepts(self, state: Facts, joint_move: JointMove, role: str) -> tuple[Term, ...]:
-        self._check(role)
-        answer = self._ask({"do": "percepts", "state": list(state), "moves": joint_move, "role": role})
-        return tuple(map(_term, answer))
-
-    def _situation(self, state: Facts) -> Mapping[str, Any]:
-        if state not in self._situations:
-            self._remember(self._ask({"do": "situation", "state": list(state)}))
-        return self._situations[state]
-
-    def _remember(self, situation: Mapping[str, Any]) -> Facts:
-        state = frozenset(map(_term, situation["state"]))
-        self._situations[state] = situation
-        while len(self._situations) > _REMEMBERED:
-            self._situations.pop(next(iter(self._situations)))
-        return state
-
-    def _check(self, role: str) -> None:
-        if role not in self._roles:
-            raise UnknownRoleError(f"no role is called {role!r}; the roles are {', '.join(self._roles)}")
-
-    def _ask(self, request: Mapping[str, Any]) -> Any:  # noqa: ANN401 - any JSON
-        asked = self._evaluator.ask(self._source, request, self._seconds)
-        return asyncio.run_coroutine_threadsafe(asked, self._loop).result()
-
-
-async def remote_game(evaluator: Evaluator, source: Source, seconds: float) -> Game:
-    """The game, evaluated by a process that is its own; GgpError when it cannot be loaded."""
-    loaded = await evaluator.ask(None, {"do": "load", **source.as_request()}, seconds)
-    evaluator.known.add(source.key)
-    rulesheet = await asyncio.to_thread(parse_rulesheet, source.text, source.name)
-    machine = RemoteMachine(evaluator, source, loaded, seconds)
-    return Game(source.name, rulesheet, machine, Metadata(drawing=dict(source.drawing)), loaded["fallback"])
-
-
-def _term(value: Any) -> Term:  # noqa: ANN401 - a string, or a list of the same
-    return value if isinstance(value, str) else tuple(map(_term, value))

@@ -9,7 +9,7 @@ from typing import Self
 import ggp
 from gamemaster.check.checks import Part, all_parts, examine
 from gamemaster.check.exchange import Address
-from gamemaster.check.findings import Finding
+from gamemaster.check.findings import CheckResult
 from gamemaster.check.session import CheckSession, CheckSettings
 from ggp.errors import GgpError
 from ggp.game import Game
@@ -192,10 +192,10 @@ def game(rules: str = TAKES_TURNS) -> Game:
 
 def findings_of(
     player: SoundPlayer, chosen: Sequence[Part], settings: CheckSettings | None = None, rules: str = TAKES_TURNS
-) -> tuple[CheckSession, dict[str, Finding]]:
+) -> tuple[CheckSession, dict[str, CheckResult]]:
     """What the checks find in virtual time, by their names."""
 
-    async def whole() -> tuple[CheckSession, tuple[Finding, ...]]:
+    async def whole() -> tuple[CheckSession, tuple[CheckResult, ...]]:
         async with player:
             session = CheckSession(player.address, game(rules), settings or CheckSettings(seed=1))
             return session, await examine(session, chosen, lambda _: None)

@@ -154,6 +154,8 @@ class FailsWhenLost(SoundPlayer):
 class DiesOf(SoundPlayer):
     """Accepts no connection any more once it has heard something; for ever, or for some seconds."""
 
+    longest = 1_000_000
+
     def __init__(self, word: str, seconds: float | None = None) -> None:
         super().__init__()
         self._word = word
@@ -298,6 +300,24 @@ class LikeSancho(LikeGgpBase):
         return reply
 
 
+class StartsAgain(SoundPlayer):
+    """Ends after each STOP, as Java champions do: a connection that comes at once is cut off, the next ones refused."""
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__()
+        self._seconds = seconds
+        self._is_ending = False
+
+    async def answer(self, text: str) -> str | bytes:
+        if self._is_ending:
+            self._is_ending = False
+            self.die()
+            asyncio.get_running_loop().call_later(self._seconds, self.come_back)
+            raise Drop
+        self._is_ending = "STOP" in text and self.name != "" and self.name in text
+        return await super().answer(text)
+
+
 class KnowsThreeMessages(SoundPlayer):
     """START, PLAY and STOP, as in the beginning of the protocol."""
 
@@ -368,6 +388,15 @@ SPOILT = {
     ),
     "dies of what is none": Spoilt(lambda: DiesOf("DANCE"), "unknown word", "bad", "then no connection: Connection"),
     "dies for a while": Spoilt(lambda: DiesOf("DANCE", 2.0), "unknown word", "bad", "then no connection for 2."),
+    "dies of what is deep": Spoilt(
+        lambda: DiesOf("(((((((((("), "deep message", "bad", "Connection refused: it has to be started again"
+    ),
+    "starts again": Spoilt(
+        lambda: StartsAgain(1.5),
+        "restart after STOP",
+        "could be better",
+        "it could not be reached after STOP, for up to 1.",
+    ),
     "hangs after what is none": Spoilt(lambda: HangsAfter("DANCE"), "unknown word", "bad", "INFO was not answered any"),
     "ready for nonsense": Spoilt(ReadyForAnything, "unknown role", "could be better", "although it cannot be"),
     "one connection, held": Spoilt(OneAtATime, "silent connection", "could be better", "others: no complete answer"),

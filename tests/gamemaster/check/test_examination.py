@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 
 from gamemaster.check.checks import all_parts, examine
-from gamemaster.check.findings import Finding
+from gamemaster.check.findings import CheckResult
 from gamemaster.check.session import CheckSession, CheckSettings
 from ggp.protocol.messages import Dialect, Info, Play, Start
 from tests.gamemaster import games
@@ -19,6 +19,7 @@ from tests.gamemaster.check.spoilt import (
     LikeGgpBase,
     LikeSancho,
     Says,
+    StartsAgain,
 )
 from tests.gamemaster.virtual_time import run
 
@@ -27,7 +28,7 @@ NAMES = [check.name for part in all_parts() for check in part.checks]
 NEEDS_TOLERANCE = {"no headers", "chunks", "length too large", "GET", "length in characters"}
 
 
-def names(found: dict[str, Finding], verdict: str) -> set[str]:
+def names(found: dict[str, CheckResult], verdict: str) -> set[str]:
     return {name for name, finding in found.items() if finding.judgement.verdict == verdict}
 
 
@@ -96,7 +97,7 @@ def test_a_player_that_does_not_answer_info_is_asked_by_matches() -> None:
 
 
 def test_nobody_there() -> None:
-    async def whole() -> tuple[CheckSession, tuple[Finding, ...]]:
+    async def whole() -> tuple[CheckSession, tuple[CheckResult, ...]]:
         async with SoundPlayer() as player:
             player.die()
             session = CheckSession(player.address, game(), SETTINGS)
@@ -143,6 +144,18 @@ def test_what_follows_a_death_is_not_tried() -> None:
     assert session.lost == "no connection: Connection refused"
 
 
+def test_what_many_do_not_survive_is_tried_last() -> None:
+    assert NAMES[-1] == "deep message"
+
+
+def test_a_player_that_starts_again_after_each_match_is_waited_for() -> None:
+    session, found = findings_of(StartsAgain(1.5), all_parts(), SETTINGS)
+    assert names(found, "bad") == set()
+    assert "restart after STOP" in names(found, "could be better")
+    assert len(session.restarts) > 1
+    assert session.lost == ""
+
+
 def test_one_dialect_can_be_left_out() -> None:
     _, found = findings_of(SoundPlayer(), parts("START, dresden"), CheckSettings(dialects=(Dialect.DRESDEN,), seed=1))
     assert found["START, dresden"].judgement.verdict == "good"
@@ -157,7 +170,7 @@ def test_gdl2_has_to_be_asked_for() -> None:
 def test_the_match_is_given_up_when_the_checks_are() -> None:
     player = SoundPlayer()
 
-    def stop(finding: Finding) -> None:
+    def stop(finding: CheckResult) -> None:
         if finding.check.name == "second START":
             raise asyncio.CancelledError
 

@@ -11,6 +11,7 @@ Given: TypeAlias = str | Mapping[str, Any]  # a player
 
 CLOCKS = {"startclock": 5, "playclock": 5, "grace": 1.0}
 RULES = {"countdown": games.COUNTDOWN, "guessing": games.GUESSING, "dice": games.DICE, "stuck": games.STUCK}
+RULES |= {f"unanswered-{when.replace(' ', '-')}": text for when, text in games.UNANSWERED.items()}
 
 
 def spec(

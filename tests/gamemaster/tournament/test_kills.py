@@ -1,15 +1,15 @@
-"""A manager that is killed: the short form of `python -m tests.bench.tournament_kills`."""
+"""A manager that is killed: the short form of `python -m tests.bench.chaos`."""
 
 from pathlib import Path
 
 import pytest
 
-from tests.bench.tournament_kills import run_kills
+from tests.bench.chaos import run_chaos
 
 
 @pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="needs /proc to find the processes that are left")
 def test_nothing_is_lost_or_doubled_and_nobody_left_when_the_manager_is_killed(tmp_path: Path) -> None:
-    tally = run_kills(tmp_path, kills=4, rounds=4, seed=1)
+    tally = run_chaos(tmp_path, kills=4, rounds=4, seed=1)
     assert tally.is_good, tally
     assert tally.kills == 4
     assert tally.results % 48 == 0

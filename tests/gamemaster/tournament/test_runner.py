@@ -2,17 +2,22 @@
 
 import asyncio
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from gamemaster.record import MatchRecord
+from gamemaster.faults import make_fault
+from gamemaster.record import MatchRecord, StartRecord
 from gamemaster.replay import replay
-from gamemaster.settings import derived
-from gamemaster.tournament import runner
-from gamemaster.tournament.results import Pairing
+from gamemaster.settings import MatchSettings, derived
+from gamemaster.tournament import runner, spec_files
+from gamemaster.tournament.pairings import WIN, points
+from gamemaster.tournament.progress import failure_text, result_text
+from gamemaster.tournament.results import Pairing, result_of
 from gamemaster.tournament.runner import (
     Closed,
+    MatchFailed,
     MatchFinished,
     News,
     Opened,
@@ -24,16 +29,18 @@ from gamemaster.tournament.runner import (
 )
 from gamemaster.tournament.schedule import next_pairings
 from gamemaster.tournament.spec import TournamentSpec
+from gamemaster.tournament.standings import standings
+from gamemaster.tournament.standings_texts import as_text
 from gamemaster.tournament.store import Manager, Store, open_store
 from gamemaster.tournament.venue import Job, LocalVenue
-from ggp.errors import EvaluationError, StoreError
+from ggp.errors import EvaluationError, SettingsError, StoreError
 from tests.gamemaster.scripted import ScriptedPlayer
 from tests.gamemaster.test_bots import processes
 from tests.gamemaster.tournament.events import Given, spec
 from tests.gamemaster.tournament.store_matches import a_record
 from tests.gamemaster.tournament.venues import MadeUp, drawn, lines, pairing_of
 
-THREE = ["a=legal", "b=legal", "c=legal"]
+THREE = ["a=montecarlo", "b=montecarlo", "c=montecarlo"]
 
 
 @pytest.fixture
@@ -136,7 +143,7 @@ async def test_a_player_that_is_slow_does_not_hold_up_the_others(tmp_path: Path,
 
 
 async def test_a_match_that_needs_many_processors_is_not_overtaken(tmp_path: Path, event_store: Store) -> None:
-    players: list[Given] = ["a=legal", "b=legal", {"name": "big", "bot": "legal", "threads": 3}]
+    players: list[Given] = ["a=montecarlo", "b=montecarlo", {"name": "big", "bot": "montecarlo", "threads": 3}]
     event = spec(tmp_path, ["guessing"], players, rounds=3)
     venue = MadeUp(event, processors=5, waits=True)
     task = asyncio.create_task(run(event, event_store, venue))
@@ -152,7 +159,7 @@ async def test_a_match_that_needs_many_processors_is_not_overtaken(tmp_path: Pat
 async def test_a_match_without_bots_waits_for_no_processor(tmp_path: Path, event_store: Store) -> None:
     left, right = external("x", 1), external("y", 2)
     # Two rounds, so that others are left to play when these meet.
-    event = spec(tmp_path, ["guessing"], ["a=legal", "b=legal", left, right], rounds=2)
+    event = spec(tmp_path, ["guessing"], ["a=montecarlo", "b=montecarlo", left, right], rounds=2)
     venue = MadeUp(event, processors=1, waits=True)
     task = asyncio.create_task(run(event, event_store, venue))
     for count in range(1, 25):
@@ -181,7 +188,7 @@ async def test_a_schedule_that_depends_on_results_is_played_to_its_end(
         return a_record(job.pairing, 2, goals=goals)
 
     fields = {"rounds": 2} if format_ == "swiss" else {"best_of": 3}
-    event = spec(tmp_path, ["guessing"], [f"{name}=legal" for name in "abcde"], format=format_, **fields)
+    event = spec(tmp_path, ["guessing"], [f"{name}=montecarlo" for name in "abcde"], format=format_, **fields)
     assert await run(event, event_store, MadeUp(event, first_wins, processors=4)) == ""
     assert ids(event_store) == sorted(schedule(event, event_store))
     assert event_store.tournament("event").status == "complete"
@@ -193,7 +200,7 @@ async def test_a_schedule_that_depends_on_results_is_played_to_its_end(
 async def test_a_match_that_fails_by_our_fault_is_played_again(
     tmp_path: Path, event_store: Store, caplog: pytest.LogCaptureFixture
 ) -> None:
-    event = spec(tmp_path, ["guessing"], ["a=legal", "b=legal"])
+    event = spec(tmp_path, ["guessing"], ["a=montecarlo", "b=montecarlo"])
 
     def fails_at_first(job: Job) -> MatchRecord:
         if job.attempt <= 2 and job.pairing.id == first:
@@ -239,7 +246,7 @@ async def test_a_match_whose_rules_break_has_a_result(tmp_path: Path, event_stor
     def breaks(job: Job) -> MatchRecord:
         return a_record(job.pairing, 1, status="broken", goals={}).model_copy(update={"goals": None})
 
-    event = spec(tmp_path, ["guessing"], ["a=legal", "b=legal"], format="knock-out", best_of=2)
+    event = spec(tmp_path, ["guessing"], ["a=montecarlo", "b=montecarlo"], format="knock-out", best_of=2)
     assert await run(event, event_store, MadeUp(event, breaks)) == ""
     results = event_store.results("event")
     assert sorted(result.pairing.id for result in results) == sorted(schedule(event, event_store))
@@ -250,7 +257,7 @@ async def test_a_match_whose_rules_break_has_a_result(tmp_path: Path, event_stor
 async def test_a_result_that_could_not_be_written_at_once_is_not_lost(
     tmp_path: Path, event_store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    event = spec(tmp_path, ["guessing"], ["a=legal", "b=legal"])
+    event = spec(tmp_path, ["guessing"], ["a=montecarlo", "b=montecarlo"])
     finish, refused = Manager.finish, iter([True, True, False, True])
 
     def fail_at_first(self: Manager, pairing: Pairing, record: MatchRecord) -> object:
@@ -265,7 +272,7 @@ async def test_a_result_that_could_not_be_written_at_once_is_not_lost(
 
 
 async def test_a_tournament_has_one_manager(tmp_path: Path, event_store: Store) -> None:
-    event = spec(tmp_path, ["guessing"], ["a=legal", "b=legal"])
+    event = spec(tmp_path, ["guessing"], ["a=montecarlo", "b=montecarlo"])
     event_store.create(event)
     with event_store.manage("event"), pytest.raises(StoreError, match="event is being run by"):
         await run(event, event_store, MadeUp(event))
@@ -274,7 +281,7 @@ async def test_a_tournament_has_one_manager(tmp_path: Path, event_store: Store) 
 async def test_a_manager_that_has_lost_its_tournament_stops(
     tmp_path: Path, event_store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    event = spec(tmp_path, ["guessing"], ["a=legal", "b=legal"])
+    event = spec(tmp_path, ["guessing"], ["a=montecarlo", "b=montecarlo"])
     venue = MadeUp(event, waits=True)
     task = asyncio.create_task(run(event, event_store, venue))
     await venue.has_begun(1)
@@ -321,7 +328,7 @@ async def test_a_sequential_test_ends_it_as_soon_as_it_is_clear(tmp_path: Path, 
         values = goals if is_first else goals[::-1]
         return a_record(job.pairing, 2, goals=dict(zip(("white", "black"), values, strict=True)))
 
-    event = spec(tmp_path, ["guessing"], ["a=legal", "b=legal"], rounds=500, sprt={"elo0": 0.0, "elo1": 50.0})
+    event = spec(tmp_path, ["guessing"], ["a=montecarlo", "b=montecarlo"], rounds=500, sprt={"elo0": 0.0, "elo1": 50.0})
     news: list[News] = []
     note = await run(event, event_store, MadeUp(event, a_wins_mostly), news)
     assert note.startswith("a is stronger than b by 50 Elo rather than 0: log-likelihood ratio ")
@@ -335,6 +342,92 @@ async def test_a_sequential_test_ends_it_as_soon_as_it_is_clear(tmp_path: Path, 
     venue = MadeUp(event)
     assert await run(event, event_store, venue) == note
     assert venue.jobs == []
+
+
+# Players that were never reached, and forfeits
+
+
+def void(job: Job) -> MatchRecord:
+    """The first role's player was never reached."""
+    fault = make_fault("unreachable", "no connection")
+    record = a_record(job.pairing, 0, status="void")
+    start = {"white": StartRecord(seconds=1.0, fault=fault), "black": StartRecord(seconds=0.1, answer="ready")}
+    return record.model_copy(update={"start": start, "absent": ("white",), "goals": None, "reason": "was not reached"})
+
+
+async def test_a_void_match_is_played_again_and_not_rated(tmp_path: Path, event_store: Store) -> None:
+    """Twice more by default; each attempt has another name, and only the last one is a result."""
+    event = spec(tmp_path, ["guessing"], ["a=montecarlo", "b=montecarlo"])
+    venue = MadeUp(event, void)
+    news: list[News] = []
+    assert await run(event, event_store, venue, news) == ""
+    assert len(venue.jobs) == 6
+    assert len({job.match for job in venue.jobs}) == 6
+    failed = [each for each in news if isinstance(each, MatchFailed)]
+    assert all(each.is_void and each.reason == "was not reached" for each in failed)
+    assert failure_text(failed[0]).endswith("is void, attempt 1: was not reached; it is played again")
+    assert [row.failures for row in event_store.matches("event").rows] == [0, 0]
+    results = event_store.results("event")
+    assert [(result.ending, result.goals, result.absent) for result in results] == [
+        ("void", (None, None), (True, False))
+    ] * 2
+    values = standings(["a", "b"], results)
+    assert (values.decided, values.ratings.players) == (0, ())
+    assert {conduct.player: conduct.absences for conduct in values.conduct} == {"a": 1, "b": 1}
+    assert "never reached" in as_text(values)
+
+
+async def test_a_match_that_is_void_once_has_the_result_of_the_next_attempt(tmp_path: Path, event_store: Store) -> None:
+    event = spec(tmp_path, ["guessing"], ["a=montecarlo", "b=montecarlo"])
+    venue = MadeUp(event, lambda job: void(job) if job.attempt == 1 else drawn(job))
+    assert await run(event, event_store, venue) == ""
+    assert [result.ending for result in event_store.results("event")] == ["terminal"] * 2
+
+
+def test_who_was_never_reached_loses_where_a_format_needs_a_winner() -> None:
+    pairing = pairing_of("a", "b")
+    assert points(result_of(pairing, void(Job(pairing, 1, "m", MatchSettings())))) == (0, WIN)
+
+
+async def test_a_forfeit_is_kept_and_shown(tmp_path: Path, event_store: Store) -> None:
+    def forfeited(job: Job) -> MatchRecord:
+        record = a_record(job.pairing, 3, status="forfeit", goals={"white": 0, "black": 100})
+        return record.model_copy(update={"forfeited": ("white",)})
+
+    event = spec(tmp_path, ["guessing"], ["a=montecarlo", "b=montecarlo"])
+    assert await run(event, event_store, MadeUp(event, forfeited)) == ""
+    results = event_store.results("event")
+    assert [result.forfeited for result in results] == [("white",)] * 2
+    assert "forfeit of " in result_text(results[0])
+    assert [row.forfeited for row in event_store.matches("event").rows] == [("white",)] * 2
+    values = standings(["a", "b"], results)
+    assert values.decided == 2
+    assert {conduct.player: conduct.forfeits for conduct in values.conduct} == {"a": 1, "b": 1}
+    assert "forfeited" in as_text(values)
+
+
+def test_what_the_game_master_caused_is_not_counted_against_a_player() -> None:
+    pairing = pairing_of("a", "b")
+    own = replace(make_fault("timeout", "late"), cause="game master")
+    record = a_record(pairing, 2, faults={0: {"white": own}, 1: {"white": make_fault("timeout", "late")}})
+    assert result_of(pairing, record).faults == ({"timeout": 1}, {})
+
+
+# Openings
+
+
+async def test_openings_are_played_from_both_sides(tmp_path: Path, event_store: Store) -> None:
+    """One in each round, for all matches of the round, so that roles are exchanged."""
+    (tmp_path / "openings.txt").write_text("((show 1) (show 2))  ; one\n\n((show 3) (show 3))\n", encoding="utf-8")
+    event = spec(tmp_path, ["guessing"], ["a=montecarlo", "b=montecarlo"], rounds=3)
+    game = event.games[0].model_copy(update={"openings": str(tmp_path / "openings.txt")})
+    event = event.model_copy(update={"games": (game,)})
+    venue = MadeUp(event)
+    assert await run(event, event_store, venue) == ""
+    one, other = (("(show 1)", "(show 2)"),), (("(show 3)", "(show 3)"),)
+    assert [job.opening for job in venue.jobs] == [one, one, other, other, one, one]
+    for pair in (venue.jobs[:2], venue.jobs[2:4]):
+        assert {job.pairing.players for job in pair} == {("a", "b"), ("b", "a")}
 
 
 # Names
@@ -352,13 +445,45 @@ def test_names_of_matches_tell_no_game_that_is_scrambled_and_differ_by_attempt()
 # Whole tournaments, with bots
 
 
+async def test_rules_that_do_not_answer_break_their_matches_and_hold_nothing_up(
+    tmp_path: Path, event_store: Store
+) -> None:
+    clocks = {"startclock": 5, "playclock": 5, "rules_wait": 1.0}
+    event = spec(tmp_path, ["unanswered-after-a-step", "countdown"], ["a=legal"], match=clocks, rounds=2)
+    event_store.create(event)
+    local_venue = LocalVenue(event, lambda _: None)
+    try:
+        assert await run_tournament(event, event_store, local_venue, lambda _: None) == ""
+    finally:
+        await local_venue.close()
+    endings = {result.pairing.id: (result.pairing.game, result.ending) for result in event_store.results("event")}
+    assert sorted(endings.values()) == [
+        ("countdown", "terminal"),
+        ("countdown", "terminal"),
+        ("unanswered-after-a-step", "broken"),
+        ("unanswered-after-a-step", "broken"),
+    ]
+    broken = next(name for name, (_, ending) in endings.items() if ending == "broken")
+    assert event_store.record("event", broken).is_exhausted
+
+
+async def test_rules_that_never_give_a_state_are_refused_before_the_first_match(
+    tmp_path: Path, event_store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(spec_files, "RULES_WAIT", 0.5)
+    event = spec(tmp_path, ["countdown", "unanswered-at-the-beginning"], ["a=legal"])
+    with pytest.raises(SettingsError, match=r"games\[1\]\.rules: the rules give no answer at the beginning: no answer"):
+        await run(event, event_store, MadeUp(event))
+
+
 async def test_a_tournament_between_bots_goes_on_when_a_player_is_dead(tmp_path: Path, event_store: Store) -> None:
     async with ScriptedPlayer() as dead:
         url = dead.url
     before = processes()
     players: list[Given] = ["a=legal", "b=random", {"name": "dead", "url": url}]
     clocks = {"startclock": 1, "playclock": 1, "grace": 0.0}
-    event = spec(tmp_path, ["guessing"], players, match=clocks, format="gauntlet")
+    limits = {"available_wait": 0.1, "attempts": 2}
+    event = spec(tmp_path, ["guessing"], players, match=clocks, format="gauntlet", limits=limits)
     event_store.create(event)
     local_venue = LocalVenue(event, lambda _: None)
     try:
@@ -372,5 +497,7 @@ async def test_a_tournament_between_bots_goes_on_when_a_player_is_dead(tmp_path:
         faults = dict(zip(result.pairing.players, result.faults, strict=True))
         assert all(set(kinds) == ({"unreachable"} if name == "dead" else set()) for name, kinds in faults.items())
         record = event_store.record("event", result.pairing.id)
-        assert record.match == result.pairing.id
-        assert len(list(replay(record))) == 3
+        is_void = "dead" in result.pairing.players
+        assert (record.status == "void") == is_void
+        assert record.match == result.pairing.id + ("-2" if is_void else "")
+        assert len(list(replay(record))) == (1 if is_void else 3)

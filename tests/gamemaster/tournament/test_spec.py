@@ -236,7 +236,7 @@ def test_a_player_that_is_none_is_refused(player: str, message: str) -> None:
         ("rules = 'x'\nmatch = {clock = 1}", "line 16: games[1].match.clock: there is no such field; the fields are s"),
         (
             "rules = 'x'\nclock = 1",
-            "line 16: games[1].clock: there is no such field; the fields are rules, name, match",
+            "line 16: games[1].clock: there is no such field; the fields are rules, name, openings, match",
         ),
     ],
 )

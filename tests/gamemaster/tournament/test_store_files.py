@@ -1,11 +1,13 @@
 """Where a store is: what is refused, with its place and untouched; versions; files that are full, locked or gone."""
 
+import contextlib
 import os
 import shutil
 import sqlite3
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from random import Random
 
 import pytest
 from sqlalchemy import Column, Connection, Engine, Integer, MetaData, Table, Text, event, inspect, select, text
@@ -14,7 +16,7 @@ from gamemaster.tournament.results import result_of
 from gamemaster.tournament.store import Store, database, open_store
 from gamemaster.tournament.store.database import Database, open_database
 from gamemaster.tournament.store.schema import METADATA, SCHEMA, Migration, Schema, prepare
-from ggp.errors import StoreError
+from ggp.errors import GgpError, StoreError
 from tests.gamemaster.tournament import postgresql
 from tests.gamemaster.tournament.store_matches import a_pairing, a_record, a_spec
 
@@ -81,7 +83,7 @@ REFUSED: dict[str, tuple[Callable[[Path], object], str]] = {
         "no such column: ggp_store.version",
     ),
     "no row": (lambda path: sql(path, "CREATE TABLE ggp_store (version INTEGER)"), "not a store of tournaments"),
-    "a newer version": (a_newer_store, "a newer ggp made this store: its version is 99, known are those up to 2"),
+    "a newer version": (a_newer_store, "a newer ggp made this store: its version is 99, known are those up to 3"),
 }
 
 
@@ -404,3 +406,74 @@ def test_a_server_that_was_started_again_is_found_again() -> None:
         with store._database.reading() as connection:
             assert connection.execute(select(1)).scalar_one() == 1
         assert [stored.spec.name for stored in store.tournaments()] == ["cup"]
+
+
+GARBAGE = ("NULL", "'garbage'", "x'00ff80'", "-1", "9e999", "9223372036854775807", "''", "'{}'", "'2026-99-99'")
+COLUMNS = [(table, column) for table in METADATA.sorted_tables for column in table.columns]
+
+
+def read_all(path: Path) -> None:
+    """Everything that there is to read, in every way."""
+    with open_store(str(path), create=False) as store:
+        for stored in store.tournaments():
+            store.tournament(stored.spec.name)
+        store.tournament("cup")
+        store.results("cup")
+        for row in store.matches(None).rows:
+            store.match(row.tournament, row.pairing)
+        store.matches("cup", player="a", game="tictactoe", status="finished")
+        store.running("cup")
+        store.record("cup", a_pairing().id)
+        store.statistics()
+        store.statistics("cup")
+        store.revision()
+        with store.manage("cup") as manager:
+            manager.begin(a_pairing())
+
+
+def complaint(path: Path) -> str | None:
+    """What we say about a file; any other error is a failure."""
+    try:
+        read_all(path)
+    except GgpError as error:
+        return str(error)
+    return None
+
+
+def is_clear(said: str | None, path: Path) -> bool:
+    return said is None or (str(path) in said and "\n" not in said)
+
+
+@pytest.mark.parametrize(("table", "column"), COLUMNS, ids=[f"{t.name}.{c.name}" for t, c in COLUMNS])
+def test_a_damaged_value_is_our_error(table: Table, column: Column[object], tmp_path: Path) -> None:
+    with_a_match(tmp_path / "sound.sqlite")
+    for number, value in enumerate(GARBAGE):
+        path = tmp_path / f"{number}.sqlite"
+        shutil.copy(tmp_path / "sound.sqlite", path)
+        connection = sqlite3.connect(path)
+        connection.execute("PRAGMA ignore_check_constraints = ON")
+        with contextlib.suppress(sqlite3.IntegrityError, sqlite3.OperationalError), connection:
+            connection.execute(f'UPDATE "{table.name}" SET "{column.name}" = {value}')
+        connection.close()
+        assert is_clear(complaint(path), path)
+
+
+def test_damaged_bytes_are_our_error(tmp_path: Path) -> None:
+    with_a_match(tmp_path / "sound.sqlite")
+    sound = (tmp_path / "sound.sqlite").read_bytes()
+    rng = Random(5)
+    damaged = 0
+    for number in range(60):
+        data = bytearray(sound)
+        start = rng.randrange(len(data))
+        if number % 3 == 0:
+            del data[start:]
+        else:
+            end = min(len(data), start + rng.choice((1, 8, 4096)))
+            data[start:end] = rng.randbytes(end - start)
+        path = tmp_path / f"{number}.sqlite"
+        path.write_bytes(data)
+        said = complaint(path)
+        assert is_clear(said, path)
+        damaged += said is not None
+    assert damaged > 10

@@ -12,6 +12,7 @@ import typer
 from typer.testing import CliRunner
 
 from gamemaster.tournament.commands import add_commands
+from gamemaster.tournament.console import COMMAND_VARIABLE, resume_command
 from gamemaster.tournament.spec_files import read_spec
 from gamemaster.tournament.store import open_store
 from ggp.commands import make_app
@@ -67,8 +68,8 @@ MISTAKES = {
     "run cup.toml --rounds 3": "--rounds: not together with a FILE, which says it",
     "run cup.toml --playclock 3": "--playclock: not together with a FILE",
     "run bad.toml": "bad.toml, line 3: seeed: there is no such field; the fields are ",
-    "run --games nosuch --players legal,random": "games[0].rules: no game or file is called ",
-    "run --games tictactoe --players legal": "games[0].rules: the game takes 2 players, and there is 1",
+    "run --games nosuch --players legal,random": "--games: no game or file is called ",
+    "run --games tictactoe --players legal": "--games: the game takes 2 players, and there is 1",
     "run --games tictactoe --players legal,random --format league": "--format: ",
     "run --games tictactoe --players legal,random --sprt elo0=1": "--sprt elo0=1: elo1",
     "run --games tictactoe --players legal,random --seed -1": "--seed: ",
@@ -79,9 +80,15 @@ MISTAKES = {
     "export cup.toml --to out": "cup was not begun yet",
     "resume postgresql://localhost:1/nosuch": "postgresql",
     "new cup.toml": "cup.toml: it exists already",
-    "new other.toml --games nosuch": "no game or file is called ",
+    "new other.toml --games nosuch": "--games: no game or file is called ",
+    "new other.toml --games tictactow": "(did you mean tictactoe?)",
+    "new other.toml --players mcts,randm": "player 'randm': no bot is called 'randm' (did you mean random?)",
+    "new other.toml --players mcts": "--games: the game takes 2 players, and there is 1",
+    "new a.b.toml": "a.b.toml: the tournament is called after the file, so --name is needed",
+    "new other.toml --format best": "--format: input should be 'round robin'",
+    "status record.json": "record.json: no specification and no store, but perhaps the record of a match: `ggp replay",
     "new nosuch/other.toml": "nosuch/other.toml: No such file or directory",
-    "check nobot.toml": "b: player 'nosuch' did not start: no player is called 'nosuch'",
+    "check nobot.toml": "nobot.toml, line 2: players[1].bot: no bot is called 'nosuch'; the bots are",
 }
 
 
@@ -93,6 +100,7 @@ def test_a_mistake_gets_one_clear_line(words: str, cup: Path, capsys: pytest.Cap
         '[[games]]\nrules = "guessing.kif"',
         encoding="utf-8",
     )
+    Path("record.json").write_text('{"format": 1}', encoding="utf-8")
     assert ggp_command("tournament", *words.split()) == 2
     printed = capsys.readouterr()
     assert printed.out == ""
@@ -209,9 +217,22 @@ def test_a_tournament_in_one_line(in_folder: Path) -> None:
     assert (spec.seed, spec.rounds, spec.match.playclock) == (3, 2, 2)
     code, message = outcome("run", *words, "--name", "countdown")
     assert (code, message.partition(":")[0]) == (2, "countdown was begun already")
-    code, printed = outcome("run", *words, "--results", "tournaments", "--json")
-    assert code == 0
-    assert json.loads(printed)["name"] == "countdown-2"
+    assert outcome("run", *words, "--results", "there", "--json")[0] == 0
+    for name, earlier in (("countdown-2", "countdown"), ("countdown-3", "countdown-2")):
+        result = CliRunner().invoke(make_app(), ["tournament", "run", *map(str, words), "--results", "there", "--json"])
+        assert result.exit_code == 0
+        assert json.loads(result.stdout)["name"] == name
+        assert f"ggp: there/{earlier}.toml was run before; this plays it again, as {name}." in result.stderr
+        assert f"ggp tournament resume there/{earlier}.toml\n" in result.stderr
+
+
+def test_the_hint_in_a_container_is_what_works_outside(in_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(COMMAND_VARIABLE, "docker-compose run --rm tournament")
+    assert resume_command("/containers/cup.toml") == (
+        "docker-compose run --rm tournament tournament resume /containers/cup.toml"
+    )
+    monkeypatch.delenv(COMMAND_VARIABLE)
+    assert resume_command("my cup.toml", "cup") == "ggp tournament resume 'my cup.toml' --name cup"
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGKILL, -9)])

@@ -11,13 +11,15 @@ import pytest
 
 from gamemaster.match import Began, Event, Stepped
 from gamemaster.record import MatchRecord
+from gamemaster.referee import Opening
 from gamemaster.replay import replay
 from gamemaster.tournament import venue
 from gamemaster.tournament.results import Pairing
 from gamemaster.tournament.spec import TournamentSpec
 from gamemaster.tournament.venue import Job, LocalVenue, Processors, Reservation, Shortage, usable_processors
-from ggp.errors import SettingsError
-from tests.gamemaster.scripted import Exchange, ScriptedPlayer, honest
+from ggp.errors import GgpError, SettingsError
+from ggp.protocol.messages import Info, Start, Stop
+from tests.gamemaster.scripted import Exchange, ScriptedPlayer, Trouble, hangs_up, honest, says
 from tests.gamemaster.test_bots import processes
 from tests.gamemaster.tournament.events import Given, spec
 
@@ -40,14 +42,18 @@ async def local_venue(event: TournamentSpec, told: list[str] | None = None) -> A
 
 
 async def play(
-    where: LocalVenue, event: TournamentSpec, players: tuple[str, ...], listen: object = nothing
+    where: LocalVenue,
+    event: TournamentSpec,
+    players: tuple[str, ...],
+    listen: object = nothing,
+    opening: Opening = (),
 ) -> MatchRecord:
     """A match of the first game."""
     pairing = Pairing("r001-1", 0, event.games[0].name, players, 5)
     place = where.reserve(players)
     assert isinstance(place, Reservation)
     try:
-        job = Job(pairing, 1, "r001-1", event.settings_of(pairing.game, pairing.seed))
+        job = Job(pairing, 1, "r001-1", event.settings_of(pairing.game, pairing.seed), opening)
         return await where.play(job, place, nothing, listen)  # type: ignore[arg-type]
     finally:
         where.release(place)
@@ -84,9 +90,9 @@ def external(name: str, host: str, **fields: object) -> Mapping[str, object]:
 
 def test_matches_take_the_processors_of_their_bots(tmp_path: Path) -> None:
     players: list[Given] = [
-        "a=legal",
-        "b=legal",
-        {"name": "big", "bot": "legal", "threads": 3},
+        "a=montecarlo",
+        "b=montecarlo",
+        {"name": "big", "bot": "montecarlo", "threads": 3},
         external("x", "192.0.2.1"),
     ]
     event = spec(tmp_path, ["guessing"], players)
@@ -125,12 +131,125 @@ def test_external_players_play_as_much_as_they_may(tmp_path: Path) -> None:
 
 
 def test_limits_are_those_of_the_specification(tmp_path: Path) -> None:
-    players: list[Given] = [external("x", "192.0.2.1"), external("y", "192.0.2.2"), "a=legal", "b=legal"]
+    players: list[Given] = [external("x", "192.0.2.1"), external("y", "192.0.2.2"), "a=montecarlo", "b=montecarlo"]
     limits = {"matches": 2, "processors": 6, "per_host": 2, "per_player": 2}
     room = LocalVenue(spec(tmp_path, ["guessing"], players, limits=limits), nothing, range(1))
     assert isinstance(room.reserve(("x", "y")), Reservation)
     assert isinstance(room.reserve(("x", "y")), Reservation)
     assert room.reserve(("a", "b")) is Shortage.MATCHES
+
+
+def test_bots_that_do_not_think_take_no_processor(tmp_path: Path) -> None:
+    event = spec(tmp_path, ["guessing"], ["a=legal", "b=random", "c=montecarlo"])
+    room = LocalVenue(event, nothing, range(2))
+    assert [room.needs(names) for names in (("a", "b"), ("a", "c"), ("c", "c"))] == [0, 1, 2]
+    places = [room.reserve(("a", "b")) for _ in range(2 * venue.LIGHT_MATCHES)]
+    assert all(isinstance(place, Reservation) and place.processors == () for place in places)
+    assert room.reserve(("a", "b")) is Shortage.PLAYERS
+    assert isinstance(room.reserve(("a", "c")), Reservation)
+    room.release(places[0])  # type: ignore[arg-type]
+    assert isinstance(room.reserve(("b", "a")), Reservation)
+
+
+# External players between two matches
+
+
+async def play_twice(where: LocalVenue, event: TournamentSpec, player: ScriptedPlayer) -> float:
+    """Seconds between the last message of the first match and the START of the second."""
+    await play(where, event, ("a", "x"))
+    record = await play(where, event, ("a", "x"))
+    assert record.faults == ()
+    starts = [time for time, message in player.heard if isinstance(message, Start)]
+    stops = [time for time, message in player.heard if isinstance(message, Stop)]
+    return starts[1] - stops[0]
+
+
+async def test_a_player_that_restarts_after_its_match_plays_the_next(tmp_path: Path) -> None:
+    """It goes away with STOP and comes back a second later, which is after the startclock of the next match."""
+
+    async def restarts(exchange: Exchange) -> None:
+        player = exchange.player
+        await honest(exchange)
+        player.refuse()
+        asyncio.get_running_loop().call_later(1.5, lambda: player.spawn(player.listen()))
+
+    async with ScriptedPlayer({"stop": restarts}) as player:
+        clocks = {"startclock": 1, "playclock": 5, "grace": 0.0}
+        event = spec(tmp_path, ["guessing"], ["a=legal", {"name": "x", "url": player.url}], match=clocks)
+        async with local_venue(event) as where:
+            assert await play_twice(where, event, player) >= 1.4
+
+
+async def test_a_player_is_waited_for_until_it_says_that_it_is_available(tmp_path: Path) -> None:
+    asked = 0
+
+    async def busy_at_first(exchange: Exchange) -> None:
+        nonlocal asked
+        asked += 1
+        word = "available" if asked == 1 or asked > 3 else "busy"
+        await says(f"( ( name x ) ( status {word} ) )")(exchange)
+
+    async with ScriptedPlayer({"info": busy_at_first}) as player:
+        event = spec(tmp_path, ["guessing"], ["a=legal", {"name": "x", "url": player.url}])
+        async with local_venue(event) as where:
+            await play_twice(where, event, player)
+    assert asked == 4
+
+
+@pytest.mark.parametrize("trouble", [says("what?"), hangs_up, says("", "500 Oops")], ids=["words", "hangs up", "500"])
+async def test_a_player_that_knows_no_info_is_not_waited_for(trouble: Trouble, tmp_path: Path) -> None:
+    async with ScriptedPlayer({"info": trouble}) as player:
+        event = spec(tmp_path, ["guessing"], ["a=legal", {"name": "x", "url": player.url}])
+        async with local_venue(event) as where:
+            assert (await play(where, event, ("a", "x"))).faults == ()
+    assert len(player.told(Info)) == 1
+
+
+async def test_a_player_has_its_rest(tmp_path: Path) -> None:
+    async with ScriptedPlayer() as player:
+        given: list[Given] = ["a=legal", {"name": "x", "url": player.url}]
+        event = spec(tmp_path, ["guessing"], given, limits={"rest": 1.0})
+        async with local_venue(event) as where:
+            assert await play_twice(where, event, player) >= 0.9
+
+
+# Rules
+
+
+async def test_a_process_for_rules_serves_many_matches(tmp_path: Path) -> None:
+    event = spec(tmp_path, ["guessing", "tictactoe"], TWO_BOTS)
+    async with local_venue(event) as where:
+        for _ in range(3):
+            record = await play(where, event, ("a", "b"))
+            assert (record.status, record.engine) == ("terminal", "interpreter")
+        assert len(where._referees._all) == 1
+
+
+async def test_a_match_begins_after_its_opening(tmp_path: Path) -> None:
+    event = spec(tmp_path, ["guessing"], TWO_BOTS)
+    opening = (("(show 1)", "(show 1)"),)
+    async with local_venue(event) as where:
+        record = await play(where, event, ("a", "b"), opening=opening)
+        plain = await play(where, event, ("a", "b"))
+    assert (record.opening, len(record.steps), record.goals) == (opening, 1, {"left": 100, "right": 100})
+    assert (plain.opening, len(plain.steps)) == ((), 2)
+    states = list(replay(record))
+    assert states[0].state == frozenset({("round", "1"), "same"})
+
+
+@pytest.mark.parametrize(
+    ("opening", "reason"),
+    [
+        ((("(show 1)",),), "joint move 0 of the opening has 1 moves for 2 roles"),
+        ((("(show 1)", "(show 9)"),), r"\(show 9\) is not"),
+        ((("(show 1)", "(show 1)"),) * 2, "the match is over after the opening"),
+    ],
+)
+async def test_an_opening_that_cannot_be_played_is_refused(opening: Opening, reason: str, tmp_path: Path) -> None:
+    event = spec(tmp_path, ["guessing"], TWO_BOTS)
+    async with local_venue(event) as where:
+        with pytest.raises(GgpError, match=reason):
+            await play(where, event, ("a", "b"), opening=opening)
 
 
 # Bots
@@ -156,7 +275,8 @@ async def test_bots_are_kept_for_the_next_match_and_play_by_its_seed(tmp_path: P
 
 
 async def test_a_bot_is_kept_to_its_processors_while_it_plays(tmp_path: Path) -> None:
-    event = spec(tmp_path, ["guessing"], TWO_BOTS)
+    clocks = {"startclock": 1, "playclock": 1}
+    event = spec(tmp_path, ["guessing"], ["a=montecarlo", "b=montecarlo"], match=clocks)
     if len(usable_processors()) < 2:
         pytest.skip("needs two processors")
     seen: list[list[set[int]]] = []
@@ -216,7 +336,8 @@ async def test_a_bot_that_ends_in_a_match_has_faults_and_is_started_again_for_th
         await honest(exchange)
 
     async with ScriptedPlayer({2: kill}) as scripted:
-        event = spec(tmp_path, ["tictactoe"], ["a=legal", {"name": "x", "url": scripted.url}])
+        clocks = {"startclock": 5, "playclock": 1, "grace": 0.5}
+        event = spec(tmp_path, ["tictactoe"], ["a=legal", {"name": "x", "url": scripted.url}], match=clocks)
         async with local_venue(event, told) as where:
 
             def listen(event: Event) -> None:
@@ -224,7 +345,7 @@ async def test_a_bot_that_ends_in_a_match_has_faults_and_is_started_again_for_th
                     victims.extend(bot.pid for bot in where.bots)
 
             record = await play(where, event, ("a", "x"), listen)
-            assert record.status == "terminal"
+            assert (record.status, record.forfeited) == ("forfeit", ("xplayer",))
             assert {(role, fault.kind) for _, role, fault in record.faults} == {("xplayer", "unreachable")}
             assert all(step is not None and step >= 2 for step, _, _ in record.faults)
             record = await play(where, event, ("a", "x"))

@@ -5,7 +5,7 @@ from random import Random
 import pytest
 
 import ggp
-from gamemaster.web.catalogue import Origin, derived_rulesheet, origin_of
+from gamemaster.web.evaluators.derivation import RulesheetOrigin, derived_rulesheet, origin_of
 from ggp.game import Game
 from ggp.gdl.rulesheet import parse_rulesheet
 
@@ -76,7 +76,7 @@ def test_functions_that_are_called_init_keep_their_name() -> None:
 
 def test_the_origin_is_told_and_changes_no_rule() -> None:
     game = ggp.load("tictactoe", "interpreter")
-    origin = Origin("event~r001-tictactoe.2_x", 12)
+    origin = RulesheetOrigin("event~r001-tictactoe.2_x", 12)
     plain = derived_rulesheet(game.rulesheet, game.initial_state.terms)
     told = derived_rulesheet(game.rulesheet, game.initial_state.terms, origin)
     assert origin_of(told.text) == origin

@@ -103,6 +103,7 @@ async def test_a_person_who_takes_part_sees_it_when_it_is_over(browser: "Browser
         await other.locator("#thoughts li", has_text="40 expected").wait_for()
         assert await own.locator("#thoughts").is_hidden()
         assert await own.locator(".worth").count() == 0
-        await other.locator("#end").click()
+        assert await other.locator("#end").count() == 0  # only who began a match ends it
+        await own.locator("#end").click()
         await own.locator("#thoughts li", has_text="40 expected").wait_for()
         assert await own.locator("#takes-part").is_hidden()

@@ -6,17 +6,17 @@ from itertools import pairwise
 
 import pytest
 
-from gamemaster.referee import Choice, Outcome, Referee
+from gamemaster.evaluator import RulesheetSource, load_rules
+from gamemaster.referee import Outcome
 from gamemaster.settings import make_settings
-from gamemaster.web.evaluators.pool import Evaluator, Pool, Source
-from gamemaster.web.live.runner import remote_game
+from gamemaster.web.evaluators.pool import START, Course, DrawnStates, Pool, evaluator_of
 from gamemaster.web.problems import Problem
-from ggp.errors import EvaluationError, GgpError, UnknownRoleError
+from gamemaster.web.settings import Limits
+from ggp.errors import EvaluationError, GgpError
+from ggp.gdl.reader import read_term
 from ggp.library import rules_folder
-from tests.gamemaster import games
 
-BYTES = 2**31
-LOOK = {"do": "draw", "state": None}
+LOOK = {"do": "draw", **START}
 _NAMES = [f"?x{number}" for number in range(14)]
 SLOW = f"""
 (role a) (init s) (legal a go) (<= (next s) (true s)) (goal a 0)
@@ -27,12 +27,12 @@ SLOW = f"""
 """  # a join without end
 
 
-def source(name: str) -> Source:
-    return Source(name, (rules_folder() / f"{name}.kif").read_text(encoding="utf-8"))
+def source(name: str) -> RulesheetSource:
+    return RulesheetSource(name, (rules_folder() / f"{name}.kif").read_text(encoding="utf-8"))
 
 
 async def test_a_state_is_seen_and_drawn() -> None:
-    pool = Pool(1, BYTES, 4)
+    pool = Pool(1, Limits(), 4)
     look = await pool.ask(source("tictactoe"), LOOK, 20)
     await pool.close()
     assert len(look["facts"]) == 10
@@ -43,37 +43,37 @@ async def test_a_state_is_seen_and_drawn() -> None:
 
 
 async def test_what_takes_too_long_is_ended_and_the_next_request_is_served() -> None:
-    evaluator = Evaluator(BYTES)
+    evaluator = evaluator_of(Limits())
     await evaluator.prepare()
     with pytest.raises(EvaluationError, match=r"no answer within 0\.5 s"):
-        await evaluator.ask(Source("slow", SLOW), LOOK, 0.5)
+        await evaluator.ask(RulesheetSource("slow", SLOW), LOOK, 0.5)
     assert len((await evaluator.ask(source("tictactoe"), LOOK, 20))["facts"]) == 10
     await evaluator.close()
 
 
 async def test_memory_is_bounded() -> None:
-    evaluator = Evaluator(3 * 2**26)
+    evaluator = evaluator_of(Limits(), memory_bytes=3 * 2**26)
     names = " ".join(f"?y{number}" for number in range(8))
     numbers = " ".join(f"(n ?y{number})" for number in range(8))
     huge = f"{SLOW} (<= (legal a (m {names})) {numbers})"  # 100 million moves
     huge = huge.replace("(<= terminal", "(<= (slow)") + "(<= terminal (true t))"
     with pytest.raises(EvaluationError):
-        await evaluator.ask(Source("huge", huge), LOOK, 30)
+        await evaluator.ask(RulesheetSource("huge", huge), LOOK, 30)
     assert len((await evaluator.ask(source("tictactoe"), LOOK, 20))["facts"]) == 10
     await evaluator.close()
 
 
 async def test_mistakes_are_told_in_their_words() -> None:
-    evaluator = Evaluator(BYTES)
+    evaluator = evaluator_of(Limits())
     with pytest.raises(GgpError, match="never closed"):
-        await evaluator.ask(Source("broken", "(role a"), LOOK, 20)
+        await evaluator.ask(RulesheetSource("broken", "(role a"), LOOK, 20)
     await evaluator.close()
 
 
 async def test_a_request_that_is_cancelled_ends_the_process() -> None:
-    evaluator = Evaluator(BYTES)
+    evaluator = evaluator_of(Limits())
     await evaluator.prepare()
-    task = asyncio.create_task(evaluator.ask(Source("slow", SLOW), LOOK, 60))
+    task = asyncio.create_task(evaluator.ask(RulesheetSource("slow", SLOW), LOOK, 60))
     for _ in range(10):
         await asyncio.sleep(0)
     assert not evaluator.is_free
@@ -85,15 +85,15 @@ async def test_a_request_that_is_cancelled_ends_the_process() -> None:
 
 
 async def test_what_is_closed_answers_no_more() -> None:
-    evaluator = Evaluator(BYTES)
+    evaluator = evaluator_of(Limits())
     await evaluator.close()
     with pytest.raises(EvaluationError, match="any more"):
         await evaluator.ask(source("tictactoe"), LOOK, 5)
 
 
 async def test_a_pool_turns_away_whom_it_could_not_serve_soon() -> None:
-    pool = Pool(1, BYTES, 1)
-    first = asyncio.create_task(pool.ask(Source("slow", SLOW), LOOK, 0.5))
+    pool = Pool(1, Limits(), 1)
+    first = asyncio.create_task(pool.ask(RulesheetSource("slow", SLOW), LOOK, 0.5))
     second = asyncio.create_task(pool.ask(source("tictactoe"), LOOK, 20))
     await asyncio.sleep(0)
     await asyncio.sleep(0)
@@ -107,7 +107,7 @@ async def test_a_pool_turns_away_whom_it_could_not_serve_soon() -> None:
 
 
 async def test_processes_end_with_the_pool() -> None:
-    pool = Pool(2, BYTES, 4)
+    pool = Pool(2, Limits(), 4)
     await pool.prepare()
     processes = [evaluator._process for evaluator in pool._evaluators]
     await pool.close()
@@ -117,33 +117,68 @@ async def test_processes_end_with_the_pool() -> None:
             os.kill(process.pid, 0)
 
 
-async def test_a_referee_cannot_tell_the_difference() -> None:
-    evaluator = Evaluator(BYTES)
-    game = await remote_game(evaluator, Source("secret", games.SECRET), 20)
-    referee = Referee(game.rulesheet, game.machine, make_settings(seed=1))
-    choice = await asyncio.to_thread(referee.begin)
-    assert isinstance(choice, Choice)
-    assert choice.legal["asker"] == (("ask", "1"), ("ask", "2"))
-    answers = {"asker": ("ask", "1"), "keeper": ("hide", "1")}
-    executed, choice = await asyncio.to_thread(referee.execute, choice, answers)
-    assert executed.percepts == {"asker": ("warm",), "keeper": (("asked", "1"),)}
-    assert isinstance(choice, Choice)
-    _, end = await asyncio.to_thread(referee.execute, choice, answers)
-    assert isinstance(end, Outcome)
-    assert end.goals == {"asker": 50, "keeper": 50}
-    with pytest.raises(UnknownRoleError):
-        await asyncio.to_thread(game.machine.legal_moves, choice.state, "nobody")
-    assert await asyncio.to_thread(game.machine.goal_values, choice.state, "asker") == (50,)
+LONG = 300 * "x"
+GROWING = f"""
+(role a) (init (s 0)) (n 0) (n 1) (n 2) (n 3) (n 4) (n 5) (n 6) (n 7) (n 8) (n 9)
+(legal a wide) (legal a (long word)) (legal a many)
+(<= (next (c ?w ?x ?y ?z)) (does a wide) (n ?w) (n ?x) (n ?y) (n ?z))
+(<= (next (m {LONG})) (does a (long word)))
+(<= (next choose) (does a many))
+(<= (legal a (pick ?w ?x ?y ?z)) (true choose) (n ?w) (n ?x) (n ?y) (n ?z))
+(<= (next (s 0)) (true (s 0)))
+(<= terminal (true never)) (goal a 0)
+"""
+
+
+def course(*moves: str) -> Course:
+    return Course(" ".join(moves), RulesheetSource("growing", GROWING), [(move,) for move in moves])
+
+
+@pytest.mark.parametrize(
+    ("move", "limits", "reason"),
+    [
+        ("wide", Limits(facts=5_000), "a state of 10,001 facts; the limit here is 5,000"),
+        ("(long word)", Limits(term_bytes=200), "a fact of 304 letters; the limit here is 200"),
+        ("many", Limits(state_bytes=50_000), "10,003 moves of 140,019 letters together; the limit here is 50,000"),
+    ],
+)
+async def test_a_state_is_bounded(move: str, limits: Limits, reason: str) -> None:
+    """For the referee, whose match is broken then; and for readers, who are told why nothing is shown."""
+    evaluator = evaluator_of(limits)
+    source = course().source
+    rules = await load_rules(evaluator, source, 20)
+    await rules.begin(make_settings(seed=1))
+    _, outcome = await rules.execute({"a": read_term(move)})
+    assert isinstance(outcome, Outcome)
+    assert outcome.ending == "broken"
+    assert reason in (outcome.reason or "")
+    request = {"do": "draw", **course(move).at(1)}
+    if move == "many":  # the state itself can be shown
+        assert reason in (await evaluator.ask(source, request, 20))["problem"]
+    else:
+        with pytest.raises(EvaluationError, match=reason):
+            await evaluator.ask(source, request, 20)
     await evaluator.close()
 
 
-async def test_a_match_whose_process_is_gone_is_broken_and_not_stuck() -> None:
-    evaluator = Evaluator(BYTES)
-    game = await remote_game(evaluator, Source("countdown", games.COUNTDOWN), 20)
-    referee = Referee(game.rulesheet, game.machine, make_settings(seed=1))
-    choice = await asyncio.to_thread(referee.begin)
-    assert isinstance(choice, Choice)
-    await evaluator.close()
-    _, end = await asyncio.to_thread(referee.execute, choice, {"lonely": "tick"})
-    assert isinstance(end, Outcome)
-    assert end.ending == "broken"
+async def test_states_follow_from_moves_also_where_the_process_forgot_them() -> None:
+    pool, states = Pool(1, Limits(), 4), DrawnStates(10_000_000)
+    way = course(*["many", "(pick 1 2 3 4)"] * 20)
+    last = await states.draw(pool, way, 40, 20)
+    assert last.facts == ("(s 0)",)
+    (evaluator,) = pool._evaluators
+    await evaluator._end()  # as when another rulesheet took too long
+    assert (await states.draw(pool, way, 39, 20)).facts == ("(s 0)", "choose")
+    assert states.known(way, 40) == last
+    with pytest.raises(Problem, match="no state 41"):
+        await states.draw(pool, way, 41, 20)
+    await pool.close()
+
+
+async def test_drawn_states_take_a_bounded_number_of_bytes() -> None:
+    pool, states = Pool(1, Limits(), 4), DrawnStates(1)
+    way = course("many", "wide")
+    for step in range(3):
+        await states.draw(pool, way, step, 20)
+    assert [states.known(way, step) is None for step in range(3)] == [True, True, False]
+    await pool.close()

@@ -15,6 +15,7 @@ from gamemaster.settings import make_settings
 from gamemaster.web.settings import Limits
 from ggp.protocol.scramble import plain_rules
 from tests.gamemaster import games
+from tests.gamemaster.matches import ThreadRules
 from tests.gamemaster.scripted import ScriptedPlayer
 from tests.gamemaster.web.api_client import PATIENCE, ApiClient, Json
 from tests.gamemaster.web.conftest import Serve
@@ -48,7 +49,7 @@ def run(endpoint: Json, opponent: ScriptedPlayer, name: str = "m-1", **settings:
         "oplayer": Player("oplayer", "other", opponent.url),
     }
     chosen = make_settings(startclock=10, playclock=10, seed=3, **settings)
-    return asyncio.create_task(run_match(TICTACTOE, players, chosen, name, lambda _: None, lambda _: None))
+    return asyncio.create_task(run_match(ThreadRules(TICTACTOE), players, chosen, name, lambda _: None, lambda _: None))
 
 
 async def test_a_person_plays_for_another_game_master(client: ApiClient, opponent: ScriptedPlayer) -> None:
@@ -122,7 +123,9 @@ async def test_a_human_of_another_match_is_told_percepts_only(client: ApiClient)
         players = {"asker": Player("asker", "Ann", endpoint["address"]), "keeper": Player("keeper", "K", keeper.url)}
         game = ggp.load_text(games.SECRET, "secret", "interpreter")
         settings = make_settings(startclock=10, playclock=10, seed=3, scramble=False)
-        task = asyncio.create_task(run_match(game, players, settings, "m-1", lambda _: None, lambda _: None))
+        task = asyncio.create_task(
+            run_match(ThreadRules(game), players, settings, "m-1", lambda _: None, lambda _: None)
+        )
         link = await link_of(client, endpoint)
         human = await client.asked(link)
         assert human["state"] is None

@@ -358,7 +358,8 @@ async def test_what_people_may_not_know_is_told_to_nobody(serve: Serve, tmp_path
     running = growing(over, 1).model_copy(update={"started": now(), "players": {**over.players, "asker": person}})
     records = tmp_path / "records"
     records.mkdir()
-    RecordWriter(records / "hidden.json").write(running)
+    writer = RecordWriter(records / "hidden.json")
+    writer.write(running)
     client = await serve(records=records)
     match = await client.get("/matches/hidden")
     assert match["is_hidden"]
@@ -371,12 +372,12 @@ async def test_what_people_may_not_know_is_told_to_nobody(serve: Serve, tmp_path
     assert "hide 2" not in await client.page("/matches/hidden")
     assert "hide 2" not in await client.page("/play?match=hidden&step=1", 403)
     async with client.events("/matches/hidden/events") as events, asyncio.timeout(PATIENCE):
-        RecordWriter(records / "hidden.json").write(growing(running.model_copy(update={"steps": over.steps}), 2))
+        writer.write(growing(running.model_copy(update={"steps": over.steps}), 2))
         async for event in events:
             if event.kind == "step":
                 break
     assert (event.data["number"], event.data["step"], event.data["state"]) == (2, None, None)
-    RecordWriter(records / "hidden.json").write(over)
+    writer.write(over)
     assert "hide 2" in await client.page("/matches/hidden")
 
 

@@ -6,12 +6,14 @@ import socket
 import sys
 from asyncio.subprocess import PIPE, Process
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import aiohttp
 import pytest
 
+from gamemaster.record import is_growing
 from gamemaster.web.application import _address
 
 CODE = "import ggp.commands; raise SystemExit(ggp.commands.main())"
@@ -68,3 +70,120 @@ async def test_mistakes_are_told_in_one_line(tmp_path: Path, options: tuple[str,
 def test_an_address_is_one_to_click_on() -> None:
     assert _address(("::1", 8080, 0, 0)) == "http://[::1]:8080/"
     assert _address(("127.0.0.1", 8080)) == "http://127.0.0.1:8080/"
+
+
+SLOW = f"""
+(role a) (init s) (legal a go) (<= (next s) (true s)) (goal a 0)
+{" ".join(f"(n {number})" for number in range(10))}
+(<= terminal {" ".join(f"(n ?x{number})" for number in range(14))} (distinct ?x0 ?x0))
+"""  # the first question whether it is over takes years
+BOTS = {role: {"kind": "bot", "bot": "mcts"} for role in ("xplayer", "oplayer")}
+PEOPLE = {role: {"kind": "human"} for role in ("xplayer", "oplayer")}
+
+
+class Visitor:
+    """Holds up a service in every way that is known; all that it began goes on until the service ends."""
+
+    def __init__(self, url: str, session: aiohttp.ClientSession) -> None:
+        self.api = f"{url}api/v1"
+        self._session = session
+        self._address = urlsplit(url)
+        self._tasks: list[asyncio.Task[None]] = []
+        self._writers: list[asyncio.StreamWriter] = []
+
+    async def watches(self) -> None:
+        for _ in range(5):
+            response = await self._session.get(f"{self.api}/events")
+            assert response.status == 200
+
+    async def sends_halves(self) -> None:
+        head = f"POST /api/v1/games HTTP/1.1\r\nHost: {self._address.netloc}\r\nContent-Type: application/json\r\n"
+        for half in ("GET / HT", head, f"{head}Content-Length: 100\r\n\r\n" + "{"):
+            _, writer = await asyncio.open_connection(self._address.hostname, self._address.port)
+            writer.write(half.encode())
+            await writer.drain()
+            self._writers.append(writer)
+
+    async def searches(self) -> None:
+        match, status = await self.begins(PEOPLE), 0
+        while status != 200:  # until the match has begun
+            async with self._session.get(f"{self.api}/matches/{match}/states/0") as response:
+                status = response.status
+        await self._asks(f"/matches/{match}/states/0/analysis", {"seconds": 20.0})
+
+    async def hangs(self) -> None:
+        for _ in range(4):
+            await self._asks("/rulesheets/check", {"rulesheet": SLOW})
+
+    async def begins(self, players: object, **clocks: int) -> str:
+        order = {"game": "tictactoe", "players": players, "startclock": 60, "playclock": 60, **clocks}
+        async with self._session.post(f"{self.api}/matches", json=order) as response:
+            assert response.status == 201, await response.text()
+            return str((await response.json())["match"])
+
+    async def plays(self) -> None:
+        await self.begins(BOTS)
+
+    async def leaves(self) -> None:
+        await self.begins(PEOPLE)
+
+    async def _asks(self, path: str, body: object) -> None:
+        """Returns when the request is under way; nobody waits for the answer."""
+
+        async def ask() -> None:
+            with suppress(aiohttp.ClientError):
+                await self._session.post(self.api + path, json=body)
+
+        self._tasks.append(asyncio.create_task(ask()))
+        async with self._session.get(self.api) as response:  # by now the service has the other request as well
+            assert response.status == 200
+
+    async def close(self) -> None:
+        for writer in self._writers:
+            writer.close()
+        await asyncio.gather(*self._tasks)
+
+
+STATES: dict[str, tuple[str, ...]] = {
+    "nothing": (),
+    "streams": ("watches",),
+    "halves": ("sends_halves",),
+    "search": ("searches",),
+    "hanging rules": ("hangs",),
+    "bots": ("plays",),
+    "people": ("leaves",),
+    "everything": ("watches", "sends_halves", "searches", "hangs", "plays", "leaves"),
+}
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT], ids=lambda number: number.name)
+@pytest.mark.parametrize("state", STATES)
+async def test_a_signal_ends_it_in_order_in_every_state(tmp_path: Path, state: str, number: signal.Signals) -> None:
+    """Within 4.5 s, or it ends at once with exit code 1: the code tells, whatever else the machine does."""
+    async with serving(tmp_path, "--matches", "20") as process, aiohttp.ClientSession() as session:
+        assert process.stdout is not None
+        url = (await process.stdout.readline()).decode().removeprefix("serving at ").strip()
+        visitor = Visitor(url, session)
+        for name in STATES[state]:
+            await getattr(visitor, name)()
+        process.send_signal(number)
+        assert await process.wait() == 0
+        await visitor.close()
+    assert not any(map(is_growing, await asyncio.to_thread(lambda: list(tmp_path.glob("*.json")))))
+
+
+async def test_what_does_not_arrive_is_not_waited_for(tmp_path: Path) -> None:
+    async with serving(tmp_path, "--request-seconds", "0.5") as process, aiohttp.ClientSession() as session:
+        assert process.stdout is not None
+        url = (await process.stdout.readline()).decode().removeprefix("serving at ").strip()
+        address = urlsplit(url)
+        head = f"POST /api/v1/games HTTP/1.1\r\nHost: {address.netloc}\r\nContent-Type: application/json\r\n"
+        for half, answer in ((b"", b""), (b"GET / HT", b""), (head.encode(), b""), (
+            f"{head}Content-Length: 100\r\n\r\n{{".encode(), b"HTTP/1.1 408"
+        )):  # fmt: skip
+            reader, writer = await asyncio.open_connection(address.hostname, address.port)
+            writer.write(half)
+            assert (await reader.read()).startswith(answer)
+            writer.close()
+        async with session.get(url) as response:
+            assert response.status == 200

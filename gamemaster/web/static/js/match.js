@@ -144,6 +144,7 @@ function ended() {
   follows = false;
   countdown.stop();
   byId("ticking").hidden = true;
+  byId("verify").hidden = isHidden;
   for (const name of ["end", "takes-part"]) if (byId(name)) byId(name).hidden = true;
 }
 
@@ -221,7 +222,7 @@ byId("evaluate").addEventListener("click", async (event) => {
   button.disabled = false;
 });
 
-byId("verify").hidden = isHidden;
+byId("verify").hidden = isHidden || isLive;
 byId("verify").addEventListener("click", async () => {
   byId("verdict").textContent = "Replaying …";
   try {
