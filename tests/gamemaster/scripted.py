@@ -142,6 +142,14 @@ def late(seconds: float) -> Trouble:
     return trouble
 
 
+def held_until(event: asyncio.Event) -> Trouble:
+    async def trouble(exchange: Exchange) -> None:
+        await event.wait()
+        await honest(exchange)
+
+    return trouble
+
+
 async def silent(exchange: Exchange) -> None:
     """Accepts the request and never answers, until the other side hangs up."""
     await exchange.reader.read()

@@ -1,5 +1,6 @@
 """The pages in a real browser: playing by clicking, watching, replaying, pasting, and a restart under an open page."""
 
+import asyncio
 import re
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -8,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 import pytest_asyncio
 
-from tests.gamemaster.scripted import ScriptedPlayer, late
+from tests.gamemaster.scripted import ScriptedPlayer, held_until, late
 from tests.gamemaster.web.browsing import LOW_CONTRAST, Server, a_browser, a_page, listening, what_is_missing
 
 if TYPE_CHECKING:
@@ -153,14 +154,16 @@ async def test_a_move_is_taken_back_and_the_match_resigned(browser: "Browser", s
 
 
 async def test_a_match_is_watched_to_its_end(browser: "Browser", server: Server) -> None:
-    slow = ScriptedPlayer({step: late(0.5) for step in range(0, 8, 2)})
-    async with listening(red=slow, yellow=ScriptedPlayer()) as urls, a_page(browser) as page:
+    is_watched = asyncio.Event()
+    held = ScriptedPlayer({4: held_until(is_watched)})
+    async with listening(red=held, yellow=ScriptedPlayer()) as urls, a_page(browser) as page:
         await begin(
             page, server, "connectfour", {"red": ("external", urls["red"]), "yellow": ("external", urls["yellow"])}
         )
         await page.locator("#status .chip.live").wait_for()
         await page.locator("#moves tr[data-step='4'][aria-current]").wait_for()
         assert await page.locator("#clock").inner_text() != ""
+        is_watched.set()
         await page.locator("#status .chip", has_text="ended").wait_for()
         steps = await page.locator("#moves tbody tr").count() - 1
         assert await page.locator("#at").inner_text() == f"{steps} of {steps}"

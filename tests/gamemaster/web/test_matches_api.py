@@ -10,7 +10,7 @@ from gamemaster.record import read_record
 from gamemaster.replay import replay
 from gamemaster.web.settings import Limits
 from tests.gamemaster import games
-from tests.gamemaster.scripted import ScriptedPlayer, late, says
+from tests.gamemaster.scripted import ScriptedPlayer, held_until, late, says
 from tests.gamemaster.web.api_client import ApiClient
 from tests.gamemaster.web.conftest import Players, Serve
 
@@ -36,11 +36,15 @@ async def test_a_match_from_order_to_record(client: ApiClient, players: Players,
 
 
 async def test_each_step_is_told_once_and_drawn(client: ApiClient, players: Players) -> None:
-    begun = await client.begin("tictactoe", await players("xplayer", oplayer=ScriptedPlayer({0: late(0.3)})))
+    clock_is_seen = asyncio.Event()
+    held = ScriptedPlayer({0: held_until(clock_is_seen)})
+    begun = await client.begin("tictactoe", await players("xplayer", oplayer=held))
     found = []
     async with client.events(f"/matches/{begun['match']}/events") as events:
         async for event in events:
             found.append(event)
+            if event.kind == "step" and event.data["clock"] and event.data["clock"]["phase"] == "step":
+                clock_is_seen.set()
             if event.kind == "end":
                 break
     steps = [event.data for event in found if event.kind == "step"]

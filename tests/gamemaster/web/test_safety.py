@@ -17,7 +17,7 @@ from gamemaster.web.settings import Limits, ServeSettings, check_settings
 from ggp.errors import SettingsError
 from tests.gamemaster import games
 from tests.gamemaster.matches import play
-from tests.gamemaster.scripted import ScriptedPlayer, late, says, thinks
+from tests.gamemaster.scripted import ScriptedPlayer, held_until, says, thinks
 from tests.gamemaster.web.api_client import PATIENCE, ApiClient
 from tests.gamemaster.web.conftest import Players, Serve
 from tests.gamemaster.web.tournaments import growing
@@ -432,13 +432,15 @@ async def test_a_problem_says_nothing_of_the_inside(client: ApiClient, monkeypat
 
 async def test_who_listens_slowly_slows_nobody(client: ApiClient, players: Players) -> None:
     """Listeners that never read: the match ends all the same, and they are let go."""
-    begun = await client.begin("connectfour", await players("red", yellow=ScriptedPlayer({0: late(0.2)})))
+    all_listen = asyncio.Event()
+    begun = await client.begin("connectfour", await players("red", yellow=ScriptedPlayer({0: held_until(all_listen)})))
     url = client.http.make_url(f"/api/v1/matches/{begun['match']}/events")
     writers = []
     for _ in range(20):
         reader, writer = await asyncio.open_connection(url.host, url.port, limit=1)
         writer.write(f"GET {url.path} HTTP/1.1\r\nHost: {url.host}\r\n\r\n".encode())
         writers.append((reader, writer))
+    all_listen.set()
     async with asyncio.timeout(PATIENCE):
         match = await client.ended(begun["match"])
     assert match["status"] == "terminal"
