@@ -7,6 +7,9 @@ READY := $(VENV)/.ready
 # One process more than processors: tests of containers wait for most of their time.
 PYTEST := $(BIN)/pytest -n $(shell expr $$(nproc) + 1) --dist loadfile --no-loadscope-reorder
 
+# Tests start hundreds of processes: each would compile all sources anew where the environment forbids to keep that.
+export PYTHONDONTWRITEBYTECODE :=
+
 .PHONY: demo test test-slow extras warm check clean
 
 demo: $(READY) warm

@@ -53,7 +53,7 @@ rounds = {rounds}
 games = [{{rules = "tictactoe"}}, {{rules = "guessing.kif"}}]
 players = [{{bot = "random"}}, {{bot = "legal"}}, {{name = "other", bot = "random"}}]
 match = {{startclock = 1, playclock = 1, grace = 5.0}}
-limits = {{processors = 4}}
+limits = {limits}
 {store}
 """
 
@@ -86,16 +86,26 @@ class Tally:
         return not any(wrong) and not self.problems
 
 
+@dataclass(frozen=True)
+class Event:
+    """What is played."""
+
+    rounds: int  # 12 matches each
+    limits: str = "{processors = 4}"  # many matches at a time, and many processes that somebody has to end
+
+
 class Victim:
     """A tournament that is disturbed, and resumed until it is complete."""
 
-    def __init__(self, folder: Path, seed: int, rounds: int, tally: Tally, server: postgresql.Server | None) -> None:
+    def __init__(self, folder: Path, seed: int, event: Event, tally: Tally, server: postgresql.Server | None) -> None:
         folder.mkdir()
         (folder / "guessing.kif").write_text(games.GUESSING, encoding="utf-8")
         self.path = folder / "event.toml"
         self.store = str(folder / "event.sqlite") if server is None else server.new_schema()
         store = "" if server is None else f"results = {{store = {json.dumps(self.store)}}}"
-        self.path.write_text(SPEC.format(seed=seed, rounds=rounds, store=store), encoding="utf-8")
+        self.path.write_text(
+            SPEC.format(seed=seed, rounds=event.rounds, limits=event.limits, store=store), encoding="utf-8"
+        )
         self._server = server
         self._tally = tally
         self._mark = f"{MARK}={secrets.token_hex(8)}"
@@ -291,7 +301,7 @@ def marked(mark: str) -> list[int]:
     return found
 
 
-def run_chaos(folder: Path, kills: int, rounds: int, seed: int, kinds: Sequence[str] = ("manager",)) -> Tally:
+def run_chaos(folder: Path, kills: int, event: Event, seed: int, kinds: Sequence[str] = ("manager",)) -> Tally:
     """Tournaments one after the other, until so much was killed; the last one is complete, too."""
     chance, tally = random.Random(seed), Tally()
     number = 0
@@ -300,13 +310,13 @@ def run_chaos(folder: Path, kills: int, rounds: int, seed: int, kinds: Sequence[
             number += 1
             undisturbed: Mapping[str, MatchResult] = {}
             if set(kinds) == {"manager"}:
-                model = Victim(folder / f"undisturbed-{number}", number, rounds, Tally(), None)
+                model = Victim(folder / f"undisturbed-{number}", number, event, Tally(), None)
                 if not model.live((), chance):
                     tally.problems.append("the tournament that nobody disturbed did not end")
                     break
                 undisturbed = model.results()
             # every second tournament is in the file, where a disk can be full, the others on the server
-            victim = Victim(folder / f"event-{number}", number, rounds, tally, server if number % 2 else None)
+            victim = Victim(folder / f"event-{number}", number, event, tally, server if number % 2 else None)
             while not victim.live(kinds if tally.kills < kills else (), chance):
                 say(tally)
             victim.check(undisturbed)
@@ -360,7 +370,7 @@ def main() -> None:
     place = small_disk() if "disk" in kinds else tempfile.TemporaryDirectory()
     began = time.monotonic()
     with place as folder:
-        tally = run_chaos(Path(folder), words.kills, words.rounds, words.seed, kinds)
+        tally = run_chaos(Path(folder), words.kills, Event(words.rounds), words.seed, kinds)
     print(f"\nseed {words.seed}, {time.monotonic() - began:.0f} s: {tally.kills} kills: {dict(tally.done)}; ", end="")
     print(f"{tally.early} managers before a match had ended; {tally.refused} gave up with a clear word")
     print(f"{tally.results} results: {tally.lost} lost, {tally.changed} changed, {tally.doubled} doubled, ", end="")
