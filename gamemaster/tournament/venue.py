@@ -209,7 +209,7 @@ def _host(player: PlayerSpec) -> str:
     return urlsplit(player.url or "").hostname or ""
 
 
-LIGHT_MATCHES = 8  # for each processor: matches at a time between bots that do not think
+LIGHT_MATCHES = 2  # for each processor: matches at a time between bots that do not think
 INFO_WAIT = 1.0  # seconds for the answer to INFO
 INFO_BYTES = 65_536  # of that answer
 LOOK_EVERY = 0.25  # seconds between two questions whether a player is available

@@ -245,8 +245,12 @@ class MatchRepository:
         return self._folder.size_bytes()
 
     def end_lost(self) -> list[MatchRecord]:
-        """Ends the matches of the folder whose game master is dead: their records as they were. Stores do it alone."""
-        return self._folder.end_lost()
+        """Ends the matches whose game master is dead: their records, for their players to be told.
+
+        StoreError if the folder or the store cannot be read.
+        """
+        stored = [] if self._store is None else self._store.end_lost()
+        return [*self._folder.end_lost(), *stored]
 
     def find(self, match: str) -> KeptMatch | None:
         """None where there is no such match. A record is read again only when it has changed.
@@ -401,7 +405,7 @@ def head_of_row(row: MatchRow, roles: tuple[str, ...]) -> MatchHead:
         status=row.ending
         or ("running" if row.status == "running" else "failed" if row.status == "failed" else "given up"),
         reason=row.reason or None,
-        resigned=_resigned(row),
+        resigned=row.resigned,
         players={role: Player(name=name, kind="external") for role, name in zip(names, row.players, strict=True)},
         goals=dict(zip(row.roles, row.goals, strict=True)) if row.roles else None,
         steps=row.steps,
@@ -410,12 +414,6 @@ def head_of_row(row: MatchRow, roles: tuple[str, ...]) -> MatchHead:
         finished=row.finished,
         url=match_url(match),
     )
-
-
-def _resigned(row: MatchRow) -> str | None:
-    """The store keeps the reason only; the match runner writes it as `ROLE resigned`."""
-    role, _, rest = (row.reason or "").rpartition(" ")
-    return role if row.status == "given up" and rest == "resigned" else None
 
 
 def _role(role: str, found: list[tuple[int, float]]) -> RoleStatistics:

@@ -81,6 +81,7 @@ class MatchRow:
     status: MatchStatus
     ending: Ending | None  # None until its record is complete
     reason: str  # why it failed or was given up; empty otherwise
+    resigned: str | None  # the role whose player did, where it was given up for that
     steps: int  # so far
     roles: tuple[str, ...]  # empty until it is finished, like the goals
     goals: tuple[int | None, ...]
@@ -359,6 +360,7 @@ def _row(row: Row[*tuple[object, ...]], parts: _Parts) -> MatchRow:
         status=row.status,
         ending=row.ending,
         reason=row.reason,
+        resigned=row.resigned,
         steps=row.steps,
         roles=tuple(parts.roles),
         goals=tuple(parts.goals),

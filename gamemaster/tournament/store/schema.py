@@ -125,6 +125,7 @@ matches = Table(
     Column("attempt", Integer, nullable=False),
     Column("status", Text, CheckConstraint("status IN ('running', 'finished', 'failed', 'given up')"), nullable=False),
     Column("reason", Text, nullable=False, default=""),
+    Column("resigned", Text),  # the role whose player did, in a match that was given up
     Column("ending", Text),
     Column("steps", Integer, nullable=False, default=0),
     Column("started", Moment, nullable=False),
@@ -213,6 +214,7 @@ records = Table(
 )
 
 Migration: TypeAlias = Callable[[Connection], None]
+_RESIGNED = " resigned"  # the end of reasons in version 2
 
 
 def _to_version_2(connection: Connection) -> None:
@@ -236,8 +238,13 @@ def _to_version_2(connection: Connection) -> None:
 
 
 def _to_version_3(connection: Connection) -> None:
-    """Who forfeited a match."""
+    """Who forfeited a match, and who resigned: before, only the reason said so."""
     connection.exec_driver_sql("ALTER TABLE results ADD COLUMN forfeited INTEGER NOT NULL DEFAULT 0")
+    connection.exec_driver_sql("ALTER TABLE matches ADD COLUMN resigned TEXT")
+    ended = (matches.c.status == "given up") & matches.c.reason.endswith(_RESIGNED)
+    for row in connection.execute(select(matches.c.id, matches.c.reason).where(ended)).all():
+        values = {"resigned": row.reason.removesuffix(_RESIGNED)}
+        connection.execute(matches.update().where(matches.c.id == row.id).values(values))
 
 
 _LOCK = 0x6767705F  # of PostgreSQL, held while the tables are made or changed

@@ -165,6 +165,15 @@ class Store:
         with self._database.writing() as connection:
             return writes.keep_single(connection, record)
 
+    def end_lost(self) -> list[MatchRecord]:
+        """Gives up the matches outside of tournaments whose game master is dead; gives their records."""
+        lost = self._end_dead()
+        records = []
+        for pairing in lost:
+            with suppress(StoreError):
+                records.append(self.record(SINGLES, pairing))
+        return records
+
     def _give_up_lost(self) -> None:
         """Gives up the matches of dead processes, if that was not tried lately; a later call tries again."""
         with self._lock:
@@ -172,11 +181,15 @@ class Store:
                 return
             self._looked = self._clock()
         with suppress(StoreError):
-            with self._database.reading() as connection:
-                lost = writes.lost_singles(connection)
-            if lost:
-                with self._database.writing() as connection:
-                    writes.give_up_lost_singles(connection)
+            self._end_dead()
+
+    def _end_dead(self) -> list[str]:
+        """The names of the matches of dead processes, which are given up."""
+        with self._database.reading() as connection:
+            if not writes.lost_singles(connection):
+                return []
+        with self._database.writing() as connection:
+            return writes.give_up_lost_singles(connection)
 
     def _send_heartbeats(self, record: MatchRecord) -> None:
         """As long as the match is under way."""

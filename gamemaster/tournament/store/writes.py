@@ -193,9 +193,9 @@ def fail_match(write: Write, match: StoredMatch, reason: str) -> int:
     return int(write.connection.execute(of_match).scalar_one())
 
 
-def give_up_match(write: Write, match: StoredMatch, reason: str) -> None:
-    """An attempt that was broken off; it does not count as a failure."""
-    _update(write, match, status="given up", reason=shown(reason), finished=now())
+def give_up_match(write: Write, match: StoredMatch, reason: str, resigned: str | None = None) -> None:
+    """An attempt that was broken off; it does not count as a failure. `resigned`: the role whose player wanted that."""
+    _update(write, match, status="given up", reason=shown(reason), resigned=resigned, finished=now())
 
 
 def give_up_all(write: Write, reason: str) -> int:
@@ -228,7 +228,15 @@ def insert_match(write: Write, pairing: Pairing, **values: object) -> StoredMatc
 
 
 def _fresh() -> dict[str, object]:
-    return {"status": "running", "reason": "", "ending": None, "steps": 0, "started": now(), "finished": None}
+    return {
+        "status": "running",
+        "reason": "",
+        "resigned": None,
+        "ending": None,
+        "steps": 0,
+        "started": now(),
+        "finished": None,
+    }
 
 
 def _update(write: Write, match: StoredMatch, **values: object) -> None:
@@ -301,13 +309,13 @@ def lost_singles(connection: Connection) -> list[str]:
     ]
 
 
-def give_up_lost_singles(connection: Connection) -> int:
-    """Gives up the matches of `lost_singles`, and tells how many there were."""
+def give_up_lost_singles(connection: Connection) -> list[str]:
+    """Gives up the matches of `lost_singles`, and tells their names."""
     write = _write(connection)
     lost = lost_singles(connection)
     for pairing in lost:
         give_up_match(write, running_match(write, pairing), "its game master ended")
-    return len(lost)
+    return lost
 
 
 def beat_singles(connection: Connection) -> None:
@@ -323,7 +331,7 @@ def _keep(write: Write, match: StoredMatch, pairing: Pairing, record: MatchRecor
         return
     keep_record(write, match, packed(record))
     if record.status == "aborted":
-        give_up_match(write, match, record.reason or "")
+        give_up_match(write, match, record.reason or "", record.resigned)
 
 
 def _write(connection: Connection) -> Write:

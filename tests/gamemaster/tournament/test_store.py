@@ -415,10 +415,11 @@ def test_single_matches_of_one_name_are_told_apart(store: Store) -> None:
 def test_a_single_match_that_is_aborted_has_no_result(store: Store) -> None:
     record = a_record(a_pairing(1), 2)
     store.keep_single(growing(record, 2))
-    over = record.model_copy(update={"status": "aborted", "reason": "resigned", "goals": None})
+    role = record.roles[0]
+    over = record.model_copy(update={"status": "aborted", "reason": "tired", "resigned": role, "goals": None})
     name = store.keep_single(over)
     row = store.match("", name)
-    assert (row.status, row.reason, store.results("")) == ("given up", "resigned", ())
+    assert (row.status, row.reason, row.resigned, store.results("")) == ("given up", "tired", role, ())
     assert store.record("", name) == over
 
 

@@ -308,6 +308,21 @@ def fill(url: str) -> None:
             manager.finish(a_pairing(), a_record(a_pairing()))
 
 
+def test_a_store_of_version_2_learns_who_resigned(tmp_path: Path) -> None:
+    path = tmp_path / "old.sqlite"
+    with open_store(str(path)) as store:
+        name = store.keep_single(a_record(a_pairing(), 1).model_copy(update={"status": "aborted", "goals": None}))
+    sql(
+        path,
+        "ALTER TABLE matches DROP COLUMN resigned",
+        "ALTER TABLE results DROP COLUMN forfeited",
+        "UPDATE matches SET reason = 'xplayer resigned'",
+        "UPDATE ggp_store SET version = 2",
+    )
+    with open_store(str(path)) as store:
+        assert store.match("", name).resigned == "xplayer"
+
+
 def test_an_older_version_is_brought_to_the_newest(store_url: str) -> None:
     fill(store_url)
     migrated(store_url, one_version_more).close()  # and from there, in a later run, one further

@@ -11,6 +11,8 @@ from gamemaster.record import MatchRecord, RecordWriter, now
 from gamemaster.tournament.store import Store, open_store
 from gamemaster.web import repository
 from gamemaster.web.settings import Limits
+from ggp.protocol.messages import Abort
+from tests.gamemaster.scripted import ScriptedPlayer
 from tests.gamemaster.web.api_client import PATIENCE, ApiClient
 from tests.gamemaster.web.conftest import Players, Serve
 from tests.gamemaster.web.tournaments import (
@@ -168,12 +170,19 @@ os._exit(1)
 
 async def test_a_match_of_a_service_that_crashed_is_over(serve: Serve, record: MatchRecord, tmp_path: Path) -> None:
     path = str(tmp_path / "crashed.sqlite")
-    running = growing(record, 1).model_copy(update={"started": now(), "match": "m-1"})
-    command = (sys.executable, "-c", CRASHING, path)
-    process = await asyncio.create_subprocess_exec(*command, stdin=asyncio.subprocess.PIPE)
-    await process.communicate(running.model_dump_json().encode())
-    client = await serve(store=path)
-    assert (await client.get("/matches/m-1"))["status"] == "given up"
+    async with ScriptedPlayer() as guest:
+        role = record.roles[0]
+        external = record.players[role].model_copy(update={"kind": "external", "url": guest.url})
+        players = {**record.players, role: external}
+        running = growing(record, 1).model_copy(update={"started": now(), "match": "m-1", "players": players})
+        command = (sys.executable, "-c", CRASHING, path)
+        process = await asyncio.create_subprocess_exec(*command, stdin=asyncio.subprocess.PIPE)
+        await process.communicate(running.model_dump_json().encode())
+        client = await serve(store=path)
+        assert (await client.get("/matches/m-1"))["status"] == "given up"
+        async with asyncio.timeout(PATIENCE):
+            while not guest.told(Abort):  # noqa: ASYNC110
+                await asyncio.sleep(0.01)
     (listed,) = (await client.get("/matches"))["matches"]
     assert listed["status"] == "given up"
     assert (await client.get("/matches?status=running"))["total"] == 0
