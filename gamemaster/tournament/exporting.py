@@ -22,7 +22,6 @@ from pathlib import Path
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from gamemaster.plots import Curve, course_plot, rating_plot
 from gamemaster.record import MatchRecord, record_json
 from gamemaster.replay import exported, replay
 from gamemaster.tournament.ratings import Comparisons, Sprt, comparisons_of, course, entries_of, sprt_of
@@ -33,6 +32,7 @@ from gamemaster.tournament.standings import KINDS, Meeting, Standings, standings
 from gamemaster.tournament.standings_texts import as_csv, as_json, as_text
 from gamemaster.tournament.store import Store
 from ggp.errors import GgpError, RecordError
+from ggp.plots import Curve, course_plot, rating_plot
 
 TILTYARD = "tiltyard"
 

@@ -15,7 +15,7 @@ from gamemaster.match import Event, Listener
 from gamemaster.record import Keep, MatchRecord
 from gamemaster.referee import Opening
 from gamemaster.settings import derived
-from gamemaster.tournament.ratings.sprt import bounds, log_likelihood_ratio, sprt_of
+from gamemaster.tournament.ratings import sprt_of
 from gamemaster.tournament.results import MatchResult, Pairing
 from gamemaster.tournament.schedule import Schedule, schedule_of
 from gamemaster.tournament.spec import SprtSpec, TournamentSpec
@@ -23,6 +23,7 @@ from gamemaster.tournament.spec_files import check_spec, openings_of
 from gamemaster.tournament.store import Manager, MatchRow, Store
 from gamemaster.tournament.venue import Job, Reservation, Shortage
 from gamemaster.transport import HttpTransport, Reply, open_session
+from ggp.elo import bounds, log_likelihood_ratio
 from ggp.errors import GgpError, StoreError
 from ggp.protocol.messages import Abort
 

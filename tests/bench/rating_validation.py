@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gamemaster.tournament.ratings import bradley_terry, comparisons_of, entries_of, mean_goal, role_ratings
-from gamemaster.tournament.ratings.sprt import bounds, log_likelihood_ratio
+from ggp.elo import bounds, log_likelihood_ratio
 from tests.gamemaster.tournament.simulated import Scenario, pair_distribution, simulated, strengths, true_elo
 
 SCENARIOS = (

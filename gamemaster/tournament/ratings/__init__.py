@@ -16,8 +16,9 @@ from gamemaster.tournament.ratings.bradley_terry import (
     role_ratings,
 )
 from gamemaster.tournament.ratings.entries import Comparisons, Entries, comparisons_of, entries_of
-from gamemaster.tournament.ratings.estimates import Estimate, mean_goal
+from gamemaster.tournament.ratings.estimates import mean_goal
 from gamemaster.tournament.ratings.sprt import Decision, Sprt, sprt_of
+from ggp.elo import Estimate
 
 __all__ = [
     "BayesianRating",

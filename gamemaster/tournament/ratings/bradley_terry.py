@@ -7,7 +7,8 @@ import numpy as np
 from openskill.models import PlackettLuce
 
 from gamemaster.tournament.ratings.entries import Comparisons, Entries, Floats, Ids
-from gamemaster.tournament.ratings.estimates import ELO, Estimate, expected_value, likelihood_above, normal_estimate
+from gamemaster.tournament.ratings.estimates import likelihood_above
+from ggp.elo import ELO, Estimate, expected_value, normal_estimate
 from ggp.errors import SettingsError
 
 PRIOR = 0.25  # drawn games of every player against one of mean strength

@@ -1,29 +1,12 @@
-"""Numbers with their uncertainty: 95 % intervals, Elo points, the mean of goal values."""
+"""Numbers with their uncertainty: likelihoods, the mean of goal values with its 95 % interval."""
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from statistics import NormalDist
 
-ELO = 400 / math.log(10)  # Elo points in a unit of the logarithm of odds: 400 points are odds of 10 to 1
-CONFIDENCE = 0.95  # of all intervals
+from ggp.elo import CONFIDENCE, Estimate
 
 _STANDARD_NORMAL = NormalDist()
-
-
-@dataclass(frozen=True, slots=True)
-class Estimate:
-    """A value with the ends of its 95 % interval."""
-
-    value: float
-    low: float
-    high: float
-
-
-def normal_estimate(value: float, variance: float) -> Estimate:
-    """The interval of a value whose error is normal."""
-    margin = _STANDARD_NORMAL.inv_cdf((1 + CONFIDENCE) / 2) * math.sqrt(max(variance, 0.0))
-    return Estimate(value, value - margin, value + margin)
 
 
 def likelihood_above(value: float, variance: float) -> float:
@@ -31,16 +14,6 @@ def likelihood_above(value: float, variance: float) -> float:
     if variance <= 0:
         return 0.5 if value == 0 else float(value > 0)
     return _STANDARD_NORMAL.cdf(value / math.sqrt(variance))
-
-
-def expected_value(elo: float) -> float:
-    """The expected result, from 0 to 1, of who is stronger by so many Elo points."""
-    return (1 + math.tanh(elo / ELO / 2)) / 2
-
-
-def elo_of(value: float) -> float:
-    """The other way round, for a value between 0 and 1 that is neither."""
-    return ELO * math.log(value / (1 - value))
 
 
 def student_quantile(tails: float, degrees: int) -> float:

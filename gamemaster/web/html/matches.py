@@ -4,7 +4,6 @@ from urllib.parse import urlencode
 
 from aiohttp import web
 
-from gamemaster.plots import Curve, value_plot
 from gamemaster.web import models
 from gamemaster.web.api.games import game_head
 from gamemaster.web.api.matches import find_match
@@ -15,6 +14,7 @@ from gamemaster.web.problems import Problem
 from gamemaster.web.views import api_url
 from ggp.errors import GgpError
 from ggp.gdl.rulesheet import NATURE
+from ggp.plots import Curve, value_plot
 
 SECTION = "/matches"
 _LONGEST_STEP = 7  # digits

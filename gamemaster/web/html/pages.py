@@ -7,7 +7,6 @@ from itertools import groupby
 
 from aiohttp import web
 
-from gamemaster.plots import rating_plot
 from gamemaster.web import models
 from gamemaster.web.api.document import OPERATIONS
 from gamemaster.web.api.games import game_head
@@ -21,6 +20,7 @@ from gamemaster.web.safety import COOKIE, cookie_of
 from gamemaster.web.views import human_cookie
 from ggp.boards import picture_style
 from ggp.errors import GgpError
+from ggp.plots import rating_plot
 
 _SOME_GAMES = 8
 _SOME_MATCHES = 8

@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 
 from gamemaster.tournament.ratings import sprt_of
-from gamemaster.tournament.ratings.estimates import expected_value
-from gamemaster.tournament.ratings.sprt import OUTCOMES, _with_mean, bounds, elo_estimate, log_likelihood_ratio
 from gamemaster.tournament.results import MatchResult, Pairing
+from ggp.elo import OUTCOMES, _with_mean, bounds, elo_estimate, expected_value, log_likelihood_ratio
 from ggp.errors import SettingsError
 from tests.bench.rating_validation import rate, sprt_errors
 from tests.gamemaster.tournament.simulated import Scenario, result

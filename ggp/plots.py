@@ -2,7 +2,7 @@
 
 The style sheet of the page says how the classes look: `plot` (the whole), `axis`, `label` (the name of a player), `s1`
 to `s8` (a series), `curve`, `whisker`, `point`, `here` (the state that is shown). The SVG has no styles, scripts,
-identifiers or references; names are escaped text, and the same values give the same bytes.
+identifiers or references; names are escaped text, and the same values give the same bytes. `standalone` adds a style.
 
 Written by hand rather than with matplotlib: a page must be quick, colours must come from the page, and names must stay
 text; stripping matplotlib's SVG down to that took more code than drawing it.
@@ -27,6 +27,20 @@ _LETTER = 12.5  # width of a letter, about, on a phone, where they are larger
 _LONGEST_NAME = 22  # letters of a name that are shown; pointing at it shows all
 _TICKS = 6  # of an axis, at most
 _STEPS = (1, 2, 5)
+_COLOURS = (
+    "#0072b2",
+    "#d55e00",
+    "#007a5a",
+    "#b0518a",
+    "#8a6d00",
+    "#3a8fc7",
+    "#7a4bb5",
+    "#444b53",
+)
+_STYLE = (
+    "svg{background:#fff;font-family:sans-serif}text{fill:#545d67;font-size:13px}text.label{fill:#1b1f24}"
+    ".axis{stroke:#d8dde3;fill:none}.curve{fill:none;stroke:var(--c);stroke-width:2.25}.point{fill:var(--c)}"
+)
 _DASHES = ("none", "7 4", "2 4", "9 3 2 3")  # in turn, so that curves differ by more than their colour
 
 
@@ -95,6 +109,14 @@ def course_plot(curves: Sequence[Curve], title: str, x_title: str, y_title: str)
         parts += frame.points(curve)
         parts += [_name(frame.width - frame.right + 8, heights[number], "start", curve.name), Markup("</g>")]
     return _joined([*parts, Markup("</svg>")])
+
+
+def standalone(plot: Markup) -> str:
+    """A plot with its colours, as the text of a file of its own."""
+    series = "".join(f".s{number + 1}{{--c:{colour}}}" for number, colour in enumerate(_COLOURS))
+    style = Markup("<style>{}{}</style>").format(Markup(_STYLE), series)  # noqa: S704 - ours
+    opening, rest = plot.split(">", 1)
+    return f'{opening} xmlns="http://www.w3.org/2000/svg">{style}{rest}\n'
 
 
 def value_plot(curves: Sequence[Curve], last: int, at: int) -> Markup:

@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 import pytest
 from markupsafe import Markup
 
-from gamemaster.plots import Curve, course_plot, rating_plot, value_plot
+from ggp.plots import Curve, course_plot, rating_plot, value_plot
 
 HOSTILE = ("<script>alert(1)</script>", '"><img src=x onerror=alert(1)>', "$\\frac{}$ & 名前 👾", "_{{ 7*7 }}")
 
