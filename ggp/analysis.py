@@ -2,20 +2,22 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from time import perf_counter
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from ggp.errors import GroundingError, HiddenStateError, SettingsError, UnknownRoleError
-from ggp.game import State
+from ggp.game import Game, State
 from ggp.gdl.rulesheet import NATURE
 from ggp.gdl.state_machine import JointMove
 from ggp.gdl.terms import to_text
 
 if TYPE_CHECKING:
+    from ggp.learning.net import Net
     from ggp.search.mcts.search import Search, SearchSettings
     from ggp.search.planning.planner import Planner
+    from ggp.simulation.state_machine import CircuitMachine
 
 Progress: TypeAlias = Callable[["Analysis"], None]
 
@@ -32,6 +34,7 @@ class Line:
     visits: int
     goals: Mapping[str, float | None]  # expected; None where nothing is known yet
     bounds: Mapping[str, tuple[float, float]]  # proven
+    prior: float | None = None  # how probable its first move was thought to be, by what was learned
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +81,13 @@ class Analysis:
             "memory_bytes": self.memory_bytes,
             "most_bytes": self.most_bytes,
             "lines": [
-                {"steps": line.steps, "visits": line.visits, "goals": line.goals, "bounds": line.bounds}
+                {
+                    "steps": line.steps,
+                    "visits": line.visits,
+                    "prior": None if line.prior is None else round(line.prior, 4),
+                    "goals": line.goals,
+                    "bounds": line.bounds,
+                }
                 for line in self.lines
             ],
         }
@@ -141,31 +150,75 @@ class Analyser(Protocol):
         """Ends its threads and processes."""
 
 
+def learn(game: Game, seconds: float, knowledge: str, seed: int, stop: Callable[[], bool]) -> "Net | None":
+    """The net of a file of `ggp train` ("auto": that of the cache, "none": no file), after so many seconds of learning.
+
+    None where nothing is known and nothing was asked for. KnowledgeError for a file that cannot be used, SettingsError
+    for a game that cannot be learned, and the errors of `analyse`.
+    """
+    from ggp.learning.knowledge import find_knowledge  # noqa: PLC0415
+    from ggp.learning.learner import Learner  # noqa: PLC0415
+    from ggp.learning.training import can_train  # noqa: PLC0415
+    from ggp.search.loading import load_kernels  # noqa: PLC0415
+
+    machine = _machine_of(game)
+    known = find_knowledge(knowledge, machine.rulesheet, machine.compiled)
+    if seconds <= 0:
+        return None if known is None else known.net
+    if reason := can_train(machine.compiled):
+        raise SettingsError(f"{game.name} cannot be learned: {reason}")
+    load_kernels()
+    if known is None:
+        learner = Learner(machine.batches, seed)
+    else:
+        learner = Learner(machine.batches, seed, net=known.net, known_samples=known.origin.samples)
+    end = perf_counter() + seconds
+    learner.run(lambda: stop() or perf_counter() >= end)
+    return learner.net
+
+
 def make_analyser(
-    state: State, settings: "SearchSettings | None" = None, role: str | None = None, lines: int = 3, seed: int = 0
+    state: State,
+    settings: "SearchSettings | None" = None,
+    role: str | None = None,
+    lines: int = 3,
+    seed: int = 0,
+    net: "Net | None" = None,
 ) -> Analyser:
-    """By planning where there is only one role, else by a search tree; errors as `analyse`."""
+    """By planning where there is only one role, else by a search tree; errors as `analyse`.
+
+    net: what was learned of the game; its priors are used (PUCT).
+    """
     from ggp.search.loading import load_kernels  # noqa: PLC0415
     from ggp.search.mcts.search import Search, SearchSettings  # noqa: PLC0415
+    from ggp.search.mcts.tuning import PRIOR_WEIGHT  # noqa: PLC0415
     from ggp.search.planning.planner import Planner  # noqa: PLC0415
-    from ggp.simulation.state_machine import CircuitMachine  # noqa: PLC0415 - here and below: numba takes half a second to load
 
     game, chosen = state.game, settings or SearchSettings()
+    machine = _machine_of(game)
+    if role is not None and role.lower() not in game.roles:
+        raise UnknownRoleError(f"no role is called {role!r}; the roles are {', '.join(game.roles)}")
+    load_kernels()
+    own = _first_chooser(state) if role is None else role.lower()
+    if len(game.roles) == 1:
+        return _LineAnalyser(state, Planner(machine, seed, chosen.memory_bytes, chosen.threads), chosen)
+    search = Search(machine, chosen, seed)
+    if net is not None:
+        search.adopt(replace(chosen, prior_weight=chosen.prior_weight or PRIOR_WEIGHT), net)
+    search.go_to(state.terms)
+    return _TreeAnalyser(state, search, own, lines)
+
+
+def _machine_of(game: Game) -> "CircuitMachine":
+    from ggp.simulation.state_machine import CircuitMachine  # noqa: PLC0415 - here and above: numba takes half a second to load
+
     if game.rulesheet.has_percepts:
         reason = "its roles see only what `sees` tells them, and the search would use the whole state"
         raise HiddenStateError(f"{game.name} cannot be analysed: {reason}")
     if not isinstance(game.machine, CircuitMachine):
         reason = game.fallback or "another engine was asked for"
         raise GroundingError(f"{game.name} has no circuit, which the search needs: {reason}")
-    if role is not None and role.lower() not in game.roles:
-        raise UnknownRoleError(f"no role is called {role!r}; the roles are {', '.join(game.roles)}")
-    load_kernels()
-    own = _first_chooser(state) if role is None else role.lower()
-    if len(game.roles) == 1:
-        return _LineAnalyser(state, Planner(game.machine, seed, chosen.memory_bytes, chosen.threads), chosen)
-    search = Search(game.machine, chosen, seed)
-    search.go_to(state.terms)
-    return _TreeAnalyser(state, search, own, lines)
+    return game.machine
 
 
 class _TreeAnalyser:
@@ -192,6 +245,7 @@ class _TreeAnalyser:
                 line.visits,
                 {role: None if value is None else 100 * value for role, value in zip(roles, line.values, strict=True)},
                 {role: (100 * low, 100 * high) for role, low, high in zip(roles, line.lower, line.upper, strict=True)},
+                line.prior,
             )
             for line in search.variations(self._role, self._lines)
         )

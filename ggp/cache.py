@@ -42,11 +42,14 @@ if TYPE_CHECKING:
 FOLDER_VARIABLE = "GGP_CACHE"
 LIMIT_VARIABLE = "GGP_CACHE_LIMIT"
 DEFAULT_LIMIT_BYTES = 1 << 30
-UNRELATED = frozenset(("__main__", "analysis", "bench", "boards", "commands", "game", "library", "protocol", "signals"))
+UNRELATED = frozenset((
+    "__main__", "analysis", "bench", "boards", "commands", "game", "library", "plots", "protocol", "signals",
+))  # fmt: skip
 """Modules and packages of `ggp` that no kernel and nothing else that is kept depends on; a test looks."""
 
 KERNELS = "kernels"
 ENTRIES = "entries"
+KNOWLEDGE = "knowledge"  # what `ggp train` has learned of games: of all versions of the sources, without a limit
 
 _LIBRARIES = ("clingo", "llvmlite", "numba", "numpy")
 _WARM = "warm"  # a file in the folder of the kernels: all of them are there
@@ -184,9 +187,10 @@ class Cache:
         if self.folder is None:
             return 0
         before = sum(usage.files for usage in self.usage().values())
-        for path, _ in _files(self.folder / ENTRIES):
-            with suppress(OSError):
-                path.unlink()
+        for kind in (ENTRIES, KNOWLEDGE):
+            for path, _ in _files(self.folder / kind):
+                with suppress(OSError):
+                    path.unlink()
         shutil.rmtree(self.folder / KERNELS, ignore_errors=True)
         return before - sum(usage.files for usage in self.usage().values())
 
@@ -196,12 +200,13 @@ class Cache:
         if self.folder is not None:
             for path, status in _files(self.folder / ENTRIES):
                 found.setdefault(path.name.rpartition("-")[0] or "unfinished", []).append(status.st_size)
+            found[KNOWLEDGE] = [status.st_size for _, status in _files(self.folder / KNOWLEDGE)]
             for folder, _, _ in os.walk(self.folder / KERNELS):
                 found.setdefault(KERNELS, []).extend(status.st_size for _, status in _files(Path(folder)))
         return {kind: Usage(len(sizes), sum(sizes)) for kind, sizes in sorted(found.items()) if sizes}
 
     def _identity(self, kind: str, key: str) -> bytes:
-        if not _KIND.fullmatch(kind) or kind == KERNELS:
+        if not _KIND.fullmatch(kind) or kind in (KERNELS, KNOWLEDGE):
             raise ValueError(f"{kind!r} cannot name a kind of entries")
         return hashlib.sha256(json.dumps([self.version, kind, key]).encode()).digest()
 
@@ -227,6 +232,25 @@ def default_cache() -> Cache:
         _warn(f"{LIMIT_VARIABLE} must be a number of bytes, not {text!r}; it is taken as {DEFAULT_LIMIT_BYTES}")
         text = ""
     return Cache(cache_folder(), int(text) if text else DEFAULT_LIMIT_BYTES)
+
+
+def knowledge_folder() -> Path | None:
+    """An existing folder of this user's cache for what was learned of games; None where there is no cache.
+
+    OSError where it cannot be made, or is not ours alone.
+    """
+    root = cache_folder()
+    return None if root is None else _make_private(root, KNOWLEDGE)
+
+
+def read_entry(path: Path, identity: bytes) -> CacheEntry | None:
+    """What `write_entry` wrote with the same 32 bytes; None for a file that is damaged or foreign; OSError."""
+    return _unpack(_read(path), identity)
+
+
+def write_entry(path: Path, entry: CacheEntry, identity: bytes) -> None:
+    """Whole or not at all; OSError, and TypeError or ValueError for what no file can hold."""
+    _write(path, _pack(entry, identity))
 
 
 def kernel_folder() -> Path:

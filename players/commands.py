@@ -12,6 +12,7 @@ import typer
 from typer.core import TyperCommand, TyperOption
 
 from ggp.commands.options import given, option_name, options_of, with_options
+from ggp.learning.settings import CHOICES
 from ggp.protocol.messages import DEFAULT_PORT
 from ggp.search.mcts.settings import SearchSettings
 from ggp.settings import make, part_of, read_toml
@@ -73,8 +74,17 @@ def run_player(  # noqa: PLR0913 - an option of a command is a parameter
 
     in_file = {} if settings is None else read_toml(settings, PlayerSettings, SearchSettings)
     chosen = make_settings(strategy, {"seed": secrets.randbits(32), **in_file, **given(options)})
+    check_knowledge(chosen)
     log_to_stderr(logging.WARNING if quiet else logging.INFO)
     asyncio.run(serve(chosen, host, port, announce=announce, origins=allow_origin or ()))
+
+
+def check_knowledge(settings: PlayerSettings) -> None:
+    """KnowledgeError for a file that cannot be used, whatever the rules; those are known only when a match begins."""
+    if settings.strategy == _SEARCHER and settings.knowledge not in CHOICES:
+        from ggp.learning.knowledge import read_origin  # noqa: PLC0415 - numba is slow to load
+
+        read_origin(Path(settings.knowledge))
 
 
 def make_settings(strategy: str, chosen: dict[str, Any]) -> PlayerSettings:

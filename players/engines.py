@@ -1,19 +1,21 @@
 """The searches of a player on the circuit: a tree for any game, lines of moves where there is only one role."""
 
+import logging
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from time import perf_counter
 
 from ggp.engines import make_machine
-from ggp.errors import EvaluationError
+from ggp.errors import EvaluationError, KnowledgeError
 from ggp.gdl.state_machine import Facts
 from ggp.gdl.terms import Term, to_text
+from ggp.learning.knowledge import Knowledge, find_knowledge
 from ggp.learning.learner import Learner
 from ggp.protocol.evaluation import MOST_STEPS, Evaluation
 from ggp.search.loading import load_kernels
 from ggp.search.mcts.search import MoveReport, Search, SearchResult, SearchSettings
-from ggp.search.mcts.tuning import Tuner
+from ggp.search.mcts.tuning import PRIOR_WEIGHT, Tuner
 from ggp.search.planning.planner import Planner
 from ggp.simulation.state_machine import CircuitMachine
 from players.strategy import RoleTask, SearchEngine, Thought, per_second
@@ -29,6 +31,9 @@ _LEARNER_SHARE = 8  # of the memory: one part in so many is the learner's
 _TREE_SHARE = 8  # of the memory, where lines are what is searched for: one part in so many is the tree's
 
 
+log = logging.getLogger(__name__)
+
+
 def make_engine(task: RoleTask) -> SearchEngine:
     """Takes up to a minute; GroundingError where the rules have no circuit."""
     load_kernels()
@@ -36,15 +41,28 @@ def make_engine(task: RoleTask) -> SearchEngine:
     assert isinstance(machine, CircuitMachine)
     settings, seed = task.settings.search_settings, task.settings.seed % _SEEDS
     if len(machine.roles) > 1:
+        known = _known(task, machine)
         if not task.settings.tune:
-            return TreeSearch(machine, task.role, settings, seed)
+            return TreeSearch(machine, task.role, settings, seed, known=known)
         learner_bytes = settings.memory_bytes // _LEARNER_SHARE if task.settings.learn else 0
-        improver = Improver(machine, settings, seed, learner_bytes)
+        improver = Improver(machine, settings, seed, learner_bytes, known)
         tree_settings = replace(settings, memory_bytes=settings.memory_bytes - learner_bytes)
-        return TreeSearch(machine, task.role, tree_settings, seed, improver)
+        return TreeSearch(machine, task.role, tree_settings, seed, improver, known)
     tree_bytes = max(settings.memory_bytes // _TREE_SHARE, 2**20)
     tree = TreeSearch(machine, task.role, replace(settings, memory_bytes=tree_bytes), seed)
     return LineSearch(machine, Planner(machine, seed, settings.memory_bytes - tree_bytes, settings.threads), tree)
+
+
+def _known(task: RoleTask, machine: CircuitMachine) -> Knowledge | None:
+    """What was learned before the match; a file that cannot be used costs a line of the log."""
+    try:
+        known = find_knowledge(task.settings.knowledge, machine.rulesheet, machine.compiled)
+    except KnowledgeError as error:
+        task.warn(f"played without knowledge: {error}")
+        return None
+    if known is not None:
+        log.info("the game was learned before, in %.0f s by %d matches", known.origin.seconds, known.origin.matches)
+    return known
 
 
 class Improver:
@@ -53,13 +71,24 @@ class Improver:
     Each has a share of the time, so that neither the length of the start clock nor that of the match has to be known.
     """
 
-    def __init__(self, machine: CircuitMachine, settings: SearchSettings, seed: int, learner_bytes: int) -> None:
-        """learner_bytes: of memory, 0 for not learning."""
+    def __init__(
+        self, machine: CircuitMachine, settings: SearchSettings, seed: int, learner_bytes: int, known: Knowledge | None
+    ) -> None:
+        """learner_bytes: of memory, 0 for not learning; known: from before, where learning goes on."""
         self._tuner = Tuner(machine, settings, seed)
+        self._earlier = 0 if known is None else known.origin.samples
         may_learn = learner_bytes > 0 and not machine.compiled.has_percepts
-        learner = Learner(machine.batches, seed, memory_bytes=learner_bytes) if may_learn else None
+        if known is not None:
+            self._tuner.use_net(known.net)
+            may_learn &= known.origin.seconds < _MOST_LEARNING  # a match does not add much to more than that
+        net = None if known is None else known.net
+        learner = (
+            Learner(machine.batches, seed, net=net, memory_bytes=learner_bytes, known_samples=self._earlier)
+            if may_learn
+            else None
+        )
         self._learner = learner if learner is not None and learner.can_learn else None
-        self._samples = 0  # that the net in use has learned from
+        self._samples = self._earlier  # that the net in use has learned from
         self._seconds = 0.0  # of learning
         self._is_new = False  # whether the tuner has a net that the search has not
 
@@ -71,25 +100,26 @@ class Improver:
             self._learn(self._learner, thought)
             if self._is_new:
                 self._is_new = False
-                self._adopt(search)
+                self.adopt(search)
         tuner = self._tuner
         quick = start or 0 < tuner.last_seconds < _QUICK_SECONDS
         is_due = quick and not tuner.is_done and tuner.seconds < _TUNING[not start] * passed()
         if is_due and tuner.play(state, thought.stop):
-            self._adopt(search)
+            self.adopt(search)
 
     def _learn(self, learner: Learner, thought: Thought) -> None:
         began = perf_counter()
         end = began + _SLICE_SECONDS
         learner.run(lambda: thought.stop() or perf_counter() >= end)
         self._seconds += perf_counter() - began
-        samples = learner.progress().samples
+        samples = self._earlier + learner.samples
         if samples >= max(_LEARNED_SAMPLES, 2 * self._samples):
             self._samples = samples
             self._tuner.use_net(learner.net)
             self._is_new = True
 
-    def _adopt(self, search: Search) -> None:
+    def adopt(self, search: Search) -> None:
+        """The search goes on with what is best so far."""
         best = self._tuner.best
         if best.settings != search.settings or (best.needs_net and search.net is not self._tuner.net):
             search.adopt(best.settings, self._tuner.net if best.needs_net else None)
@@ -99,11 +129,24 @@ class TreeSearch:
     """A search tree that is kept from move to move."""
 
     def __init__(
-        self, machine: CircuitMachine, role: str, settings: SearchSettings, seed: int, improver: Improver | None = None
+        self,
+        machine: CircuitMachine,
+        role: str,
+        settings: SearchSettings,
+        seed: int,
+        improver: Improver | None = None,
+        known: Knowledge | None = None,
     ) -> None:
+        """known: from before the match; used here only without an improver."""
         self._search = Search(machine, settings, seed)
         self._role = role
         self._improver = improver
+        self._trained = 0.0 if known is None else known.origin.seconds
+        if improver is not None:
+            improver.adopt(self._search)
+        elif known is not None:
+            weight = settings.prior_weight or PRIOR_WEIGHT
+            self._search.adopt(replace(settings, prior_weight=weight), known.net)
         self._idle = 0.0  # seconds in which nothing was asked, before this moment's pondering
         self._moves = frozenset(machine.compiled.moves[machine.roles.index(role)])
         self._search.run(lambda: False, 1)  # here, where no answer is due: the first visits take longest
@@ -118,7 +161,9 @@ class TreeSearch:
             result = search.result(self._role)
             made, seconds = search.playouts - playouts, perf_counter() - began
             best = result.best if is_informed(result) else thought.move
-            thought.offer(best, _note(result, made, seconds), partial(_evaluation, result, made, seconds))
+            thought.offer(
+                best, _note(result, made, seconds), partial(_evaluation, result, made, seconds, self._trained)
+            )
             return is_settled(result)
 
         self._run(thought, look)
@@ -243,17 +288,24 @@ def _best(result: SearchResult) -> MoveReport | None:
     return next((report for report in result.moves if report.move == result.best), None)
 
 
-def _evaluation(result: SearchResult, playouts: int, seconds: float) -> Evaluation | None:
-    """What the best move is worth; None where nothing is known of it."""
+def _evaluation(result: SearchResult, playouts: int, seconds: float, trained: float) -> Evaluation | None:
+    """What the best move is worth, after so many seconds of training; None where nothing is known of it."""
     best = _best(result)
     if best is None or not is_informed(result):
         return None
     lower, upper = 100 * best.lower, 100 * best.upper
     value = None if best.value is None else min(max(100 * best.value, lower), upper)
     rate = per_second(playouts, seconds)
-    if (lower, upper) == (0, 100):
-        return Evaluation(value=value, visits=result.visits, playouts_per_second=rate)
-    return Evaluation(value=value, lower=lower, upper=upper, visits=result.visits, playouts_per_second=rate)
+    is_open = (lower, upper) == (0, 100)
+    return Evaluation(
+        value=value,
+        lower=None if is_open else lower,
+        upper=None if is_open else upper,
+        visits=result.visits,
+        prior=best.prior,
+        playouts_per_second=rate,
+        trained_seconds=trained,
+    )
 
 
 def _note(result: SearchResult, playouts: int, seconds: float) -> str:

@@ -51,6 +51,10 @@ class PlayerSettings(Settings):
     learn: Annotated[
         bool, About("learn the game from self-play while waiting; quick matches (`tune`) decide whether it is used")
     ] = True
+    knowledge: Annotated[
+        str,
+        About("what `ggp train` has learned: a file of it, auto (that of the cache for the rules, if any) or none"),
+    ] = "auto"
     memory: Annotated[int, Ge(1), About("memory that the search may take", "MiB")] = 512
     search: SearchSettings = field(default_factory=SearchSettings)  # `memory` counts, not its `memory_bytes`
 

@@ -18,6 +18,7 @@ from gamemaster.settings import MatchSettings
 from gamemaster.web.settings import Limits
 from ggp.commands.options import options_of, with_options
 from ggp.errors import SettingsError
+from ggp.learning.settings import TrainingSettings
 from ggp.search.mcts.settings import SearchSettings
 from ggp.settings import About, Settings, declared, make, table
 from players.settings import NO_OPTIONS, SERVICE_SETTINGS, PlayerSettings
@@ -25,6 +26,7 @@ from players.settings import NO_OPTIONS, SERVICE_SETTINGS, PlayerSettings
 DOCS = Path(__file__).parent.parent / "docs"
 THINKING = frozenset(setting.name for setting in declared(PlayerSettings)) - SERVICE_SETTINGS
 TABLES = {
+    "training": (DOCS / "learning.md", table(TrainingSettings)),
     "player": (DOCS / "players.md", table(PlayerSettings, leave_out=THINKING)),
     "thinking": (DOCS / "players.md", table(PlayerSettings, leave_out=SERVICE_SETTINGS)),
     "search": (DOCS / "players.md", table(SearchSettings, leave_out=NO_OPTIONS)),

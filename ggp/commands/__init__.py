@@ -25,7 +25,7 @@ EXIT_BROKEN_PIPE = 1
 
 _PANELS = {
     "Play and watch": ("games", "play", "match", "replay"),
-    "Look into games": ("analyse", "draw", "validate"),
+    "Look into games": ("analyse", "train", "draw", "validate"),
     "Tournaments": ("tournament",),
     "Services": ("serve", "player"),
     "For developers": ("inspect", "perft", "bench", "cache"),

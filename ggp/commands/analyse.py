@@ -13,6 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ggp.analysis import Analyser, Analysis, Line, make_analyser
+from ggp.analysis import learn as learn_game
 from ggp.cache import is_warm
 from ggp.commands.options import given, options_of, with_options
 from ggp.commands.shared import GameArgument, JsonOption, load_argument
@@ -20,6 +21,7 @@ from ggp.errors import GroundingError, SettingsError
 from ggp.game import State
 from ggp.gdl.reader import Node, read
 from ggp.gdl.terms import to_text
+from ggp.learning.settings import NO_KNOWLEDGE
 from ggp.search.mcts.settings import SearchSettings
 from ggp.signals import EXIT_INTERRUPTED, noted
 
@@ -46,11 +48,20 @@ def run_analysis(  # noqa: PLR0913, PLR0917 - each is an option
     ] = None,
     lines: Annotated[int, typer.Option(min=1, help="How many lines to show.")] = 3,
     memory: Annotated[int, typer.Option(min=1, help="Memory that the search may take, in MiB.")] = 512,
-    seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Seed of the playouts.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Seed of the playouts, and of what is learned.")] = 0,
+    learn: Annotated[
+        float, typer.Option(min=0, help="Seconds of self-play before the search, which then has priors of moves.")
+    ] = 0.0,
+    knowledge: Annotated[
+        str,
+        typer.Option(help="What `ggp train` has learned: a file of it, auto (that of the cache, if any) or none."),
+    ] = NO_KNOWLEDGE,
     as_json: JsonOption = False,
     **search: Any,  # noqa: ANN401 - the settings of a search, as typer has checked them
 ) -> None:
     """Search a state, and show the best lines while thinking: visits, expected goal values, proven bounds.
+
+    With --learn or --knowledge also how probable the moves were thought to be before any search: their prior.
 
     Ctrl-C ends it with what is known by then, and exit code 130. With --json each report is an object on a line of its
     own, and the last one has "final": true.
@@ -72,8 +83,10 @@ def run_analysis(  # noqa: PLR0913, PLR0917 - each is an option
     state = follow(loaded.initial_state, moves)
     settings = SearchSettings(memory_bytes=memory * 2**20, **given(search))
     shown = _JsonShown() if as_json else _LiveShown(console) if console.is_terminal else _PlainShown(console)
-    with closing(make_analyser(state, settings, role, lines, seed)) as analyser, shown:
-        is_interrupted = _think(analyser, seconds, shown)
+    with noted() as interrupted:
+        net = learn_game(loaded, learn, knowledge, seed, lambda: bool(interrupted))
+        with closing(make_analyser(state, settings, role, lines, seed, net)) as analyser, shown:
+            is_interrupted = _think(analyser, seconds, shown, interrupted)
     if is_interrupted:
         raise typer.Exit(EXIT_INTERRUPTED)
 
@@ -113,19 +126,18 @@ def _is_joint(node: Node, state: State) -> bool:
     )
 
 
-def _think(analyser: Analyser, seconds: float, shown: "_Shown") -> bool:
+def _think(analyser: Analyser, seconds: float, shown: "_Shown", interrupted: list[int]) -> bool:
     """Until the time is up, nothing is left to find out, or Ctrl-C; whether it was that."""
     began = perf_counter()
-    with noted() as interrupted:
-        while True:
-            now = perf_counter()
-            until = min(began + seconds, now + shown.every)
-            analyser.go_on(lambda until=until: bool(interrupted) or perf_counter() >= until)  # type: ignore[misc]
-            analysis = analyser.report()
-            is_final = bool(interrupted) or analysis.is_solved or perf_counter() >= began + seconds
-            shown.show(analysis, is_final=is_final)
-            if is_final:
-                return bool(interrupted)
+    while True:
+        now = perf_counter()
+        until = min(began + seconds, now + shown.every)
+        analyser.go_on(lambda until=until: bool(interrupted) or perf_counter() >= until)  # type: ignore[misc]
+        analysis = analyser.report()
+        is_final = bool(interrupted) or analysis.is_solved or perf_counter() >= began + seconds
+        shown.show(analysis, is_final=is_final)
+        if is_final:
+            return bool(interrupted)
 
 
 class _Shown(ABC):
@@ -173,12 +185,14 @@ class _LiveShown(_Shown):
 
     def show(self, analysis: Analysis, *, is_final: bool) -> None:
         table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-        for name in ("visits", *analysis.state.game.roles, "proven", "line"):
+        priors = ("prior",) if _has_priors(analysis) else ()
+        for name in ("visits", *priors, *analysis.state.game.roles, "proven", "line"):
             table.add_column(name, header_style="bold cyan", justify="left" if name == "line" else "right")
         for line in analysis.lines:
             goals = (_number(line.goals[role]) for role in analysis.state.game.roles)
             text = line.text if is_final or len(line.text) <= _SHOWN else f"{line.text[:_SHOWN]} …"
-            cells = (f"{line.visits:,}", *goals, _proven(analysis, line), text)
+            prior = (_prior(line),) if priors else ()
+            cells = (f"{line.visits:,}", *prior, *goals, _proven(analysis, line), text)
             table.add_row(*map(Text, cells))
         self._live.update(Group(Text(_heading(analysis), "dim"), table), refresh=True)
 
@@ -192,7 +206,17 @@ def _heading(analysis: Analysis) -> str:
 
 def _worth(analysis: Analysis, line: Line) -> str:
     goals = "  ".join(f"{role} {_number(line.goals[role])}" for role in analysis.state.game.roles)
-    return f"{line.visits:>11,}  {goals}  {_proven(analysis, line):>9}"
+    prior = f"  prior {_prior(line):>5}" if _has_priors(analysis) else ""
+    return f"{line.visits:>11,}{prior}  {goals}  {_proven(analysis, line):>9}"
+
+
+def _has_priors(analysis: Analysis) -> bool:
+    return any(line.prior is not None for line in analysis.lines)
+
+
+def _prior(line: Line) -> str:
+    """In per cent."""
+    return "?" if line.prior is None else f"{100 * line.prior:.1f}%"
 
 
 def _proven(analysis: Analysis, line: Line) -> str:

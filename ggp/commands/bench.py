@@ -7,8 +7,6 @@ from statistics import median
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from ggp.bench.suite import (
     MEASURED,
@@ -20,7 +18,7 @@ from ggp.bench.suite import (
     read_rows,
     run_suite,
 )
-from ggp.commands.shared import STDIN, EngineOption, JsonOption, print_json, read_stdin
+from ggp.commands.shared import STDIN, EngineOption, JsonOption, Shown, print_json, read_stdin
 from ggp.errors import SettingsError
 from ggp.gdl.reader import decode
 from ggp.library import find_rulesheet, read_bytes
@@ -101,15 +99,16 @@ def _run(folder: Path, settings: SuiteSettings, output: Path | None, *, as_json:
     rows: list[Row] = []
     skipped = 0
     exit_code = 0
-    console = Console(stderr=True, highlight=False, soft_wrap=True)
-    with _Shown(console, len(paths)) as shown, interrupting():
+    with Shown(len(paths)) as shown, interrupting():
         try:
-            for row, was_known in run_suite(paths, settings, known, shown.begin):
+            for row, was_known in run_suite(paths, settings, known, lambda path: shown.describe(path.stem)):
                 rows.append(row)
                 skipped += was_known
                 if output is not None and not was_known:
                     append_row(output, row)
-                shown.end(row, was_known=was_known)
+                shown.advance(len(rows))
+                if not was_known:
+                    shown.say(f"{row['game']}: {_outcome(row)}")
         except KeyboardInterrupt:
             exit_code = EXIT_INTERRUPTED
             shown.say(f"interrupted after {len(rows)} of {len(paths)} games")
@@ -120,38 +119,6 @@ def _run(folder: Path, settings: SuiteSettings, output: Path | None, *, as_json:
     else:
         typer.echo("\n".join([*_table(rows), "", *_summary_lines(summary(rows))]))
     return exit_code
-
-
-class _Shown:
-    """How far a suite is: a bar on a terminal, else a line for each game, on standard error."""
-
-    def __init__(self, console: Console, games: int) -> None:
-        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-        self._console = console
-        self._bar = Progress(*columns, console=console) if console.is_terminal else None
-        self._task = self._bar.add_task("", total=games) if self._bar else None
-
-    def __enter__(self) -> "_Shown":
-        if self._bar:
-            self._bar.start()
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        if self._bar:
-            self._bar.stop()
-
-    def begin(self, path: Path) -> None:
-        if self._bar and self._task is not None:
-            self._bar.update(self._task, description=path.stem)
-
-    def end(self, row: Row, *, was_known: bool) -> None:
-        if self._bar and self._task is not None:
-            self._bar.advance(self._task)
-        if not was_known:
-            self.say(f"{row['game']}: {_outcome(row)}")
-
-    def say(self, line: str) -> None:
-        self._console.print(line, markup=False)
 
 
 def _outcome(row: Row) -> str:

@@ -1,11 +1,13 @@
-"""What sub-commands share: reading a game from an argument or standard input, printing JSON and pictures."""
+"""What sub-commands share: reading a game from an argument or standard input, printing JSON and pictures, progress."""
 
 import json
 import sys
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Self
 
 import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
 from ggp.engines import EngineName
@@ -48,6 +50,40 @@ _STYLES: dict["Style", str] = {
     "yellow": "bold yellow",
     "grey": "dim",
 }
+
+
+class Shown:
+    """How far a long command is, on standard error: a bar on a terminal, and lines of what has been done."""
+
+    def __init__(self, total: float, unit: str = "") -> None:
+        """unit: of the total; without one it is a count."""
+        counted = TextColumn(f"{{task.completed:.1f}}/{{task.total:.1f}} {unit}") if unit else MofNCompleteColumn()
+        columns = (TextColumn("{task.description}"), BarColumn(), counted, TimeElapsedColumn())
+        self._console = Console(stderr=True, highlight=False, soft_wrap=True)
+        self._bar = Progress(*columns, console=self._console) if self._console.is_terminal else None
+        self._task = self._bar.add_task("", total=total) if self._bar else None
+
+    def __enter__(self) -> Self:
+        if self._bar:
+            self._bar.start()
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        if self._bar:
+            self._bar.stop()
+
+    def describe(self, text: str) -> None:
+        """What is being done."""
+        if self._bar and self._task is not None:
+            self._bar.update(self._task, description=text)
+
+    def advance(self, completed: float) -> None:
+        """How much of the total has been done."""
+        if self._bar and self._task is not None:
+            self._bar.update(self._task, completed=completed)
+
+    def say(self, line: str) -> None:
+        self._console.print(line, markup=False)
 
 
 def load_argument(game: str, engine: str | None = None) -> Game:

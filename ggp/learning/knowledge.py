@@ -1,26 +1,38 @@
-"""What was learned of a game, as a file: the weights of a net, for which rules they are, and how they came about.
+"""What was learned of a game, as files: the net that players use, and all that training goes on from.
 
-A file is NumPy's `npz` without pickled objects. It belongs to one circuit: inputs and moves are known by their numbers,
-so the names of all facts and moves are part of what is compared.
+    NAME             the best net, for which rules it is, and how it came about
+    NAME.training    the state of all learners, so that training that was cut off gives what it would have given
+
+Both have the form of entries of the cache (`ggp.cache`): nothing is unpickled, a checksum finds damage, and a file is
+replaced in one step. They belong to one rulesheet and one circuit, whose facts and moves are known by their numbers.
 """
 
 import json
-import zipfile
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
+from ggp.cache import CacheEntry, knowledge_folder, read_entry, write_entry
 from ggp.circuit.compile import CompiledGame
-from ggp.errors import KnowledgeError
+from ggp.errors import KnowledgeError, SettingsError
+from ggp.gdl.rulesheet import Rulesheet
 from ggp.gdl.terms import to_text
 from ggp.learning.net import HIDDEN, NO_INPUT, Net
+from ggp.learning.settings import AUTO, NO_KNOWLEDGE, TrainingSettings
+from ggp.learning.training import Generation, Training
 
 VERSION = 1
-_HEADER = "header"
-_LARGEST = 2**30  # bytes of the arrays of a file
+SUFFIX, TRAINING = ".knowledge", ".training"
+_NET, _TRAINING = (sha256(b"ggp " + kind).digest() for kind in (b"knowledge", b"training"))
+_LARGEST = 2**32  # bytes of a file
+
+T = TypeVar("T")
+Arrays: TypeAlias = Mapping[str, NDArray[Any]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,9 +40,10 @@ class Origin:
     """How a net came about."""
 
     game: str  # its name, for people
-    seconds: float  # of learning
+    seconds: float  # of training
     matches: int
     samples: int
+    elo: float  # more than that of the net at the beginning, both playing by one-ply lookahead
     seed: int
 
 
@@ -42,7 +55,87 @@ class Knowledge:
     origin: Origin
 
 
-def circuit_key(game: CompiledGame) -> str:
+def automatic_path(rulesheet: Rulesheet) -> Path | None:
+    """The file of the cache for these rules; None where there is no cache. OSError where it cannot be used."""
+    folder = knowledge_folder()
+    return None if folder is None else folder / f"{rulesheet.sha256}{SUFFIX}"
+
+
+def find_knowledge(choice: str, rulesheet: Rulesheet, game: CompiledGame) -> Knowledge | None:
+    """What a user's choice means: a file, AUTO or NO_KNOWLEDGE; KnowledgeError as by `load_knowledge`."""
+    if choice == NO_KNOWLEDGE:
+        return None
+    if choice != AUTO:
+        return load_knowledge(Path(choice), rulesheet, game)
+    try:
+        path = automatic_path(rulesheet)
+        return None if path is None or not path.exists() else load_knowledge(path, rulesheet, game)
+    except OSError as error:
+        raise KnowledgeError(f"the cache's knowledge cannot be read: {error.strerror or error}") from None
+
+
+def save_knowledge(path: Path, knowledge: Knowledge, rulesheet: Rulesheet, game: CompiledGame) -> None:
+    """Whole or not at all; OSError where it cannot be written."""
+    notes = _notes(rulesheet, game) | {"origin": asdict(knowledge.origin)}
+    write_entry(path, CacheEntry(knowledge.net._asdict(), notes), _NET)
+
+
+def load_knowledge(path: Path, rulesheet: Rulesheet, game: CompiledGame) -> Knowledge:
+    """KnowledgeError, with the file, for one that is damaged, of another version, or about other rules."""
+    entry = _read(path, _NET)
+    origin = _value(path, Origin, entry.notes.get("origin"))
+    _check_rules(path, entry, rulesheet, game)
+    return Knowledge(_checked_net(path, entry.arrays, game), origin)
+
+
+def read_origin(path: Path) -> Origin:
+    """Where no rules are known yet; KnowledgeError as by `load_knowledge`."""
+    return _value(path, Origin, _read(path, _NET).notes.get("origin"))
+
+
+def save_training(path: Path, training: Training, rulesheet: Rulesheet, name: str) -> None:
+    """The files of training that may go on, and of what it has learned; OSError where they cannot be written."""
+    game = training.game
+    notes = _notes(rulesheet, game) | {
+        "settings": asdict(training.settings),
+        "generations": list(map(asdict, training.generations)),
+        "seconds": training.seconds,
+    }
+    write_entry(path.with_name(path.name + TRAINING), CacheEntry(training.state(), notes), _TRAINING)
+    origin = Origin(
+        name, training.seconds, training.matches, training.samples, training.elo, training.settings.seed
+    )  # fmt: skip
+    save_knowledge(path, Knowledge(training.best, origin), rulesheet, game)
+
+
+def load_training(path: Path, rulesheet: Rulesheet, game: CompiledGame) -> Training | None:
+    """Training that goes on where the file ends; None where there is none. KnowledgeError as by `load_knowledge`."""
+    whole = path.with_name(path.name + TRAINING)
+    if path.exists():
+        load_knowledge(path, rulesheet, game)
+        if not whole.exists():
+            raise _wrong(path, f"training cannot go on without {whole.name}; give another file, or remove this one")
+    elif not whole.exists():
+        return None
+    entry = _read(whole, _TRAINING)
+    settings = _value(whole, TrainingSettings, entry.notes.get("settings"))
+    _check_rules(whole, entry, rulesheet, game)
+    try:
+        generations = [
+            Generation(**{**each, "pairs": tuple(each["pairs"])}) for each in entry.notes.get("generations", ())
+        ]
+        training = Training(game, settings)
+        training.restore(entry.arrays, generations, float(entry.notes["seconds"]))
+    except (TypeError, ValueError, KeyError) as error:
+        raise _wrong(whole, f"no state of training: {error}") from None
+    return training
+
+
+def _notes(rulesheet: Rulesheet, game: CompiledGame) -> dict[str, Any]:
+    return {"version": VERSION, "rules": rulesheet.sha256, "circuit": _circuit_key(game), "name": rulesheet.source}
+
+
+def _circuit_key(game: CompiledGame) -> str:
     """The same for circuits with the same roles, facts, moves and goal values in the same order."""
     names = [
         list(game.roles),
@@ -53,47 +146,36 @@ def circuit_key(game: CompiledGame) -> str:
     return sha256(json.dumps(names).encode(errors="surrogatepass")).hexdigest()
 
 
-def save_knowledge(path: Path, knowledge: Knowledge, game: CompiledGame) -> None:
-    """Whole or not at all; OSError where it cannot be written."""
-    header = {"version": VERSION, "circuit": circuit_key(game), "origin": asdict(knowledge.origin)}
-    arrays: dict[str, Any] = {_HEADER: np.frombuffer(json.dumps(header).encode(), np.uint8)}
-    arrays |= knowledge.net._asdict()
-    unfinished = path.with_name(f".{path.name}.unfinished")
-    with unfinished.open("wb") as file:
-        np.savez(file, **arrays)
-    unfinished.replace(path)
-
-
-def load_knowledge(path: Path, game: CompiledGame) -> Knowledge:
-    """KnowledgeError, with the file, for one that is damaged, of another version, or about other rules."""
+def _read(path: Path, identity: bytes) -> CacheEntry:
     try:
-        with zipfile.ZipFile(path) as archive:
-            if sum(part.file_size for part in archive.infolist()) > _LARGEST:
-                raise _wrong(path, f"it has more than {_LARGEST} bytes")
-        with np.load(path, allow_pickle=False) as found:
-            arrays = {name: found[name] for name in found.files}
+        if path.stat().st_size > _LARGEST or not path.is_file():
+            raise _wrong(path, "no knowledge file")
+        entry = read_entry(path, identity)
     except OSError as error:
         raise _wrong(path, error.strerror or str(error)) from None
-    except (ValueError, KeyError, EOFError, zipfile.BadZipFile, NotImplementedError) as error:
-        raise _wrong(path, f"no knowledge file: {error}") from None
-    origin = _checked_header(path, arrays.pop(_HEADER, None), game)
-    return Knowledge(_checked_net(path, arrays, game), origin)
+    if entry is None or not isinstance(entry.notes, dict):
+        raise _wrong(path, "no knowledge file, or a damaged one")
+    if entry.notes.get("version") != VERSION:
+        raise _wrong(path, f"version {entry.notes.get('version')!r}; this program reads version {VERSION}")
+    return entry
 
 
-def _checked_header(path: Path, data: Any, game: CompiledGame) -> Origin:  # noqa: ANN401 - whatever the file has
+def _check_rules(path: Path, entry: CacheEntry, rulesheet: Rulesheet, game: CompiledGame) -> None:
+    if entry.notes.get("rules") != rulesheet.sha256:
+        raise _wrong(path, f"it was learned for other rules ({entry.notes.get('name')})")
+    if entry.notes.get("circuit") != _circuit_key(game):
+        raise _wrong(path, "it was learned for another circuit of these rules, which another version of ggp has made")
+
+
+def _value(path: Path, kind: type[T], given: Any) -> T:  # noqa: ANN401 - whatever the file has
+    """A dataclass from the notes of a file."""
     try:
-        header = json.loads(bytes(data))
-        version, key, origin = header["version"], header["circuit"], Origin(**header["origin"])
-    except (TypeError, ValueError, KeyError):
-        raise _wrong(path, "no knowledge file: it has no readable header") from None
-    if version != VERSION:
-        raise _wrong(path, f"version {version!r}; this program reads version {VERSION}")
-    if key != circuit_key(game):
-        raise _wrong(path, f"it was learned for other rules ({origin.game})")
-    return origin
+        return kind(**given)
+    except (TypeError, SettingsError):
+        raise _wrong(path, "no knowledge file: its notes are not complete") from None
 
 
-def _checked_net(path: Path, arrays: dict[str, Any], game: CompiledGame) -> Net:
+def _checked_net(path: Path, arrays: Arrays, game: CompiledGame) -> Net:
     if arrays.keys() != set(Net._fields):
         raise _wrong(path, "its arrays are not those of a net")
     inputs = len(arrays["first"]) if arrays["first"].ndim else 0
@@ -111,7 +193,7 @@ def _checked_net(path: Path, arrays: dict[str, Any], game: CompiledGame) -> Net:
     places = arrays["input_of_fact"]
     if ((places < NO_INPUT) | (places >= inputs)).any():
         raise _wrong(path, "a fact has an input that does not exist")
-    return Net(**{name: np.ascontiguousarray(array) for name, array in arrays.items()})
+    return Net(**{name: array.copy() for name, array in arrays.items()})
 
 
 def _wrong(path: Path, reason: str) -> KnowledgeError:

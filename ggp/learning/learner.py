@@ -1,8 +1,9 @@
 """Self-play and fitting in turns: a game → a net that grows better as long as it is given time."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from time import perf_counter
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,7 +11,18 @@ from numpy.typing import NDArray
 from ggp.circuit.compile import CompiledGame
 from ggp.circuit.network import Ids
 from ggp.kernel import Int
-from ggp.learning.net import MATCHES, NO_INPUT, SAMPLES, Net, copied, fit, make_fitting, make_net, make_samples
+from ggp.learning.net import (
+    MATCHES,
+    MOVES,
+    NO_INPUT,
+    SAMPLES,
+    Net,
+    copied,
+    fit,
+    make_fitting,
+    make_net,
+    make_samples,
+)
 from ggp.learning.self_play import CAPPED, STEPS, VALUED, SelfPlaySettings, make_self_play, play_on
 from ggp.simulation.evaluate import Batches
 from ggp.simulation.expansion import OVER
@@ -54,8 +66,10 @@ class Learner:
         settings: SelfPlaySettings = SelfPlaySettings(),  # noqa: B008 - frozen
         net: Net | None = None,
         memory_bytes: int = 2**27,
+        known_samples: int = 0,
     ) -> None:
-        """`net`: learning goes on with a copy of it; `memory_bytes`: for samples (`PLACES` at most)."""
+        """`net`: learning goes on with a copy of it, after so many samples; `memory_bytes`: for `PLACES` at most."""
+        self.batches = batches
         game = batches.game
         roles, words = len(game.roles), batches.initial.shape[1]
         moves = sum(map(len, game.moves))
@@ -67,6 +81,7 @@ class Learner:
         self._samples = make_samples(words, roles, places, places * room)
         self._play = make_self_play(batches, settings, places, seed)
         self._random = np.array([2 * seed + 1], np.uint64)
+        self._known_samples = known_samples
         self._fitted = 0.0  # samples that had come when fitting last went on
         self._seconds = 0.0
         self._batches_at_once = 1
@@ -77,9 +92,69 @@ class Learner:
         return bool(self._play.start_choice[0] != OVER)
 
     @property
+    def matches(self) -> int:
+        """That have come to their end."""
+        return int(self._samples.numbers[MATCHES])
+
+    @property
+    def samples(self) -> int:
+        """That it has seen so far."""
+        return int(self._samples.numbers[SAMPLES])
+
+    @property
     def net(self) -> Net:
         """A copy of the newest net."""
         return copied(self._fitting.net)
+
+    def use_net(self, net: Net) -> None:
+        """Learning goes on with a copy of this net; the moments of its gradient stay."""
+        for own, new in zip(self._fitting.net, net, strict=True):
+            own[:] = new
+
+    def state(self) -> dict[str, NDArray[Any]]:
+        """All that learning goes on from, in copies: `restore` makes equal slices give equal nets again."""
+        samples = self._samples
+        written, moves = int(samples.numbers[SAMPLES]), int(samples.numbers[MOVES])
+        used = {"moves": moves, "shares": moves}
+        found = {f"sample.{name}": array[: used.get(name, written)] for name, array in samples._asdict().items()}
+        found["sample.numbers"] = samples.numbers
+        found["earlier"] = self._play.earlier[:written]
+        found |= self._named_state()
+        found["fitted"] = np.array([self._fitted, self._seconds])
+        return {name: array.copy() for name, array in found.items()}
+
+    def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
+        """Goes on from what `state` gave, of a learner of the same game with the same memory.
+
+        ValueError, with nothing changed, where an array is missing or is not like that of this learner.
+        """
+        samples = {f"sample.{name}": array for name, array in self._samples._asdict().items()}
+        numbers = samples.pop("sample.numbers")
+        exact = self._named_state() | {"sample.numbers": numbers, "fitted": np.zeros(2)}
+        partial = samples | {"earlier": self._play.earlier}
+        if state.keys() != exact.keys() | partial.keys():
+            raise ValueError("the arrays are not those of this game's learner")
+        for name, array in (exact | partial).items():
+            given, is_partial = state[name], name in partial
+            alike = given.dtype == array.dtype and given.ndim == array.ndim and given.shape[1:] == array.shape[1:]
+            if not alike or (len(given) > len(array) if is_partial else len(given) != len(array)):
+                raise ValueError(f"{name} is {given.dtype}{given.shape}, not {array.dtype}{array.shape}")
+        for name, array in (exact | partial).items():
+            array[: len(state[name])] = state[name]
+        self._fitted, self._seconds = state["fitted"].tolist()
+
+    def _named_state(self) -> dict[str, NDArray[Any]]:
+        """Arrays that are kept whole; all others are written before they are read."""
+        play, fitting = self._play, self._fitting
+        front = {f"front.{name}": getattr(play.front, name) for name in ("before", "legal", "chooser", "moves")}
+        own = {f"play.{name}": getattr(play, name) for name in ("steps", "opening", "last_sample", "random", "numbers")}
+        nets = {
+            f"{kind}.{name}": getattr(net, name)
+            for kind, net in (("net", fitting.net), ("mean", fitting.mean), ("square", fitting.square))
+            for name in Net._fields[1:]
+        }
+        others = {"losses": fitting.losses, "fitting.numbers": fitting.numbers, "random": self._random}
+        return front | own | nets | others
 
     def run(self, stop: Callable[[], bool]) -> None:
         """Learns until `stop()`, which is asked every few milliseconds."""
@@ -127,7 +202,7 @@ class Learner:
         )
 
     def _rate(self, samples: int) -> float:
-        return max(LEAST_RATE, RATE / float(np.sqrt(1.0 + samples / _SLOWING)))
+        return max(LEAST_RATE, RATE / float(np.sqrt(1.0 + (self._known_samples + samples) / _SLOWING)))
 
 
 def find_inputs(game: CompiledGame) -> Ids:

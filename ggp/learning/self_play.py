@@ -149,7 +149,7 @@ def _list_successors(play: SelfPlay, net: Net, first: Int) -> tuple[Int, Int]:
         if play.front.chooser[match] == SEVERAL:
             _list_jointly(play, net, match, rows)
         else:
-            _list_of(play, match, np.int64(play.front.chooser[match]), rows, needed)
+            list_moves(play, match, np.int64(play.front.chooser[match]), rows, needed)
         rows += needed
         matches += 1
     return matches, rows
@@ -175,7 +175,7 @@ def _uniform(random: NDArray[np.uint64]) -> float:
 
 
 @inner
-def _nth_legal(expansion: Expansion, row: Int, role: Int, number: Int) -> Int:
+def nth_legal(expansion: Expansion, row: Int, role: Int, number: Int) -> Int:
     """The role's legal move with this number among its legal ones."""
     move = next_legal(expansion, row, role, np.int64(0))
     for _ in range(number):
@@ -184,12 +184,12 @@ def _nth_legal(expansion: Expansion, row: Int, role: Int, number: Int) -> Int:
 
 
 @fused
-def _list_of(play: SelfPlay, match: Int, chooser: Int, rows: Int, needed: Int) -> None:
+def list_moves(play: SelfPlay, match: Int, chooser: Int, rows: Int, needed: Int) -> None:
     """The chooser's moves, from a random one on where there is no room for all; the others' only moves."""
     front, back = play.front, play.back
     count = np.int64(play.front.moves[match])
     at = draw(play.random, count) if needed < count else np.int64(0)
-    move = _nth_legal(front, match, np.int64(chooser), at)
+    move = nth_legal(front, match, np.int64(chooser), at)
     end = np.int64(front.rows.first_move[chooser + 1] - front.rows.first_move[chooser])
     for row in range(rows, rows + needed):
         copy_state(back.before, row, front.before, match)
@@ -211,7 +211,7 @@ def _list_jointly(play: SelfPlay, net: Net, match: Int, rows: Int) -> None:
     end = rows + play.rows[match]
     for role in range(roles):
         for other in range(roles):
-            play.drawn[other] = _draw_by_policy(play, net, match, np.int64(other))
+            play.drawn[other] = draw_by_policy(play, net, match, np.int64(other))
         play.joint[match, role] = play.drawn[role]
         count = count_legal(front, match, np.int64(role))
         if count < 2 or play.nature[role]:
@@ -228,12 +228,12 @@ def _list_jointly(play: SelfPlay, net: Net, match: Int, rows: Int) -> None:
 
 
 @fused
-def _draw_by_policy(play: SelfPlay, net: Net, match: Int, role: Int) -> Int:
+def draw_by_policy(play: SelfPlay, net: Net, match: Int, role: Int) -> Int:
     """A legal move; `play.hidden` is of the match's state. Chance, and all in the opening, draw uniformly."""
     front = play.front
     count = count_legal(front, match, role)
     if count == 1 or play.nature[role] or play.opening[match] > 0:
-        return _nth_legal(front, match, role, draw(play.random, count))
+        return nth_legal(front, match, role, draw(play.random, count))
     first = front.rows.first_move[role]
     # the exponential race: the least of -log(u) / p is move i with probability p_i (Gumbel, 1954)
     best, found, move = -1e300, np.int64(0), np.int64(-1)
@@ -254,7 +254,7 @@ def _choose(  # noqa: PLR0913, PLR0917 - kernel: which rows of the batch, and wh
     first = play.first_row[match] + skip
     if count == 1:
         return np.int64(skip)
-    best = _value_rows(play, net, match, role, first, count)
+    best = value_rows(play, net, match, role, first, count)
     _write_sample(play, net, samples, match, role, first, count, best)
     chance = _uniform(play.random)
     if chance < play.knobs[2]:
@@ -271,7 +271,7 @@ def _choose(  # noqa: PLR0913, PLR0917 - kernel: which rows of the batch, and wh
 
 
 @fused
-def _value_rows(play: SelfPlay, net: Net, match: Int, role: Int, first: Int, count: Int) -> Int:
+def value_rows(play: SelfPlay, net: Net, match: Int, role: Int, first: Int, count: Int) -> Int:
     """`worth` of these rows for the role; returns the best row."""
     front, back = play.front, play.back
     sum_inputs(net, front.before, match, play.sums)

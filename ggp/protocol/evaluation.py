@@ -20,7 +20,15 @@ WANTED = "1"  # what the header of a request says; other forms may have other nu
 MOST_CHARACTERS = 2000  # of an evaluation as text
 MOST_STEPS = 8  # of its principal variation
 
-_DIGITS = {"value": 2, "lower": 2, "upper": 2, "playouts_per_second": 0, "seconds": 3}  # after the point
+_DIGITS = {
+    "value": 2,
+    "lower": 2,
+    "upper": 2,
+    "prior": 4,
+    "playouts_per_second": 0,
+    "seconds": 3,
+    "trained_seconds": 1,
+}  # after the point
 _VARIATION = "principal_variation"
 _LINE = "line"  # its name before 0.2, as `low` and `high` were those of the bounds
 
@@ -45,11 +53,17 @@ class Evaluation(BaseModel):
     )
     upper: Goal | None = Field(None, validation_alias=AliasChoices("upper", "high"), description="The other one.")
     visits: Annotated[int, Field(ge=0, le=2**53)] | None = Field(None, description="Of the state, in a search tree.")
+    prior: Annotated[float, Field(ge=0, le=1)] | None = Field(
+        None, description="How probable its move was thought to be before any search, by what was learned."
+    )
     playouts_per_second: Annotated[float, Field(ge=0, le=1e12)] | None = Field(
         None, description="While it thought about this move."
     )
     seconds: Annotated[float, Field(ge=0, le=86_400)] | None = Field(
         None, description="From the first byte of PLAY until the move was given."
+    )
+    trained_seconds: Annotated[float, Field(ge=0, le=1e9)] | None = Field(
+        None, description="For how long the game had been learned before the match, where that is used; 0: not at all."
     )
     principal_variation: Annotated[tuple[tuple[str, ...], ...], Field(max_length=MOST_STEPS)] = Field(
         (),

@@ -18,6 +18,7 @@ from ggp.circuit.compile import compile_game
 from ggp.gdl.rulesheet import parse_rulesheet
 from ggp.grounding.clingo import GroundProgram
 from ggp.grounding.tables import Table
+from ggp.learning.contest import Contest
 from ggp.learning.learner import Learner
 from ggp.search.mcts.search import Search, SearchSettings
 from ggp.search.mcts.solver import BackgroundProof
@@ -112,12 +113,13 @@ def _search_in_turn() -> None:
 
 
 def _learn() -> None:
-    """Self-play, fitting, and a search with what was learned."""
+    """Self-play, fitting, matches between nets, and a search with what was learned."""
     for rules in (_TOGETHER, _IN_TURN):
         machine = _machine(rules)
         learner = Learner(machine.batches, memory_bytes=_LEAST_BYTES)
         while learner.progress().batches == 0:
             learner.run_slice(1)
+        Contest(machine.batches).play(learner.net, learner.net, 0, lambda: False)
     search = Search(machine, SearchSettings(memory_bytes=_LEAST_BYTES, retrograde=False, proof=False))
     search.adopt(replace(search.settings, prior_weight=1.0, value_weight=0.5), learner.net)
     search.run(lambda: False, _VISITS)

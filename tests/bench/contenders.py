@@ -5,7 +5,8 @@
     mcts[:SETTING=VALUE,…]       the search on the circuit; settings of ggp.search.mcts.search
     merged[:SETTING=VALUE,…]     the same with a tree for each thread in place of one for all, merged at the root
     tuned[:SETTING=VALUE,…]      mcts, which first looks for settings that suit the game, for `tuning` seconds
-    learned[:SETTING=VALUE,…]    mcts with a net that was learned before, for `learning` processor seconds
+    learned[:SETTING=VALUE,…]    mcts with a net that was learned before, for `learning` processor seconds, or that of a
+                                 `knowledge` file of `ggp train`
     openspiel[:SETTING=VALUE,…]  OpenSpiel's C++ MCTSBot; settings as OpenSpielSettings below
 
 What is not set is as by default.
@@ -15,6 +16,7 @@ import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from pathlib import Path
 from random import Random
 from threading import enumerate as enumerate_threads
 from time import perf_counter, thread_time
@@ -25,6 +27,7 @@ from ggp.errors import SettingsError
 from ggp.gdl.rulesheet import Rulesheet
 from ggp.gdl.state_machine import Facts, JointMove, StateMachine
 from ggp.gdl.terms import Term
+from ggp.learning.knowledge import load_knowledge
 from ggp.learning.learner import Learner
 from ggp.search import uct
 from ggp.search.mcts import search as mcts
@@ -262,6 +265,7 @@ class LearnedSettings(mcts.SearchSettings):
 
     learning: float = 30.0  # seconds of the thread that learns
     learning_seed: int = 0
+    knowledge: str = ""  # a file, in place of learning
 
 
 class LearnedContender(MctsContender):
@@ -269,6 +273,10 @@ class LearnedContender(MctsContender):
 
     def __init__(self, machine: StateMachine, settings: LearnedSettings) -> None:
         super().__init__(machine, settings)
+        if settings.knowledge:
+            path = Path(settings.knowledge)
+            self._net = load_knowledge(path, self._machine.rulesheet, self._machine.compiled).net
+            return
         learner = Learner(self._machine.batches, settings.learning_seed)
         learner.run_slice(1)
         end = thread_time() + settings.learning

@@ -1,18 +1,14 @@
-"""The net against a plain twin, its gradients against finite differences, self-play, and files of what was learned."""
-
-from pathlib import Path
+"""The net against a plain twin, its gradients against finite differences, and self-play."""
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
 from ggp.circuit.compile import CompiledGame, compile_game
-from ggp.errors import KnowledgeError
 from ggp.gdl.reader import read_term
 from ggp.gdl.rulesheet import Rulesheet, parse_rulesheet
 from ggp.gdl.state_machine import Facts
 from ggp.gdl.terms import Term
-from ggp.learning.knowledge import Knowledge, Origin, load_knowledge, save_knowledge
 from ggp.learning.learner import Learner, find_inputs
 from ggp.learning.net import (
     HIDDEN,
@@ -212,33 +208,3 @@ def test_facts_that_never_change_are_no_inputs(tictactoe: CompiledGame) -> None:
     inputs = find_inputs(tictactoe)
     assert (inputs[tictactoe.constants >= 0] == -1).all()
     assert sorted(inputs[inputs >= 0]) == list(range((inputs >= 0).sum()))
-
-
-def test_knowledge_is_read_back(tictactoe: CompiledGame, tmp_path: Path) -> None:
-    net = make_net(find_inputs(tictactoe), 2, sum(map(len, tictactoe.moves)), 5)
-    origin = Origin("tictactoe", 1.5, 10, 100, 5)
-    path = tmp_path / "known.npz"
-    save_knowledge(path, Knowledge(net, origin), tictactoe)
-    found = load_knowledge(path, tictactoe)
-    assert found.origin == origin
-    for one, two in zip(found.net, net, strict=True):
-        np.testing.assert_array_equal(one, two)
-
-
-@pytest.mark.parametrize("damage", ["cut", "empty", "other rules", "nan", "missing"])
-def test_wrong_files_are_refused_with_their_name(damage: str, tictactoe: CompiledGame, tmp_path: Path) -> None:
-    net = make_net(find_inputs(tictactoe), 2, sum(map(len, tictactoe.moves)), 5)
-    game = tictactoe
-    if damage == "nan":
-        net.value[0, 0] = np.nan
-    if damage == "other rules":
-        game = compile_game(shipped("noughtsandcrosses"))
-    path = tmp_path / "known.npz"
-    save_knowledge(path, Knowledge(net, Origin("t", 1.0, 1, 1, 1)), tictactoe)
-    data = path.read_bytes()
-    if damage in ("cut", "empty"):
-        path.write_bytes(data[: len(data) // 2 if damage == "cut" else 0])
-    if damage == "missing":
-        path.unlink()
-    with pytest.raises(KnowledgeError, match=r"known\.npz"):
-        load_knowledge(path, game)

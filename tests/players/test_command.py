@@ -19,7 +19,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from ggp.errors import SettingsError
+from ggp.errors import KnowledgeError, SettingsError
 from ggp.gdl.reader import read
 from ggp.gdl.terms import to_text
 from ggp.library import find_rulesheet
@@ -281,3 +281,16 @@ def test_settings_out_of_range(settings: dict[str, str | float]) -> None:
 @pytest.mark.parametrize(("clock", "margin"), [(60, 0.2), (1, 0.125), (0.4, 0.05), (0, 0)])
 def test_margin_is_at_most_an_eighth_of_the_clock(clock: float, margin: float) -> None:
     assert PlayerSettings("legal").margin_of(clock) == pytest.approx(margin)
+
+
+def test_a_file_of_knowledge_that_cannot_be_used_is_told_at_the_start(tmp_path: Path) -> None:
+    path = tmp_path / "known"
+    path.write_bytes(b"anything else")
+    app = typer.Typer()
+    app.callback()(lambda: None)
+    add_commands(app)
+    for problem in ("no knowledge file, or a damaged one", "No such file or directory"):
+        done = CliRunner().invoke(app, ["player", "mcts", "--knowledge", str(path)])
+        assert isinstance(done.exception, KnowledgeError)
+        assert str(done.exception) == f"{path}: {problem}"
+        path.unlink(missing_ok=True)

@@ -3,6 +3,7 @@
 import logging
 import weakref
 from collections.abc import Callable
+from pathlib import Path
 from random import Random
 from threading import Event
 
@@ -15,6 +16,9 @@ from ggp.errors import GroundingError
 from ggp.gdl.rulesheet import parse_rulesheet
 from ggp.gdl.state_machine import Facts
 from ggp.gdl.terms import Term, to_text
+from ggp.learning.knowledge import Knowledge, Origin, automatic_path, save_knowledge
+from ggp.learning.learner import find_inputs
+from ggp.learning.net import make_net
 from ggp.search.mcts.search import MoveReport, Search, SearchResult
 from ggp.search.mcts.settings import SearchSettings
 from ggp.simulation.state_machine import CircuitMachine
@@ -320,3 +324,49 @@ def test_circuit_of_the_rules_of_these_tests() -> None:
     assert set(circuit.legal_moves(circuit.initial_state, "left")) == set(
         by_hand.legal_moves(by_hand.initial_state, "left")
     )
+
+
+def known_task(choice: str, warn: Callable[[str], None], *, tune: bool) -> RoleTask:
+    game = ggp.load("connectfour")
+    settings = PlayerSettings("mcts", seed=1, memory=64, knowledge=choice, tune=tune, learn=False)
+    machine = make_interpreter(game.rulesheet)
+    return RoleTask(game.rulesheet, machine, machine.roles[0], settings, Random(1), warn, lambda job: job())
+
+
+def save_net(path: Path, name: str) -> None:
+    machine = ggp.load(name, "circuit").machine
+    assert isinstance(machine, CircuitMachine)
+    net = make_net(find_inputs(machine.compiled), len(machine.roles), sum(map(len, machine.compiled.moves)), 1)
+    known = Knowledge(net, Origin(name, 1_200.0, 1, 100_000, 0.0, 1))
+    save_knowledge(path, known, machine.rulesheet, machine.compiled)
+
+
+@pytest.mark.parametrize("tune", [True, False])
+def test_what_was_learned_before_is_used_and_told(tune: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GGP_CACHE", str(tmp_path))
+    warned: list[str] = []
+    own, other = tmp_path / "own", tmp_path / "other"
+    save_net(own, "connectfour")
+    save_net(other, "tictactoe")
+    automatic = automatic_path(ggp.load("connectfour").rulesheet)
+    assert automatic is not None
+    found: dict[str, tuple[float | None, bool]] = {}
+    for choice in ("auto", str(own), str(other), "none", "automatic"):
+        if choice == "automatic":
+            own.replace(automatic)
+        task = known_task("auto" if choice == "automatic" else choice, warned.append, tune=tune)
+        engine, thought = make_engine(task), Counted().thought(40)
+        thought.wants_evaluation = True
+        engine.think(task.machine.initial_state, thought)
+        engine.close()
+        assert thought.evaluation is not None
+        found[choice] = thought.evaluation.trained_seconds, thought.evaluation.prior is not None
+    assert found == {
+        "auto": (0.0, False),
+        str(own): (1_200.0, True),
+        str(other): (0.0, False),
+        "none": (0.0, False),
+        "automatic": (1_200.0, True),
+    }
+    assert len(warned) == 1
+    assert f"played without knowledge: {other}: it was learned for other rules" in warned[0]

@@ -152,10 +152,14 @@ def went(said: Evaluation, number: int) -> str:
         parts.append(f"proven from {said.lower:.0f} to {said.upper:.0f}")
     if said.visits:
         parts.append(f"{big(said.visits)} visits")
+    if said.prior is not None:
+        parts.append(f"prior {100 * said.prior:.0f} %")
     if said.playouts_per_second:
         parts.append(f"{big(said.playouts_per_second)} random matches a second")
     if said.seconds is not None:
         parts.append(seconds(said.seconds))
+    if said.trained_seconds:
+        parts.append(f"learned before for {seconds(said.trained_seconds)}")
     return ", ".join(parts)
 
 

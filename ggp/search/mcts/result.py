@@ -47,6 +47,7 @@ class MoveReport:
     value: float | None  # the mean, 0 to 1 for goal values of 0 to 100; None without any visit
     lower: float  # proven bounds of the value
     upper: float
+    prior: float | None = None  # how probable the move was thought to be, by a net; None without one
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +77,7 @@ class Variation:
     values: tuple[float | None, ...]  # None where nothing is known yet
     lower: tuple[float, ...]
     upper: tuple[float, ...]
+    prior: float | None  # of its first move
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +88,7 @@ class Reader:
     tree: Tree
     parameters: Parameters
     solver: Solver
+    has_priors: bool = False  # whether a net has given those in the tree
 
     @property
     def root(self) -> int:
@@ -162,10 +165,13 @@ class Reader:
                 value = min(max(float(tree.value_sum[slot]) / visits, lower), upper)
             shown = None if value is None else self.as_goal(role, value)
             bounds = self.as_goal(role, lower), self.as_goal(role, upper)
-            reports.append(MoveReport(moves[int(tree.move[slot])], visits, shown, *bounds))
+            reports.append(MoveReport(moves[int(tree.move[slot])], visits, shown, *bounds, self._prior(slot)))
             child = int(tree.child[slot])
             lengths.append(int(tree.nodes[child, LENGTH]) if child != NONE else 0)
         return reports, lengths
+
+    def _prior(self, slot: int) -> float | None:
+        return float(self.tree.prior[slot]) if self.has_priors else None
 
     def _unvisited(self, role: int) -> list[MoveReport]:
         machine, state = self.machine, self.state
@@ -193,7 +199,7 @@ class Reader:
             low, high, length = solution.bounds(target)
             bounds = self.as_goal(role, float(low[role])), self.as_goal(role, float(high[role]))
             value = bounds[0] if report.value is None else min(max(report.value, bounds[0]), bounds[1])
-            found.append(MoveReport(report.move, report.visits, value, *bounds))
+            found.append(MoveReport(report.move, report.visits, value, *bounds, report.prior))
             lengths.append(round(_CONCESSION * solution.expected(target, role)) if 0 < low[role] < 1 else length)
         return found, lengths
 
@@ -246,7 +252,8 @@ class Reader:
             choices.append(_choosers(tree, node))
             node = following
         self._extend(steps, choices)
-        return Variation(tuple(steps), tuple(choices), int(tree.visits[slot]), *self._values(after_first, role, slot))
+        values = self._values(after_first, role, slot)
+        return Variation(tuple(steps), tuple(choices), int(tree.visits[slot]), *values, self._prior(slot))
 
     def _extend(self, steps: list[JointMove], choices: list[tuple[bool, ...]]) -> None:
         """Adds steps up to the end, where all states are known."""

@@ -17,7 +17,7 @@ from ggp.gdl.terms import Term
 from ggp.kernel import LANES
 from ggp.learning.net import Net, no_net
 from ggp.search.mcts.backup import back_up_exact, back_up_played, cancel, start_playouts
-from ggp.search.mcts.expansion import evaluate_fresh, expand
+from ggp.search.mcts.expansion import evaluate_fresh, expand, set_priors
 from ggp.search.mcts.mast import FORGET, LEAST_VISITS, MOST_GATES, MastPlayouts
 from ggp.search.mcts.result import MoveReport, Reader, SearchResult, Values, Variation
 from ggp.search.mcts.selection import descend
@@ -27,6 +27,7 @@ from ggp.search.mcts.tree import (
     BACKED_UP,
     END,
     EXACT_BACKED_UP,
+    FIRST,
     KIND,
     LEAF,
     LENGTH,
@@ -197,12 +198,15 @@ class Search:
     def adopt(self, settings: SearchSettings, net: Net | None = None) -> None:
         """Searches on by other settings; memory, threads and the length of playouts stay as they were.
 
-        net: gives priors and values to all states that get their moves from now on; None: the one before.
+        net: gives priors and values to this state and all that get their moves from now on; None: the one before.
         """
         self.settings = settings
         self.net = self.net if net is None else net
         self._rounds = settings.playouts or self._rounds
         self.parameters = with_settings(self.parameters, settings, with_mast=self._can_use_mast)
+        root = np.int64(self.tree.numbers[ROOT])
+        if self.tree.nodes[root, FIRST] != NONE:
+            set_priors(self.tree, self.workers[0].batch, self.parameters, self.net, root)
 
     def force(self, role: str, move: Term | None) -> None:
         """Consider only this move of a role from the present state on; None: all of them."""
@@ -228,7 +232,8 @@ class Search:
     @property
     def reader(self) -> Reader:
         """Reads the tree as it is now, while its lock is held or nothing runs."""
-        return Reader(self.machine, self.tree, self.parameters, self.solver)
+        has_priors = len(self.net.policy) > 0 and self.settings.prior_weight > 0
+        return Reader(self.machine, self.tree, self.parameters, self.solver, has_priors)
 
     def _batch_size(self) -> tuple[int, int]:
         """How many descents to have in flight, and how often to play out each leaf in each of its lanes."""

@@ -57,8 +57,10 @@ function went(said, state) {
   const parts = [`in state ${state}`];
   if (isKnown(said.lower) && !isProven(said)) parts.push(`proven from ${Math.round(said.lower)} to ${Math.round(said.upper)}`);
   if (said.visits) parts.push(`${big(said.visits)} visits`);
+  if (isKnown(said.prior)) parts.push(`prior ${Math.round(100 * said.prior)} %`);
   if (said.playouts_per_second) parts.push(`${big(said.playouts_per_second)} random matches a second`);
   if (isKnown(said.seconds)) parts.push(seconds(said.seconds));
+  if (said.trained_seconds) parts.push(`learned before for ${seconds(said.trained_seconds)}`);
   return parts.join(", ");
 }
 

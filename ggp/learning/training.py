@@ -1,0 +1,166 @@
+"""A game → a better and better net, without a clock: generations of self-play, each tested against the best so far.
+
+A *round* is so many samples of each learner; where there are several, one for each thread, their nets are averaged
+after it. A *generation* ends when a quarter more samples were seen than at the end of the one before. Its net plays the
+best one (`contest`) and takes its place if the test says that it is better. Learning goes on with the newest net in any
+case. What is done depends on the seed and the number of threads alone, not on time.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from math import isfinite
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ggp.circuit.compile import CompiledGame
+from ggp.elo import Pairs
+from ggp.gdl.rulesheet import NATURE
+from ggp.learning.contest import Contest
+from ggp.learning.learner import Learner, LearningProgress
+from ggp.learning.net import Net, copied
+from ggp.learning.settings import TrainingSettings
+from ggp.simulation.evaluate import Batches
+
+FIRST_SAMPLES, GROWTH = 50_000, 1.25  # after which the first generation ends; how many more there are at the next end
+ROUND_SAMPLES = 10_000  # of each learner
+_BATCHES = 16  # of successors, between two looks at whether to stop
+_MEBIBYTE = 2**20
+
+
+@dataclass(frozen=True, slots=True)
+class Generation:
+    """A net, and how it did against the best one before it."""
+
+    number: int
+    seconds: float  # of training until then
+    matches: int
+    samples: int
+    value_error: float | None  # mean squared error since the generation before; None where nothing was fitted
+    policy_loss: float | None  # cross-entropy, likewise
+    pairs: Pairs  # of matches, seen from the newer net
+    elo: float  # more than the net at the very beginning has
+    low: float  # with an interval of 95 % of the matches against the best net, whose own Elo counts as known
+    high: float
+    is_accepted: bool  # whether it is the best one now
+
+
+def can_train(game: CompiledGame) -> str:
+    """Why a game cannot be learned by self-play; empty where it can."""
+    if game.has_percepts:
+        return "its roles do not see the whole state"
+    if sum(role != NATURE for role in game.roles) < 2:
+        return "it has only one role; learning needs matches against others"
+    return "" if Learner(Batches(game), memory_bytes=0).can_learn else "its initial state is an end"
+
+
+class Training:
+    """Training of one game that can be stopped after any round, kept, and resumed."""
+
+    def __init__(self, game: CompiledGame, settings: TrainingSettings) -> None:
+        """Only for a game that `can_train`."""
+        self.game = game
+        self.settings = settings
+        self.generations: list[Generation] = []
+        self.seconds = 0.0  # which the caller counts
+        self.learners = [
+            Learner(Batches(game), settings.seed * settings.threads + at, memory_bytes=settings.memory * _MEBIBYTE)
+            for at in range(settings.threads)
+        ]
+        self.best = self.learners[0].net
+        for learner in self.learners[1:]:
+            learner.use_net(self.best)
+        self._contest = Contest(self.learners[0].batches)
+
+    @property
+    def elo(self) -> float:
+        """Of the best net; that at the beginning has 0."""
+        return next((each.elo for each in reversed(self.generations) if each.is_accepted), 0.0)
+
+    @property
+    def matches(self) -> int:
+        """Of self-play, by all learners."""
+        return sum(learner.matches for learner in self.learners)
+
+    @property
+    def samples(self) -> int:
+        """That all learners have seen."""
+        return sum(learner.samples for learner in self.learners)
+
+    @property
+    def samples_wanted(self) -> int:
+        """At the end of the present generation."""
+        return round(max(self.generations[-1].samples, 1) * GROWTH) if self.generations else FIRST_SAMPLES
+
+    def run_round(self, stop: Callable[[], bool]) -> bool:
+        """False when stopped before its end: then this cannot go on, but from what was kept before."""
+        if len(self.learners) == 1:
+            return _run_round(self.learners[0], stop)
+        with ThreadPoolExecutor(len(self.learners)) as pool:
+            done = list(pool.map(lambda learner: _run_round(learner, stop), self.learners))
+        if all(done):
+            nets = [learner.net for learner in self.learners]
+            sums = [np.asarray(sum(arrays), np.float32) for arrays in zip(*nets, strict=True)]
+            mean = Net(nets[0].input_of_fact, *(each / np.float32(len(nets)) for each in sums[1:]))
+            for learner in self.learners:
+                learner.use_net(mean)
+        return all(done)
+
+    def end_generation(self, stop: Callable[[], bool]) -> Generation | None:
+        """Tests the newest net, if enough was learned since the generation before; None if not, or when stopped."""
+        if self.samples < self.samples_wanted:
+            return None
+        number = len(self.generations) + 1
+        newest = self.learners[0].net
+        found = self._contest.compare(newest, self.best, self.settings.seed * 2**16 + number, stop)
+        if found is None:
+            return None
+        parts, elo = [learner.progress() for learner in self.learners], self.elo
+        generation = Generation(
+            number, self.seconds, self.matches, self.samples, _mean(parts, "value_error"), _mean(parts, "policy_loss"),
+            found.pairs, elo + found.elo.value, elo + found.elo.low, elo + found.elo.high, found.is_better,
+        )  # fmt: skip
+        self.generations.append(generation)
+        if found.is_better:
+            self.best = newest
+        return generation
+
+    def state(self) -> dict[str, NDArray[Any]]:
+        """Arrays from which `restore` goes on, together with the generations and seconds."""
+        found: dict[str, NDArray[Any]] = {f"best.{name}": array for name, array in copied(self.best)._asdict().items()}
+        for number, learner in enumerate(self.learners):
+            found |= {f"{number}.{name}": array for name, array in learner.state().items()}
+        return found
+
+    def restore(self, state: Mapping[str, NDArray[Any]], generations: Sequence[Generation], seconds: float) -> None:
+        """Goes on from there, with the same settings; ValueError where the arrays are not those of this game."""
+        parts: dict[str, dict[str, NDArray[Any]]] = {}
+        for name, array in state.items():
+            part, _, rest = name.partition(".")
+            parts.setdefault(part, {})[rest] = array
+        best = parts.pop("best", {})
+        if best.keys() != set(Net._fields) or parts.keys() != set(map(str, range(len(self.learners)))):
+            raise ValueError("parts are missing")
+        for name, array in self.best._asdict().items():
+            if best[name].shape != array.shape or best[name].dtype != array.dtype:
+                raise ValueError(f"{name} of the best net is not as it should be")
+        for number, learner in enumerate(self.learners):
+            learner.restore(parts[str(number)])
+        self.best = Net(**{name: array.copy() for name, array in best.items()})
+        self.generations, self.seconds = list(generations), seconds
+
+
+def _run_round(learner: Learner, stop: Callable[[], bool]) -> bool:
+    wanted = learner.samples + ROUND_SAMPLES
+    while learner.samples < wanted:
+        if stop():
+            return False
+        learner.run_slice(_BATCHES)
+    return True
+
+
+def _mean(parts: Sequence[LearningProgress], name: str) -> float | None:
+    known = [value for value in (getattr(part, name) for part in parts) if isfinite(value)]
+    return sum(known) / len(known) if known else None
