@@ -1,4 +1,7 @@
-"""Bots: players that the game master starts as subprocesses on free ports of this computer, and stops again."""
+"""Bots of `ggp match` and of tournaments: players that are started as subprocesses on free ports of this computer.
+
+Those of pages are players within the service (`gamemaster.web.live.bots`).
+"""
 
 import asyncio
 import json
@@ -126,14 +129,14 @@ async def players_at(
     """
     bots: list[Bot] = []
     try:
-        yield await all_players({
+        yield await _all_players({
             role: _player(role, address, derived(seed, "bot", role), bots, tell) for role, address in addresses.items()
         })  # fmt: skip
     finally:
-        await stop_all(bots)
+        await _stop_all(bots)
 
 
-async def all_players(made: Mapping[str, Coroutine[Any, Any, Player | SettingsError]]) -> dict[str, Player]:
+async def _all_players(made: Mapping[str, Coroutine[Any, Any, Player | SettingsError]]) -> dict[str, Player]:
     """Role → player, made at the same time; SettingsError when one could not be, after all have been tried."""
     players: dict[str, Player] = {}
     for role, player in (await all_of(made)).items():
@@ -143,7 +146,7 @@ async def all_players(made: Mapping[str, Coroutine[Any, Any, Player | SettingsEr
     return players
 
 
-async def stop_all(bots: Collection[Bot]) -> None:
+async def _stop_all(bots: Collection[Bot]) -> None:
     """Stops them all at once."""
     async with asyncio.TaskGroup() as group:
         for bot in bots:

@@ -58,9 +58,9 @@ class MessageCodec:
             return make_fault("malformed", str(error), answer)
         return self._reveal(move)
 
-    def evaluation(self, text: str, roles: int) -> Evaluation:
+    def evaluation(self, said: str | Evaluation, roles: int) -> Evaluation:
         """What a player says that it thinks; MessageError for what cannot be read."""
-        found = rounded(parse_evaluation(text))
+        found = rounded(parse_evaluation(said) if isinstance(said, str) else said)
         if any(len(step) != roles for step in found.principal_variation):
             raise MessageError(f"a step of the variation has not {roles} moves")
         steps = tuple(

@@ -185,9 +185,8 @@ class MatchRunner:
     async def _start(self, choice: GoesOn) -> GoesOn | Outcome:
         """START; a match with a player that cannot be reached by then is void."""
         settings, rulesheet = self._settings, self._game.rulesheet
-        clocks = settings.startclock, settings.playclock
         starts = {
-            role: codec.start(rulesheet, *(self._players[role].clocks or clocks))
+            role: codec.start(rulesheet, settings.startclock, settings.playclock)
             for role, codec in self._codecs.items()
         }
         replies = await self._ask(starts, settings.startclock + settings.grace, settings.start_retry)
@@ -285,12 +284,12 @@ class MatchRunner:
         detail = f"{fault.detail}, while the game master was held up for {reply.lag:.1f} s"
         return replace(reply, answer=replace(fault, detail=detail, cause="game master"))
 
-    def _evaluations(self, said: Mapping[str, str]) -> dict[str, Evaluation]:
+    def _evaluations(self, said: Mapping[str, str | Evaluation]) -> dict[str, Evaluation]:
         """Role → what its player thinks, of those that can be read; the others are logged once."""
         found: dict[str, Evaluation] = {}
-        for role, text in said.items():
+        for role, evaluation in said.items():
             try:
-                found[role] = self._codecs[role].evaluation(text, len(self._game.roles))
+                found[role] = self._codecs[role].evaluation(evaluation, len(self._game.roles))
             except MessageError as error:
                 if role not in self._unread:
                     self._unread.add(role)

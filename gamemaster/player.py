@@ -1,15 +1,18 @@
 """Players: what plays a role of a match, and how a command line names one."""
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Literal, Protocol, TypeAlias
 from urllib.parse import urlsplit
 
 from ggp.commands.bots import BOTS
 from ggp.errors import SettingsError, did_you_mean
+from ggp.protocol.evaluation import Evaluation
 from ggp.protocol.messages import DEFAULT_PORT, Dialect, Message
 
 PlayerKind = Literal["bot", "human", "external"]
+TellEvaluation: TypeAlias = Callable[[Evaluation], None]
 
 _BOT = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
 _NAMED = re.compile(r"([^/:=]+)=(.+)")
@@ -27,12 +30,13 @@ class PlayerAddress:
 
 
 class LocalPlayer(Protocol):
-    """A player in this process, such as a human at a page of the web service."""
+    """A player in this process: a human at a page of the web service, or a bot that plays there."""
 
-    async def answer(self, message: Message) -> str:
+    async def answer(self, message: Message, *, tell: TellEvaluation | None = None) -> str:
         """The reply, as a player at a URL would send it: a move to PLAY, `ready` to START, and so on.
 
-        It is cancelled when the clock has run out, or when the match is given up.
+        Before a move is returned, `tell` may be called with what the player thinks. It is cancelled when the clock has
+        run out, or when the match is given up.
         """
 
 
@@ -48,7 +52,7 @@ class Player:
     dialect: Dialect = Dialect.GGP_BASE
     is_human: bool = False
     local: LocalPlayer | None = None  # in place of the URL
-    clocks: tuple[int, int] | None = None  # startclock and playclock that it is told, where the match has longer ones
+    clocks: tuple[int, int] | None = None  # startclock and playclock that it keeps, where the match has longer ones
 
     @property
     def kind(self) -> PlayerKind:

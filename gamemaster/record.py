@@ -58,7 +58,7 @@ class PlayerRecord(_Part):
     bot_seed: int | None = None
     dialect: Dialect = Dialect.GGP_BASE
     scramble_seed: int | None = None  # None: it was told the rules as they are
-    clocks: tuple[Clock, Clock] | None = None  # startclock and playclock that it was told, where not those of the match
+    clocks: tuple[Clock, Clock] | None = None  # startclock and playclock that it kept, where not those of the match
     kind: PlayerKind = Field(default_factory=_kind_of)
 
 

@@ -16,7 +16,7 @@ import aiohttp
 from gamemaster.concurrency import within
 from gamemaster.faults import LONGEST_TEXT, Fault, make_fault, shown
 from gamemaster.player import LocalPlayer, Player
-from ggp.protocol.evaluation import HEADER, WANTED
+from ggp.protocol.evaluation import HEADER, WANTED, Evaluation
 from ggp.protocol.messages import CONTENT_TYPE, Dialect, Message, Start, format_message, request_headers
 
 Session: TypeAlias = aiohttp.ClientSession
@@ -28,7 +28,7 @@ class Reply:
 
     answer: str | Fault
     seconds: float
-    evaluation: str | None = None  # as the player sent it; not parsed yet
+    evaluation: str | Evaluation | None = None  # what a header says is not parsed yet
     lag: float = 0.0  # seconds in which our own event loop was held up meanwhile, which are not in the others
 
 
@@ -56,13 +56,15 @@ class InProcessTransport:
     async def ask(
         self, message: Message, allowed: float, *, retry: float | None = None, wants_evaluation: bool = False
     ) -> Reply:
-        """`retry` and `wants_evaluation` have no meaning here."""
-        del retry, wants_evaluation
-        timed = await within(allowed, self._player.answer(message))
+        """`retry` has no meaning here."""
+        del retry
+        told: list[Evaluation] = []
+        timed = await within(allowed, self._player.answer(message, tell=told.append if wants_evaluation else None))
         answer: str | Fault = _timeout(allowed) if timed.result is None else timed.result
         if isinstance(answer, str) and len(answer.encode()) > self._max_bytes:
             answer = _too_long(self._max_bytes, answer)
-        return Reply(answer, timed.seconds, lag=timed.lag)
+        evaluation = told[-1] if told and isinstance(answer, str) else None
+        return Reply(answer, timed.seconds, evaluation, timed.lag)
 
 
 class HttpTransport:

@@ -36,7 +36,7 @@ from ggp.protocol.messages import (
     format_message,
     same_match,
 )
-from players.pipe import Begin, Begun, Cancel, Choose, Finding, Follow, Found, Ponder, Refused
+from players.pipe import Begin, Begun, Cancel, Choose, Finding, Follow, Found, Ponder, Refused, Request
 from players.settings import PlayerSettings
 from players.worker import MakeWorker, Worker
 
@@ -110,7 +110,7 @@ class _Match:
     strategy: str
     expected_by: float  # when the next message should have come
     answer_at: float  # when READY must leave
-    worker: Worker = field(init=False)
+    worker: Worker | None = None
     lost: int = 0  # processes
     ready: PendingReply = field(default_factory=PendingReply)  # to START
     has_begun: bool = False  # the rules are read
@@ -132,11 +132,13 @@ class GamePlayer:
         self._match: _Match | None = None
         self._ended = ""  # the name of the last match that ended
 
-    async def answer(self, message: Message, received: float, tell: TellEvaluation | None = None) -> str:
-        """The reply to a message that came at that moment of the clock, before its deadline.
+    async def answer(self, message: Message, received: float | None = None, tell: TellEvaluation | None = None) -> str:
+        """The reply to a message, before its deadline; it came at that moment of the clock, or has just come.
 
         `tell` is called before a move is returned, with what the search thinks of it if that is known already.
         """
+        if received is None:
+            received = self.clock.now()
         match message:
             case Info():
                 return self._info()
@@ -161,6 +163,8 @@ class GamePlayer:
         match.ready.give(BUSY)
         if match.asked is not None:
             self._give_move(match, match.asked)
+        if match.worker is None:
+            return
         if at_once:
             match.worker.kill()
         else:
@@ -182,13 +186,14 @@ class GamePlayer:
             return await match.ready.wait()  # repeated, because the answer was lost or is not there yet
         self.close()
         expected_by = received + start.startclock + self.settings.abandon
-        answer_at = received + start.startclock - self.settings.margin_of(start.startclock)
+        clock = self.settings.clock_within(start.startclock)
+        answer_at = received + clock - self.settings.margin_of(clock)
         match = self._match = _Match(start, self.settings.strategy, expected_by, answer_at)
         self._employ(match)
         return await self._by(answer_at, match.ready, partial(match.ready.give, READY))
 
     def _employ(self, match: _Match) -> None:
-        """A new process for the match, which reads its rules."""
+        """A new process for the match, which reads its rules; the match is given up where there can be none."""
 
         def hear(finding: Finding) -> None:
             if match is self._match and match.worker is worker:
@@ -198,7 +203,15 @@ class GamePlayer:
             if match is self._match and match.worker is worker:
                 self._lose(match, how)
 
-        worker = match.worker = self._make_worker(hear, lose)
+        try:
+            worker = match.worker = self._make_worker(hear, lose)
+        except OSError as error:
+            log.warning(
+                "%s: no process to think in: %s; the match is given up", match.start.match, error.strerror or error
+            )
+            match.worker = None
+            self.close()
+            return
         worker.send(Begin(match.start, replace(self.settings, strategy=match.strategy)))
 
     def _hear(self, match: _Match, finding: Finding) -> None:
@@ -223,7 +236,7 @@ class GamePlayer:
 
     def _ponder(self, match: _Match, answered: str | None, stop_at: float) -> None:
         match.number += 1
-        match.worker.send(Ponder(match.number, answered, stop_at))
+        _send(match, Ponder(match.number, answered, stop_at))
 
     def _take(self, match: _Match, found: Found) -> None:
         """A move that was found, or the end of a thought."""
@@ -251,9 +264,9 @@ class GamePlayer:
         self._employ(match)
         asked = match.asked
         for told in match.told[: len(match.told) - (asked is not None)]:
-            match.worker.send(told)
+            _send(match, told)
         if asked is not None:
-            match.worker.send(asked.request)
+            _send(match, asked.request)
 
     async def _play(self, news: News, received: float, tell: TellEvaluation | None) -> str:
         match = self._match
@@ -264,10 +277,10 @@ class GamePlayer:
             if match.asked.news == news:  # repeated while the first one is still being thought about
                 return await _told(match.asked, match.asked.reply.wait(), tell)
             self._give_move(match, match.asked)
-        clock = match.start.playclock
+        clock = self.settings.clock_within(match.start.playclock)
         margin = self.settings.margin_of(clock)
         answer_at = received + clock - margin
-        match.expected_by = received + clock + self.settings.abandon
+        match.expected_by = received + match.start.playclock + self.settings.abandon
         match.number += 1
         request = Choose(
             match.number, format_message(news), match.answered, answer_at - min(margin / 2, LEAD), tell is not None
@@ -276,7 +289,7 @@ class GamePlayer:
         known = Found(match.number, match.first if is_first else None)
         asked = match.asked = _Asked(news, request, received, known)
         _remember(match, request)
-        match.worker.send(request)
+        _send(match, request)
         return await _told(asked, self._by(answer_at, asked.reply, partial(self._give_move, match, asked)), tell)
 
     def _give_move(self, match: _Match, asked: _Asked) -> None:
@@ -294,7 +307,7 @@ class GamePlayer:
         if match.answered is not None and self.settings.ponder:
             self._ponder(match, match.answered, math.inf)
         elif not asked.found.is_last:
-            match.worker.send(Cancel())
+            _send(match, Cancel())
 
     def _keep_evaluation(self, match: _Match, asked: _Asked) -> None:
         """As it is now, since the process that searches may not have noticed yet that it is to stop."""
@@ -331,6 +344,12 @@ async def _told(asked: _Asked, reply: Awaitable[str], tell: TellEvaluation | Non
     if tell is not None and asked.evaluation is not None:
         tell(asked.evaluation)
     return text
+
+
+def _send(match: _Match, request: Request) -> None:
+    """To the process of the match, while it has one."""
+    if match.worker is not None:
+        match.worker.send(request)
 
 
 def _remember(match: _Match, request: Choose) -> None:

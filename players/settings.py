@@ -15,7 +15,9 @@ PLAYERS = {
     "random": "Play any legal move, each as likely.",
     "montecarlo": "Play what plain UCT on the interpreter finds until shortly before the deadline.",
 }  # strategy → what it does
-SERVICE_SETTINGS = frozenset({"name", "seed", "margin", "abandon", "max_message_bytes", "overhead"})  # of every player
+SERVICE_SETTINGS = frozenset(
+    {"name", "seed", "margin", "move_time", "abandon", "max_message_bytes", "overhead"}
+)  # of every player
 NO_OPTIONS = frozenset({"memory_bytes"})  # of the search: `memory` is in its place
 
 _MEBIBYTE = 2**20
@@ -33,6 +35,9 @@ class PlayerSettings(Settings):
         Ge(0),
         About("before the deadline at which the answer leaves; never more than an eighth of the clock", "seconds"),
     ] = 0.2
+    move_time: Annotated[
+        float, Ge(0), About("for an answer at most, whatever the clock; 0 for as long as that allows", "seconds")
+    ] = 0.0
     abandon: Annotated[float, Ge(0), About("of silence after a deadline, until another match may begin", "seconds")] = (
         60.0
     )
@@ -72,6 +77,10 @@ class PlayerSettings(Settings):
     def process_bytes(self) -> int:
         """What the process of a match may have, of addresses: many of them stay empty."""
         return (self.memory + self.overhead) * _MEBIBYTE
+
+    def clock_within(self, clock: float) -> float:
+        """Seconds in which to answer, where a clock allows so many."""
+        return min(clock, self.move_time or clock)
 
     def margin_of(self, clock: float) -> float:
         """Seconds before the end of a clock of so many seconds."""

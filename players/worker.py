@@ -57,26 +57,40 @@ class ForkServer:
         self._heard = b""
         self._unborn: deque[ProcessWorker] = deque()  # asked for, in their order
         self._alive: dict[int, ProcessWorker] = {}
-        self._ready: asyncio.Future[None] | None = None  # while somebody waits for it
+        self._ready: asyncio.Future[bool] | None = None  # whether the last process has come so far, once that is known
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether no match would wait for anything."""
+        return self._channel is not None and self._ready is not None and self._ready.done()
 
     async def running(self, _: object = None) -> AsyncIterator[None]:
-        """A cleanup context of aiohttp: begins when no match would wait for anything.
-
-        SettingsError when the process ends instead; it has said why on standard error.
-        """
-        self._ready = asyncio.get_running_loop().create_future()
+        """A cleanup context of aiohttp: begins when no match would wait for anything. SettingsError as by `prepare`."""
         try:
-            self._begin()
-            await self._ready
+            await self.prepare()
             yield
         finally:
             self.close()
             await asyncio.sleep(0)  # for transports, which the loop closes
 
-    def worker(self, hear: Hear, lost: Lost) -> Worker:
-        """A process for a match, which takes requests at once."""
+    async def prepare(self) -> None:
+        """Starts it, and waits until no match would wait for anything.
+
+        SettingsError when the process ends instead; it has said why on standard error.
+        """
+        self.start()
+        assert self._ready is not None
+        if not await asyncio.shield(self._ready):  # one who waits may be cancelled, and others wait as well
+            raise SettingsError(f"player {self._strategy!r} did not start")
+
+    def start(self) -> None:
+        """Starts it unless it runs; matches that begin before it is ready wait for that. OSError where it cannot be."""
         if self._channel is None:
             self._begin()
+
+    def worker(self, hear: Hear, lost: Lost) -> Worker:
+        """A process for a match, which takes requests at once; OSError where there is no room for another one."""
+        self.start()
         return ProcessWorker(self, hear, lost)
 
     def close(self) -> None:
@@ -103,19 +117,24 @@ class ForkServer:
 
     def _begin(self) -> None:
         self._end_process()
-        self._channel, theirs = socket.socketpair()
+        ours, theirs = socket.socketpair()
         with theirs:
             command = (sys.executable, "-P", "-m", "players.process", str(theirs.fileno()), str(os.getpid()))
-            self._process = subprocess.Popen(  # noqa: S603 - all of it is ours
-                (*command, self._strategy, str(logging.getLogger().getEffectiveLevel())),
-                pass_fds=(theirs.fileno(),),
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                process_group=0,  # Ctrl-C in a terminal is for the service
-            )
-        self._heard = b""
-        self._channel.setblocking(False)
-        asyncio.get_running_loop().add_reader(self._channel, self._read)
+            try:
+                self._process = subprocess.Popen(  # noqa: S603 - all of it is ours
+                    (*command, self._strategy, str(logging.getLogger().getEffectiveLevel())),
+                    pass_fds=(theirs.fileno(),),
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.DEVNULL,
+                    process_group=0,  # Ctrl-C in a terminal is for the service
+                )
+            except OSError:
+                ours.close()
+                raise
+        loop = asyncio.get_running_loop()
+        self._channel, self._ready, self._heard = ours, loop.create_future(), b""
+        ours.setblocking(False)
+        loop.add_reader(ours, self._read)
 
     def _read(self) -> None:
         assert self._channel is not None
@@ -142,8 +161,8 @@ class ForkServer:
             self._alive.pop(number).ended(_how(status))
         elif code == PREPARING:
             self._say_how_far(0)
-        elif code == READY and self._ready is not None and not self._ready.done():
-            self._ready.set_result(None)
+        elif code == READY:
+            self._decide(is_ready=True)
 
     def _say_how_far(self, seconds: int) -> None:
         """Until the kernels are there, so that whoever has started the player sees that it is at work."""
@@ -156,8 +175,6 @@ class ForkServer:
     def _end(self) -> None:
         """The process has ended by itself, and those of matches with it."""
         self._drop_channel()
-        if self._ready is not None and not self._ready.done():
-            self._ready.set_exception(SettingsError(f"player {self._strategy!r} did not start"))
         workers = [*self._unborn, *self._alive.values()]
         self._unborn.clear()
         self._alive.clear()
@@ -175,6 +192,12 @@ class ForkServer:
             asyncio.get_running_loop().remove_reader(self._channel)
             self._channel.close()
             self._channel = None
+        self._decide(is_ready=False)
+
+    def _decide(self, *, is_ready: bool) -> None:
+        """Tells those who wait; only the first word counts."""
+        if self._ready is not None and not self._ready.done():
+            self._ready.set_result(is_ready)
 
 
 class ProcessWorker(asyncio.Protocol):

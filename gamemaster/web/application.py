@@ -123,6 +123,8 @@ def _make_services(settings: ServeSettings, store: Store | None) -> Services:
 
 async def _warm(services: Services) -> None:
     """Prepares what the first users would wait for."""
+    with suppress(GgpError):  # which is said to those who want a match
+        services.live_matches.bots.start()
     await asyncio.to_thread(document_text)
     for entry in services.catalogue.find():
         with suppress(Problem, GgpError):

@@ -319,7 +319,8 @@ class NewMatch(Part):
     startclock: Clock = 30
     playclock: Clock = 60
     think: Annotated[int, Field(ge=1, le=LONGEST_CLOCK)] | None = Field(
-        None, description="What bots are told as their clock in a match with humans; the playclock unless given."
+        None,
+        description="Seconds that bots take for a move in a match with humans; as the playclock allows unless given.",
     )
     seed: Annotated[int, Field(ge=0, lt=2**53)] | None = None
 

@@ -8,7 +8,7 @@ import pytest
 from gamemaster.evaluator import RULES_BYTES, Evaluator, RemoteRules, RulesheetSource, load_rules
 from gamemaster.faults import make_fault
 from gamemaster.match import run_match
-from gamemaster.player import Player
+from gamemaster.player import Player, TellEvaluation
 from gamemaster.record import RecordWriter, read_record
 from gamemaster.referee import GoesOn, Outcome, Verdict
 from gamemaster.replay import replay
@@ -34,7 +34,7 @@ class Goes:
     def __init__(self) -> None:
         self.heard: list[Message] = []
 
-    async def answer(self, message: Message) -> str:
+    async def answer(self, message: Message, *, tell: TellEvaluation | None = None) -> str:
         self.heard.append(message)
         return "go"
 

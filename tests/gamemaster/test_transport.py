@@ -6,11 +6,12 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from gamemaster.match import MatchRunner
-from gamemaster.player import LocalPlayer, Player
+from gamemaster.player import LocalPlayer, Player, TellEvaluation
 from gamemaster.record import MatchRecord
 from gamemaster.replay import replay
 from gamemaster.settings import make_settings
 from gamemaster.transport import InProcessTransport
+from ggp.protocol.evaluation import Evaluation
 from ggp.protocol.messages import Abort, Info, Message, Play, PlayPercepts, Start, Stop
 from tests.gamemaster import games
 from tests.gamemaster.matches import ThreadRules
@@ -20,15 +21,18 @@ Answer = Callable[[int], Awaitable[str]]  # the step → the move
 
 
 class Local:
-    """Answers PLAY by a function, and everything else as expected."""
+    """Answers PLAY by a function, and everything else as expected; to PLAY it says what it thinks, if it is asked."""
 
-    def __init__(self, choose: Answer) -> None:
+    def __init__(self, choose: Answer, thinks: Evaluation | None = None) -> None:
         self._choose = choose
+        self._thinks = thinks
         self._steps = 0
         self.heard: list[Message] = []
 
-    async def answer(self, message: Message) -> str:
+    async def answer(self, message: Message, *, tell: TellEvaluation | None = None) -> str:
         self.heard.append(message)
+        if tell is not None and self._thinks is not None:
+            tell(self._thinks)
         match message:
             case Info():
                 return "( ( name ann ) )"
@@ -128,7 +132,28 @@ def test_a_match_that_is_given_up_and_cancelled_is_cancelled() -> None:
     run(whole())
 
 
-def test_a_bot_is_told_its_own_clocks() -> None:
+def test_what_a_player_thinks_is_recorded() -> None:
+    """In its own role's view; what makes no sense is left out, as over HTTP."""
+    sound = Evaluation(value=61.237, seconds=0.25, principal_variation=(("(show 1)", "(show 2)"),))
+    strange = Evaluation(value=50.0, principal_variation=(("(show 1)",),))  # two roles choose
+    record = run(runner(Local(shows_one, sound), Local(shows_one, strange), []).run())
+    for step in record.steps:
+        assert step.evaluations == {"left": sound.model_copy(update={"value": 61.24})}
+
+
+async def test_what_comes_with_no_answer_is_no_evaluation() -> None:
+    async def never(_: int) -> str:
+        await asyncio.Event().wait()
+        return ""
+
+    transport = InProcessTransport(Local(never, Evaluation(value=50.0)), 1000)
+    reply = await transport.ask(Play("m", None), 0.01, wants_evaluation=True)
+    assert not isinstance(reply.answer, str)
+    assert reply.evaluation is None
+
+
+def test_the_record_says_that_a_bot_keeps_shorter_clocks() -> None:
+    """It is told those of the match: START is the same for all."""
     hurried, kept = Local(shows_one), list[MatchRecord]()
     players = {
         "left": Player("left", "ann", local=hurried, clocks=(2, 1)),
@@ -139,6 +164,6 @@ def test_a_bot_is_told_its_own_clocks() -> None:
     record = run(MatchRunner(ThreadRules(game), players, settings, "m", kept.append, lambda _: None).run())
     start = hurried.heard[0]
     assert isinstance(start, Start)
-    assert (start.startclock, start.playclock) == (2, 1)
+    assert (start.startclock, start.playclock) == (20, 10)
     assert record.players["left"].clocks == (2, 1)
     assert record.players["right"].clocks is None

@@ -1,6 +1,7 @@
 """Stage 9, services: the replies of a player and when they leave, on a clock that stands still. No HTTP here."""
 
 import asyncio
+import errno
 import logging
 from operator import itemgetter
 from threading import Event
@@ -28,6 +29,7 @@ from players.settings import PlayerSettings
 from players.strategies import STRATEGIES, Memoryless
 from players.strategy import RoleTask, Strategy
 from players.thinker import make_interpreter
+from players.worker import Worker
 from tests.players.doubles import (
     PATIENCE,
     RULES,
@@ -46,9 +48,9 @@ from tests.search.machines import Nim
 class Stage:
     """A player, its clock, and its machine."""
 
-    def __init__(self, machine: StateMachine, strategy: str = "legal") -> None:
+    def __init__(self, machine: StateMachine, strategy: str = "legal", move_time: float = 0.0) -> None:
         self.clock = FakeClock()
-        settings = PlayerSettings(strategy, seed=1, margin=0.5, abandon=30)
+        settings = PlayerSettings(strategy, seed=1, margin=0.5, move_time=move_time, abandon=30)
         make = machine.make if isinstance(machine, StuckNim) else maker(machine)
         self.player = GamePlayer(settings, self.clock, in_threads(self.clock, make))
 
@@ -282,6 +284,32 @@ async def test_short_clocks_have_a_short_margin(machines: list[StuckNim]) -> Non
     assert not task.done()
     stage.clock.advance(0.03)
     assert await task == "(take 1)"
+
+
+async def test_no_answer_takes_longer_than_it_may(machines: list[StuckNim]) -> None:
+    stuck = StuckNim(5, "next_state")
+    machines.append(stuck)
+    stage = Stage(stuck, "montecarlo", move_time=4.0)
+    assert await stage.ask(start(playclock=10)) == "ready"
+    task = stage.ask(play())
+    await seen(stuck.is_stuck)
+    stage.clock.advance(3.45)
+    await settle()
+    assert not task.done()
+    stage.clock.advance(0.1)
+    assert await task == "(take 1)"
+
+
+async def test_where_no_process_can_be_made_the_match_is_given_up(caplog: pytest.LogCaptureFixture) -> None:
+    def none(*_: object) -> Worker:
+        raise OSError(errno.EAGAIN, "Resource temporarily unavailable")
+
+    stage = Stage(Nim(5))
+    stage.player = GamePlayer(stage.player.settings, stage.clock, none)
+    assert await stage.ask(start()) == "busy"
+    assert await stage.ask(play()) == "busy"
+    assert await stage.status() == "available"
+    assert caplog.messages == ["m: no process to think in: Resource temporarily unavailable; the match is given up"]
 
 
 async def test_slow_step_is_made_up_for_later(machines: list[StuckNim]) -> None:

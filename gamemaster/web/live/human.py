@@ -5,6 +5,7 @@ import secrets
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from gamemaster.player import TellEvaluation
 from gamemaster.web.live.feed import Feed
 from ggp.gdl.terms import to_text
 from ggp.protocol.messages import (
@@ -66,8 +67,8 @@ class HumanPlayer:
     _steps: int = 0
     _seen: float = field(default_factory=lambda: asyncio.get_running_loop().time())
 
-    async def answer(self, message: Message) -> str:
-        """The reply to a message of the game master; to PLAY when the human has moved."""
+    async def answer(self, message: Message, *, tell: TellEvaluation | None = None) -> str:  # noqa: ARG002
+        """The reply to a message of the game master; to PLAY when the human has moved, who is not asked for a value."""
         match message:
             case Info():
                 return format_info(InfoReply(self.name, "available", SPECIES))

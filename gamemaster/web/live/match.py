@@ -38,7 +38,7 @@ class MatchOrder:
     players: Mapping[str, NewPlayer]
     startclock: int
     playclock: int
-    think: int | None  # the clock that bots are told in a match with humans; None: the same
+    think: int | None  # seconds that bots take for a move at most in a match with humans; None: as the clock says
     seed: int
     has_percepts: bool
     origin: RulesheetOrigin | None = None
@@ -48,6 +48,20 @@ class MatchOrder:
     @property
     def has_humans(self) -> bool:
         return any(isinstance(player, Human) for player in self.players.values())
+
+    @property
+    def bots(self) -> dict[str, Bot]:
+        return {role: player for role, player in self.players.items() if isinstance(player, Bot)}
+
+    @property
+    def bot_clocks(self) -> tuple[int, int] | None:
+        """Shorter startclock and playclock that bots keep, so that humans need not wait; None for those of the match.
+
+        They do not ponder then, either: a human may take long.
+        """
+        if self.think is None or not self.has_humans or self.think >= self.playclock:
+            return None
+        return min(self.startclock, self.think), self.think
 
 
 class LiveMatch:

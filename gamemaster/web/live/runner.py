@@ -5,14 +5,11 @@ import logging
 import secrets
 import threading
 import time
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import AsyncExitStack
 from typing import TypeAlias
 from urllib.parse import urlsplit
 
-from gamemaster.bots import Bot as Process
-from gamemaster.bots import all_players, start_bot, stop_all
 from gamemaster.evaluator import Evaluator, load_rules
 from gamemaster.match import MatchRunner, new_match_name
 from gamemaster.player import Player, parse_player
@@ -20,12 +17,13 @@ from gamemaster.record import Keep, MatchRecord
 from gamemaster.settings import derived, make_settings
 from gamemaster.transport import HttpTransport, open_session
 from gamemaster.web.evaluators.pool import DrawnStates, Pool, evaluator_of
+from gamemaster.web.live.bots import Bots
 from gamemaster.web.live.human import HumanPlayer
 from gamemaster.web.live.match import LiveMatch, MatchOrder
 from gamemaster.web.models import Bot, External, Human, NewPlayer
 from gamemaster.web.problems import Problem, busy, refused
 from gamemaster.web.settings import Limits, ServeSettings
-from ggp.errors import GgpError, SettingsError
+from ggp.errors import GgpError
 from ggp.protocol.messages import Abort
 
 MakeKeep: TypeAlias = Callable[[str], Keep]  # the name of a match → what is done with its record; may block
@@ -35,7 +33,6 @@ _ANSWER_BYTES = 1000  # to ABORT, which nobody reads
 _DAY = 86_400.0
 _MOST_ENTRIES = 100  # of a visitor
 _LOOK = 2.0  # seconds between two looks whether a match should be given up
-_MEMORY = 256  # MiB of the tree of a bot that searches
 _SEARCHING = ("mcts", "montecarlo")
 _SEARCHING_BYTES, _PLAIN_BYTES = 2**29, 2**26  # of a bot as a whole
 _REMEMBERED = 4  # states
@@ -55,6 +52,7 @@ class LiveMatches:
         self._runners: dict[str, MatchRunner] = {}
         self._people: dict[str, Evaluator] = {}  # match → the process that its humans ask
         self._humans: dict[str, tuple[LiveMatch, HumanPlayer]] = {}
+        self.bots = Bots()
         self._secret = secrets.randbits(63)
         self.ledger = Ledger(settings.limits)
         self.on_change: Callable[[], None] = lambda: None  # told when a match begins or ends
@@ -135,7 +133,7 @@ class LiveMatches:
                         group.create_task(there.ask(Abort(record.match), record.settings.abort_wait))
 
     async def close(self) -> None:
-        """Gives all matches up; what their people asked is not waited for."""
+        """Gives all matches up and ends all bots; what their people asked is not waited for."""
         tasks = list(self._tasks.values())
         for people in list(self._people.values()):
             await people.close()
@@ -143,6 +141,7 @@ class LiveMatches:
             self._give_up(self._matches[match], "the service was stopped")
         if tasks:
             await asyncio.wait(tasks)
+        self.bots.close()
 
     def _give_up(self, live: LiveMatch, reason: str, resigned: str | None = None) -> None:
         """The runner ends the record; before there is one, and when the record is complete, the task just ends."""
@@ -224,9 +223,12 @@ class LiveMatches:
                 max_steps=limits.steps,
                 rules_wait=limits.check_seconds,
             )
-            others = await stack.enter_async_context(_started_players(order, settings.seed))
-            humans = {role: Player(role, one.name, is_human=True, local=one) for role, one in live.humans.items()}
-            players = {role: player for role in rules.game.roles if (player := humans.get(role) or others.get(role))}
+            others = await stack.enter_async_context(
+                self.bots.playing(order.bots, settings.seed, clocks=order.bot_clocks, ponder=not order.has_humans)
+            )
+            others |= {role: Player(role, one.name, is_human=True, local=one) for role, one in live.humans.items()}
+            others |= {role: _external(role, one) for role, one in order.players.items() if isinstance(one, External)}
+            players = {role: others[role] for role in rules.game.roles if role in others}
             runner = self._runners[live.id] = MatchRunner(rules, players, settings, live.id, keep, live.watch)
             await runner.run()
 
@@ -302,50 +304,9 @@ class Ledger:
 
 def bots_bytes(order: MatchOrder) -> int:
     """The memory that the bots of a match may come to need."""
-    bots = [player.bot for player in order.players.values() if isinstance(player, Bot)]
-    return sum(_SEARCHING_BYTES if bot in _SEARCHING else _PLAIN_BYTES for bot in bots)
+    return sum(_SEARCHING_BYTES if bot.bot in _SEARCHING else _PLAIN_BYTES for bot in order.bots.values())
 
 
-@asynccontextmanager
-async def _started_players(order: MatchOrder, seed: int) -> AsyncIterator[dict[str, Player]]:
-    """Role → player, all but the humans, with the bots listening; they are stopped however the block ends.
-
-    SettingsError when one does not start. Bots that play against humans do not ponder: a human may take long.
-    """
-    processes: list[Process] = []
-    settings = {"memory": _MEMORY, "ponder": not order.has_humans}
-    try:
-        players = await all_players(
-            {
-                role: _player(role, player, derived(seed, "bot", role), settings, processes)
-                for role, player in order.players.items()
-                if isinstance(player, Bot | External)
-            }
-        )
-        clocks = _bot_clocks(order)
-        yield {
-            role: player if player.bot is None else replace(player, clocks=clocks) for role, player in players.items()
-        }
-    finally:
-        await stop_all(processes)
-
-
-async def _player(
-    role: str, player: Bot | External, seed: int, settings: Mapping[str, object], processes: list[Process]
-) -> Player | SettingsError:
-    if isinstance(player, External):
-        place = parse_player(player.url)
-        return Player(role, player.name, place.place, dialect=place.dialect)
-    try:
-        process = await start_bot(player.bot, seed, settings)
-    except SettingsError as error:
-        return error
-    processes.append(process)
-    return Player(role, player.name or player.bot, process.url, player.bot, seed)
-
-
-def _bot_clocks(order: MatchOrder) -> tuple[int, int] | None:
-    """Shorter clocks that bots are told, so that humans need not wait for them; None for those of the match."""
-    if order.think is None or not order.has_humans or order.think >= order.playclock:
-        return None
-    return min(order.startclock, order.think), order.think
+def _external(role: str, player: External) -> Player:
+    place = parse_player(player.url)
+    return Player(role, player.name, place.place, dialect=place.dialect)

@@ -15,6 +15,7 @@ import pytest
 
 from gamemaster.record import is_growing
 from gamemaster.web.application import _address
+from tests.gamemaster.processes import descendants, is_alive, until
 
 CODE = "import ggp.commands; raise SystemExit(ggp.commands.main())"
 
@@ -124,6 +125,14 @@ class Visitor:
     async def plays(self) -> None:
         await self.begins(BOTS)
 
+    async def plays_against_bots(self) -> None:
+        """Until one of them is asked, so that it thinks in a process of its own."""
+        match = await self.begins({"xplayer": BOTS["xplayer"], "oplayer": {"kind": "bot", "bot": "montecarlo"}})
+        status = ""
+        while status != "running":
+            async with self._session.get(f"{self.api}/matches/{match}") as response:
+                status = (await response.json())["status"]
+
     async def leaves(self) -> None:
         await self.begins(PEOPLE)
 
@@ -150,9 +159,10 @@ STATES: dict[str, tuple[str, ...]] = {
     "halves": ("sends_halves",),
     "search": ("searches",),
     "hanging rules": ("hangs",),
-    "bots": ("plays",),
+    "bots that begin": ("plays",),
+    "bots that think": ("plays_against_bots",),
     "people": ("leaves",),
-    "everything": ("watches", "sends_halves", "searches", "hangs", "plays", "leaves"),
+    "everything": ("watches", "sends_halves", "searches", "hangs", "plays_against_bots", "leaves"),
 }
 
 
@@ -166,8 +176,10 @@ async def test_a_signal_ends_it_in_order_in_every_state(tmp_path: Path, state: s
         visitor = Visitor(url, session)
         for name in STATES[state]:
             await getattr(visitor, name)()
+        processes = descendants(process.pid)
         process.send_signal(number)
         assert await process.wait() == 0
+        await until(lambda: not any(map(is_alive, processes)))
         await visitor.close()
     assert not any(map(is_growing, await asyncio.to_thread(lambda: list(tmp_path.glob("*.json")))))
 
