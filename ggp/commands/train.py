@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 MINUTES = 10.0
 _KEEP_SECONDS = 20.0  # between two checkpoints
-_GRACE_SECONDS = 0.7  # after Ctrl-C, for what has been begun
+_MOST_KEEPING = 1.0  # seconds that a checkpoint after Ctrl-C may take, judged by the one before
 
 
 def add_commands(app: typer.Typer) -> None:
@@ -153,12 +153,11 @@ class _Run:
         earlier, began = training.seconds, perf_counter()
         kept, keeping = began, 0.0
         with noted() as interrupted:
-            stop = _Stop(interrupted)
             while training.seconds < seconds and len(training.generations) < generations and not interrupted:
-                if not training.run_round(stop):
-                    return True
-                training.seconds = earlier + perf_counter() - began
                 generation = training.end_generation(lambda: bool(interrupted))
+                if generation is None:
+                    training.run_round(lambda: bool(interrupted))
+                training.seconds = earlier + perf_counter() - began
                 if generation is not None:
                     self._show(generation)
                 self._shown.advance(training.seconds / 60 if generations == math.inf else len(training.generations))
@@ -167,7 +166,7 @@ class _Run:
                     now = perf_counter()
                     self._keep()
                     kept, keeping = perf_counter(), perf_counter() - now
-            if keeping < _GRACE_SECONDS:
+            if not interrupted or keeping < _MOST_KEEPING:
                 self._keep()
             return bool(interrupted)
 
@@ -205,19 +204,6 @@ class _Run:
             typer.echo(json.dumps({**asdict(generation), "final": False}))
         else:
             typer.echo(_line(generation))
-
-
-class _Stop:
-    """Whether to leave what was begun: a moment after Ctrl-C."""
-
-    def __init__(self, interrupted: list[int]) -> None:
-        self._interrupted = interrupted
-        self._until = math.inf
-
-    def __call__(self) -> bool:
-        if self._interrupted and self._until == math.inf:
-            self._until = perf_counter() + _GRACE_SECONDS
-        return perf_counter() >= self._until
 
 
 def draw(generations: "list[Generation]", name: str) -> str:

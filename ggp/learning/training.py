@@ -57,7 +57,7 @@ def can_train(game: CompiledGame) -> str:
 
 
 class Training:
-    """Training of one game that can be stopped after any round, kept, and resumed."""
+    """Training of one game that can be stopped at any time, kept, and resumed."""
 
     def __init__(self, game: CompiledGame, settings: TrainingSettings) -> None:
         """Only for a game that `can_train`."""
@@ -72,6 +72,7 @@ class Training:
         self.best = self.learners[0].net
         for learner in self.learners[1:]:
             learner.use_net(self.best)
+        self._round_ends = np.zeros(0, np.int64)  # samples of each learner at which the present round ends
         self._contest = Contest(self.learners[0].batches)
 
     @property
@@ -95,22 +96,33 @@ class Training:
         return round(max(self.generations[-1].samples, 1) * GROWTH) if self.generations else FIRST_SAMPLES
 
     def run_round(self, stop: Callable[[], bool]) -> bool:
-        """False when stopped before its end: then this cannot go on, but from what was kept before."""
-        if len(self.learners) == 1:
-            return _run_round(self.learners[0], stop)
-        with ThreadPoolExecutor(len(self.learners)) as pool:
-            done = list(pool.map(lambda learner: _run_round(learner, stop), self.learners))
-        if all(done):
+        """False when stopped before its end: then the next call goes on with it."""
+        learners = self.learners
+        if not len(self._round_ends):
+            self._round_ends = np.array([learner.samples + ROUND_SAMPLES for learner in learners])
+        ends: list[int] = self._round_ends.tolist()
+        if len(learners) == 1:
+            done = [_run_until(learners[0], ends[0], stop)]
+        else:
+            with ThreadPoolExecutor(len(learners)) as pool:
+                done = list(pool.map(lambda learner, end: _run_until(learner, end, stop), learners, ends))
+        if not all(done):
+            return False
+        self._round_ends = np.zeros(0, np.int64)
+        if len(learners) > 1:
             nets = [learner.net for learner in self.learners]
             sums = [np.asarray(sum(arrays), np.float32) for arrays in zip(*nets, strict=True)]
             mean = Net(nets[0].input_of_fact, *(each / np.float32(len(nets)) for each in sums[1:]))
             for learner in self.learners:
                 learner.use_net(mean)
-        return all(done)
+        return True
 
     def end_generation(self, stop: Callable[[], bool]) -> Generation | None:
-        """Tests the newest net, if enough was learned since the generation before; None if not, or when stopped."""
-        if self.samples < self.samples_wanted:
+        """Tests the newest net, if enough was learned since the generation before; None if not, or when stopped.
+
+        Never within a round.
+        """
+        if len(self._round_ends) or self.samples < self.samples_wanted:
             return None
         number = len(self.generations) + 1
         newest = self.learners[0].net
@@ -130,6 +142,7 @@ class Training:
     def state(self) -> dict[str, NDArray[Any]]:
         """Arrays from which `restore` goes on, together with the generations and seconds."""
         found: dict[str, NDArray[Any]] = {f"best.{name}": array for name, array in copied(self.best)._asdict().items()}
+        found["round.ends"] = self._round_ends
         for number, learner in enumerate(self.learners):
             found |= {f"{number}.{name}": array for name, array in learner.state().items()}
         return found
@@ -141,6 +154,9 @@ class Training:
             part, _, rest = name.partition(".")
             parts.setdefault(part, {})[rest] = array
         best = parts.pop("best", {})
+        ends = parts.pop("round", {}).get("ends", np.zeros(1))
+        if ends.dtype != np.int64 or ends.shape not in ((0,), (len(self.learners),)):
+            raise ValueError("the end of a round is missing")
         if best.keys() != set(Net._fields) or parts.keys() != set(map(str, range(len(self.learners)))):
             raise ValueError("parts are missing")
         for name, array in self.best._asdict().items():
@@ -148,13 +164,14 @@ class Training:
                 raise ValueError(f"{name} of the best net is not as it should be")
         for number, learner in enumerate(self.learners):
             learner.restore(parts[str(number)])
+        self._round_ends = ends.copy()
         self.best = Net(**{name: array.copy() for name, array in best.items()})
         self.generations, self.seconds = list(generations), seconds
 
 
-def _run_round(learner: Learner, stop: Callable[[], bool]) -> bool:
-    wanted = learner.samples + ROUND_SAMPLES
-    while learner.samples < wanted:
+def _run_until(learner: Learner, samples: int, stop: Callable[[], bool]) -> bool:
+    """False when stopped before."""
+    while learner.samples < samples:
         if stop():
             return False
         learner.run_slice(_BATCHES)

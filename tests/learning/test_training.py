@@ -85,10 +85,13 @@ def test_training_goes_on_as_if_it_had_not_been_interrupted(
     part = Training(machine.compiled, replace(SMALL, threads=threads))
     for rounds in (1, 4, 2):  # before anything is fitted; after a generation; to the end
         go_on(part, rounds)
+        assert not part.run_round(map(bool, (0, 0, 1, 1)).__next__)  # in the middle of the next round
         save(path, part, machine.rulesheet, "tictactoe")
         loaded = load_training(path, machine.rulesheet, machine.compiled)
         assert loaded is not None
         part = loaded
+    go_on(whole, 1)
+    go_on(part, 1)
     assert len(whole.generations) >= 3
     assert_same(whole, part)
     assert whole.learners[0].progress().batches > 0
