@@ -15,7 +15,7 @@ from gamemaster.web.api.operations import SERVICES, Services
 Json: TypeAlias = Any
 
 ROOT = "/api/v1"
-PATIENCE = 20.0  # seconds for anything at all
+PATIENCE = 120.0  # seconds for anything at all, on a machine that is busy with other things
 
 
 @dataclass(frozen=True, slots=True)
