@@ -244,7 +244,7 @@ def test_processes_that_write_the_same_entries_never_see_a_half(
     jobs = [context.Process(target=write_and_read, args=(tmp_path, n, limit_bytes, wrong)) for n in range(3)]
     for job in jobs:
         job.start()
-    assert [wrong.get(timeout=60) for _ in jobs] == ["", "", ""]
+    assert [wrong.get(timeout=120) for _ in jobs] == ["", "", ""]
     for job in jobs:
         job.join()
         assert job.exitcode == 0
@@ -369,7 +369,7 @@ print(*workers(), flush=True)
 """
     environment = {**os.environ, "GGP_CACHE": str(tmp_path / "cold")}
     command = [sys.executable, "-c", code]
-    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT, env=environment, timeout=60)
+    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT, env=environment, timeout=120)
     (worker,) = done.stdout.split()
     until = time.monotonic() + 60
     while Path(f"/proc/{worker}").exists() and time.monotonic() < until:

@@ -156,7 +156,7 @@ def test_a_mistake_gets_one_clear_line_and_exit_code_2(arguments: tuple[str, ...
 @pytest.mark.parametrize("command", ["perft", "validate"])
 def test_a_closed_standard_input_gets_one_line(command: str) -> None:
     words = ["sh", "-c", 'exec "$@" <&-', "sh", *PROGRAM, command, "-"]
-    done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=60)
+    done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=120)
     assert (done.returncode, done.stderr) == (2, "ggp: <stdin>: standard input is closed\n")
 
 
@@ -179,7 +179,7 @@ def test_a_standard_output_that_is_full_gets_one_line(arguments: tuple[str, ...]
             stderr=subprocess.PIPE,
             text=True,
             check=False,
-            timeout=60,
+            timeout=120,
             env=environment,
         )
     assert (done.returncode, done.stderr) == (2, "ggp: No space left on device\n")
@@ -190,7 +190,7 @@ def test_a_reader_that_has_gone_is_no_mistake() -> None:
     os.close(reading)
     with os.fdopen(writing, "wb") as gone:
         done = subprocess.run(
-            [*PROGRAM, "games", "--json"], stdout=gone, stderr=subprocess.PIPE, text=True, check=False, timeout=60
+            [*PROGRAM, "games", "--json"], stdout=gone, stderr=subprocess.PIPE, text=True, check=False, timeout=120
         )
     assert (done.returncode, done.stderr) == (1, "")
 

@@ -49,7 +49,7 @@ def test_commands_print_what_is_shown(page: str, tmp_path: Path) -> None:
     assert len(commands) >= 3
     for command, expected in commands:
         done = subprocess.run(
-            command, shell=True, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False, timeout=60
+            command, shell=True, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False, timeout=120
         )
         rest = iter([masked(line) for line in done.stdout.splitlines()])
         skipping = False

@@ -20,7 +20,7 @@ class Lifeline:
 
     async def has_ended(self) -> None:
         """Returns when the player is gone; TimeoutError when it stays."""
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(120):
             assert await self.reader.read() == b""
         self.writer.close()
         await self.writer.wait_closed()

@@ -5,6 +5,7 @@ import os
 import signal
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -83,21 +84,22 @@ async def test_cancelling_the_start_leaves_nothing_behind(monkeypatch: pytest.Mo
 
 PREPARES = """
 import json, sys, time
-for number in range(26):
-    print(f"12:00:00 kernel {number} of 26", file=sys.stderr, flush=True)
+for number in range(10):
+    print(f"12:00:00 kernel {number} of 10", file=sys.stderr, flush=True)
     time.sleep(0.1)
 print(json.dumps({"port": 9}), flush=True)
 sys.stdin.read()
-"""  # for longer than a bot may say nothing
+"""
 
 
 async def test_a_bot_that_says_how_far_it_is_gets_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bots, "START_WAIT", 2.0)
-    monkeypatch.setattr(bots, "_command", lambda *_: [sys.executable, "-c", PREPARES])
     said: list[str] = []
+    monkeypatch.setattr(bots, "time", SimpleNamespace(monotonic=lambda: 0.9 * bots.START_WAIT * len(said)))
+    monkeypatch.setattr(bots, "LOOK_EVERY", 0.01)
+    monkeypatch.setattr(bots, "_command", lambda *_: [sys.executable, "-c", PREPARES])
     async with players_at({"one": LEGAL}, 1, said.append) as players:
         assert players["one"].url == "http://127.0.0.1:9/"
-    assert len(said) > 1
+    assert len(said) > 1  # after twice nine tenths of the time without a port
     assert said[0].startswith("legal: 12:00:00 kernel ")
 
 

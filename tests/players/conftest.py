@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.players.doubles import StuckNim, ThreadWorker
+from tests.players.doubles import PATIENCE, StuckNim, ThreadWorker
 
 
 @pytest.fixture
@@ -18,7 +18,12 @@ def machines() -> Iterator[list[StuckNim]]:
 
 
 @pytest.fixture(autouse=True)
-def workers() -> list[ThreadWorker]:
-    """Those of the test, in the order in which they were made."""
-    ThreadWorker.made = []
-    return ThreadWorker.made
+def workers() -> Iterator[list[ThreadWorker]]:
+    """Those of the test, in the order in which they were made; all are ended, as on a clock that stands still one may
+    think for ever, and every later test would share the processor with it.
+    """
+    made = ThreadWorker.made = list[ThreadWorker]()
+    yield made
+    for worker in made:
+        worker.kill()
+    assert all(worker.has_ended.wait(PATIENCE) for worker in made)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 FOLDER = Path(__file__).parent / "dialogues"
-PATIENCE = 10.0  # seconds after which an answer that does not come has failed the test
+PATIENCE = 60.0  # seconds after which an answer that does not come has failed the test
 _HEAD_AND_BODY = "\r\n\r\n"
 
 

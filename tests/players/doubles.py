@@ -37,7 +37,7 @@ NIM = """
 (<= (goal ?r 0) (true (mover ?r)))
 (<= (goal ?r 100) (true (mover ?o)) (other ?o ?r))
 """  # the rules of `Nim`, for heaps of up to 14
-PATIENCE = 10.0  # seconds after which a test that waits for a thread has failed
+PATIENCE = 60.0  # seconds after which a test that waits for a thread has failed
 
 
 class FakeClock:

@@ -27,7 +27,7 @@ from players.__main__ import main
 from players.commands import add_commands
 from players.settings import PlayerSettings
 
-PATIENCE = 30.0  # seconds after which a process that should have ended has failed the test
+PATIENCE = 120.0  # seconds after which a process that should have ended has failed the test
 RULES = """
 (role one) (init (left 3)) (succ 1 0) (succ 2 1) (succ 3 2)
 (legal one (wait a)) (legal one (wait b))

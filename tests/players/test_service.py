@@ -169,7 +169,7 @@ async def test_ready_leaves_in_time_while_long_rules_are_read(
     asking = asyncio.create_task(say(client, message))
     await seen(is_read)
     clock.advance(20)
-    done, _ = await asyncio.wait([asking], timeout=2)
+    done, _ = await asyncio.wait([asking], timeout=PATIENCE / 2)  # while the rules are still being read
     released.set()
     assert done
     assert await asking == "ready"

@@ -16,7 +16,7 @@ from gamemaster.check.commands import add_commands
 from ggp.commands import main
 
 IS_LATE = re.compile(r"no complete answer within|game masters wait")  # what a busy computer can do to any player
-PATIENCE = 60.0  # seconds after which a process that should have ended has failed the test
+PATIENCE = 120.0  # seconds after which a process that should have ended has failed the test
 
 
 @contextmanager

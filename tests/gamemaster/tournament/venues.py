@@ -68,7 +68,7 @@ class MadeUp:
 
     async def has_begun(self, count: int) -> None:
         """Waits until so many matches have begun since the beginning."""
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(120):
             while len(self.jobs) < count:
                 self.begun.clear()
                 await self.begun.wait()

@@ -64,7 +64,7 @@ class ApiClient:
             yield _parsed(response.content)
 
     async def begin(self, game: str, players: Mapping[str, object], **more: object) -> Json:
-        order = {"game": game, "players": players, "startclock": 5, "playclock": 30, **more}
+        order = {"game": game, "players": players, "startclock": 60, "playclock": 600, **more}
         return await self.post("/matches", order, 201)
 
     async def ended(self, match: str) -> Json:

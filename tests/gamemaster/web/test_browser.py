@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 import pytest_asyncio
 
-from tests.gamemaster.scripted import ScriptedPlayer, held_until, late
+from tests.gamemaster.scripted import ScriptedPlayer, held_until, silent
 from tests.gamemaster.web.browsing import LOW_CONTRAST, Server, a_browser, a_page, listening, what_is_missing
 
 if TYPE_CHECKING:
@@ -212,7 +212,7 @@ async def test_a_broken_rulesheet_is_told_at_its_line(browser: "Browser", server
 
 
 async def test_a_match_page_outlives_the_service(browser: "Browser", server: Server) -> None:
-    slow = ScriptedPlayer({2: late(60)})
+    slow = ScriptedPlayer({2: silent})
     async with listening(xplayer=slow, oplayer=ScriptedPlayer()) as urls, a_page(browser, allowed=GONE) as page:
         async with page.expect_response(re.compile(r"/events(\?|$)")):  # from then on it is told what happens
             await begin(page, server, "tictactoe", {role: ("external", url) for role, url in urls.items()})

@@ -4,7 +4,7 @@ import asyncio
 
 from gamemaster.web.settings import Limits
 from tests.gamemaster import games
-from tests.gamemaster.scripted import ScriptedPlayer, late
+from tests.gamemaster.scripted import ScriptedPlayer, held_until
 from tests.gamemaster.web.api_client import ApiClient, Json
 from tests.gamemaster.web.conftest import Players, Serve
 
@@ -196,10 +196,12 @@ async def test_an_unknown_link(client: ApiClient) -> None:
 
 
 async def test_the_events_of_a_human_say_when_to_read_anew(client: ApiClient, players: Players) -> None:
-    slow = ScriptedPlayer({0: late(0.5)})
-    begun = await client.begin("tictactoe", {"xplayer": ANN, **await players(oplayer=slow)})
+    is_heard = asyncio.Event()
+    held = ScriptedPlayer({"start": held_until(is_heard)})
+    begun = await client.begin("tictactoe", {"xplayer": ANN, **await players(oplayer=held)})
     link = begun["links"]["xplayer"]
     async with client.events(f"{link}/events") as events:
+        is_heard.set()
         async for event in events:
             assert event.kind == "changed"
             human = await client.http.get(f"/api/v1{link.replace('/play/', '/humans/')}")

@@ -10,7 +10,7 @@ from gamemaster.record import read_record
 from gamemaster.replay import replay
 from gamemaster.web.settings import Limits
 from tests.gamemaster import games
-from tests.gamemaster.scripted import ScriptedPlayer, held_until, late, says
+from tests.gamemaster.scripted import ScriptedPlayer, held_until, says, silent
 from tests.gamemaster.web.api_client import ApiClient
 from tests.gamemaster.web.conftest import Players, Serve
 
@@ -53,7 +53,7 @@ async def test_each_step_is_told_once_and_drawn(client: ApiClient, players: Play
     assert steps[1]["state"]["svg"].startswith("<svg")
     assert steps[0]["step"] is None
     clock = next(step["clock"] for step in steps if step["clock"] and step["clock"]["phase"] == "step")
-    assert 0 < clock["remaining"] <= clock["total"] == 30
+    assert 0 < clock["remaining"] <= clock["total"] == 600
     over = [step["clock"]["phase"] for step in steps if step["clock"] and step["match"]["status"] == "terminal"]
     assert set(over) <= {"over"}  # no clock runs when it has ended, though players are still being stopped
     assert found[-1].data["match"]["goals"] == {"xplayer": 100, "oplayer": 0}
@@ -130,7 +130,7 @@ async def test_a_match_goes_on_from_a_state(client: ApiClient, players: Players)
 
 
 async def test_a_match_is_ended_by_a_user(client: ApiClient, players: Players, tmp_path: Path) -> None:
-    slow = ScriptedPlayer({1: late(20)})
+    slow = ScriptedPlayer({1: silent})
     begun = await client.begin("tictactoe", await players("xplayer", oplayer=slow))
     async with client.events(f"/matches/{begun['match']}/events") as events:
         async for event in events:
@@ -147,7 +147,7 @@ async def test_running_matches_are_given_up_when_the_service_stops(
     serve: Serve, players: Players, tmp_path: Path
 ) -> None:
     client = await serve()
-    begun = await client.begin("tictactoe", await players("xplayer", oplayer=ScriptedPlayer({0: late(20)})))
+    begun = await client.begin("tictactoe", await players("xplayer", oplayer=ScriptedPlayer({0: silent})))
     async with client.events(f"/matches/{begun['match']}/events") as events:
         async for event in events:
             if event.kind == "start":
@@ -160,7 +160,7 @@ async def test_running_matches_are_given_up_when_the_service_stops(
 
 async def test_as_many_matches_as_may_be(serve: Serve, players: Players) -> None:
     client = await serve(Limits(workers=1, matches=1))
-    wanted = await players("xplayer", oplayer=ScriptedPlayer({0: late(20)}))
+    wanted = await players("xplayer", oplayer=ScriptedPlayer({0: silent}))
     await client.begin("tictactoe", wanted)
     order = {"game": "tictactoe", "players": wanted}
     async with client.http.post("/api/v1/matches", json=order) as response:

@@ -3,7 +3,7 @@
 import re
 
 from tests.gamemaster import games
-from tests.gamemaster.scripted import ScriptedPlayer, late, says
+from tests.gamemaster.scripted import ScriptedPlayer, says, silent
 from tests.gamemaster.web.api_client import ApiClient
 from tests.gamemaster.web.conftest import Players, Serve
 
@@ -45,7 +45,7 @@ async def test_a_match_step_by_step(client: ApiClient, players: Players) -> None
 
 
 async def test_a_match_that_is_being_played(client: ApiClient, players: Players) -> None:
-    begun = await client.begin("tictactoe", await players("xplayer", oplayer=ScriptedPlayer({0: late(20)})))
+    begun = await client.begin("tictactoe", await players("xplayer", oplayer=ScriptedPlayer({0: silent})))
     page = await client.page(begun["url"])
     assert "The players are being started" in page or 'chip live">live' in page
     assert "Being played now" in await client.page("/")

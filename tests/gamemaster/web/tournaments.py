@@ -2,6 +2,7 @@
 
 import secrets
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 
@@ -39,10 +40,9 @@ def finish(manager: Manager, record: MatchRecord, pairing: Pairing) -> None:
 
 
 def growing(record: MatchRecord, steps: int) -> MatchRecord:
-    """The record as it was after so many steps."""
-    return record.model_copy(
-        update={"steps": record.steps[:steps], "status": "running", "goals": None, "finished": None}
-    )
+    """The record as it was after so many steps; its clocks are long, as it counts as given up when they are over."""
+    running = {"steps": record.steps[:steps], "status": "running", "goals": None, "finished": None}
+    return record.model_copy(update={**running, "settings": replace(record.settings, startclock=3600, playclock=3600)})
 
 
 async def played(seed: int) -> MatchRecord:
