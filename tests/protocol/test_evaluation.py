@@ -26,14 +26,16 @@ def test_all_of_it_as_text() -> None:
         lower=12.5,
         upper=100,
         visits=1234,
+        prior=0.123456,
         playouts_per_second=51_234.6,
         seconds=1.98765,
+        trained_seconds=1_200.04,
         principal_variation=VARIATION,
     )
     text = format_evaluation(evaluation)
     assert text == (
-        '{"value":53.23,"lower":12.5,"upper":100.0,"visits":1234,"playouts_per_second":51235.0,"seconds":1.988,'
-        '"principal_variation":"((mark 1 1) noop) (noop (mark 2 2))"}'
+        '{"value":53.23,"lower":12.5,"upper":100.0,"visits":1234,"prior":0.1235,"playouts_per_second":51235.0,'
+        '"seconds":1.988,"trained_seconds":1200.0,"principal_variation":"((mark 1 1) noop) (noop (mark 2 2))"}'
     )
     assert parse_evaluation(text) == rounded(evaluation)
 

@@ -27,8 +27,10 @@ TOLD = {
     "lower": 50,
     "upper": 100,
     "visits": 1234,
+    "prior": None,
     "playouts_per_second": 50000,
     "seconds": 1.5,
+    "trained_seconds": None,
     "principal_variation": [["(mark 3 3)", "noop"], ["noop", "(mark 1 1)"]],
     "text": "(mark 3 3), (mark 1 1)",
 }
@@ -192,6 +194,9 @@ async def test_people_in_matches_that_are_played_elsewhere(serve: Serve, players
     [
         (Evaluation(value=61.5), "62", "in state 3"),
         (Evaluation(value=0, lower=0, upper=0, seconds=0.05), "=0", "in state 3, 50 ms"),
+        (Evaluation(value=50, visits=7, prior=0.123, seconds=2), "50", "in state 3, 7 visits, prior 12 %, 2.00 s"),
+        (Evaluation(value=50, trained_seconds=600), "50", "in state 3, learned before for 600 s"),
+        (Evaluation(value=50, trained_seconds=0), "50", "in state 3"),
         (Evaluation(value=5, lower=0, upper=50), "5", "in state 3, proven from 0 to 50"),
     ],
 )
