@@ -37,15 +37,19 @@ class Assembly:
         self._inputs += count
         return np.array(found, np.int64)
 
-    def copy(self, circuit: Circuit, inputs: Literals, outputs: Ids) -> Literals:
+    def copy(self, circuit: Circuit, inputs: Literals, outputs: Ids, sure: Literals | None = None) -> Literals:
         """The literals here of outputs of the circuit; inputs: (F + M,) what its inputs are here.
 
-        GroundingError when the network runs full.
+        sure: literals here that are true wherever the copy is used; it is folded by them. GroundingError when the
+        network runs full.
         """
         known = sum(map(len, self._results))
         needed = mark_needed(circuit.left, circuit.right, circuit.loops.results, outputs)
+        values = np.full(0 if sure is None else self.size, -1, np.int8)
+        if sure is not None:
+            values[sure >> 1] = (sure & 1) ^ 1
         literal_of, loops = _copy_cone(
-            self.network, circuit.left, circuit.right, needed, inputs.astype(np.int64), known
+            self.network, circuit.left, circuit.right, needed, inputs.astype(np.int64), known, values
         )
         check_capacity(self.network)
         if len(loops):
@@ -84,10 +88,19 @@ def specialise(circuit: Circuit, known: NDArray[np.int8]) -> Circuit:
 
 
 @kernel
-def _copy_cone(
-    network: Network, left: Ids, right: Ids, needed: "NDArray[np.bool_]", inputs: Literals, first_loop: int
+def _copy_cone(  # noqa: PLR0913, PLR0917 - kernel: arrays of their own
+    network: Network,
+    left: Ids,
+    right: Ids,
+    needed: "NDArray[np.bool_]",
+    inputs: Literals,
+    first_loop: int,
+    values: "NDArray[np.int8]",
 ) -> tuple[Literals, Ids]:
-    """The literal of each needed node, and the loops that were copied, in order."""
+    """The literal of each needed node, and the loops that were copied, in order.
+
+    values: what the first nodes of the network are taken to be, 0 or 1, or -1.
+    """
     literal_of = np.zeros(left.shape[0], np.int64)
     loops = np.empty(left.shape[0], np.int32)
     copied = 0
@@ -105,4 +118,7 @@ def _copy_cone(
             a = literal_of[first >> 1] ^ (first & 1)
             b = literal_of[second >> 1] ^ (second & 1)
             literal_of[node] = both(network, a, b) if first < second else differ(network, a, b)
+        found = literal_of[node] >> 1
+        if found < values.shape[0] and values[found] >= 0:
+            literal_of[node] = np.int64(values[found]) ^ (literal_of[node] & 1)
     return literal_of, loops[:copied]

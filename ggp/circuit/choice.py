@@ -5,15 +5,47 @@ rounded down; it goes down the tree: to the left where it is below the count the
 With PRECISION + log2 M random bits no move's probability is off by more than the 2^PRECISION-th part of itself.
 """
 
+from itertools import pairwise
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
+from ggp.circuit.build import top_conditions
 from ggp.circuit.network import Network, both, differ, either
 from ggp.kernel import Int, inner, kernel
 
 PRECISION = 10
 
 Literals = NDArray[np.int64]
+
+
+class Turn(NamedTuple):
+    """A role that has a choice only while a condition holds."""
+
+    condition: int
+    moves: Literals  # numbers of the moves that need it
+    other: int  # the number of the move that needs its opposite
+
+
+def possible_moves(moves: tuple[int, ...], legal: Literals) -> list[Literals]:
+    """For each role the numbers of the moves that may be legal."""
+    found, first = [], 0
+    for count in moves:
+        found.append(first + np.flatnonzero(legal[first : first + count]))
+        first += count
+    return found
+
+
+def find_turn(network: Network, possible: Literals, legal: Literals) -> Turn | None:
+    """The condition that all possible moves of a role but one need, if that one needs its opposite."""
+    first, conditions = top_conditions(network, legal[possible].astype(np.int32))
+    needed = [set(conditions[start:end].tolist()) for start, end in pairwise(first)]
+    for other, literal in enumerate(legal[possible].tolist()):
+        condition = int(literal) ^ 1
+        if condition > 1 and all(condition in found for at, found in enumerate(needed) if at != other):
+            return Turn(condition, np.delete(possible, other), int(possible[other]))
+    return None
 
 
 def random_bits(moves: int) -> int:

@@ -16,8 +16,9 @@ import numpy as np
 
 from ggp.cache import default_cache
 from ggp.circuit.compile import CompiledGame
+from ggp.circuit.decisive import aims_of
 from ggp.errors import UnknownRoleError
-from ggp.gdl.rulesheet import Rulesheet
+from ggp.gdl.rulesheet import NATURE, Rulesheet
 from ggp.gdl.state_machine import Facts, JointMove
 from ggp.gdl.terms import Term
 from ggp.interpreter import Interpreter
@@ -25,6 +26,9 @@ from ggp.simulation.evaluate import Batches, Bits, Indices, Single, pack, unpack
 from ggp.simulation.machine_code import compile_in_background, is_worthwhile
 from ggp.simulation.playout import Simulator
 from ggp.simulation.steps import make_steps
+
+MOST_DECISIVE_RATIO = 5.0  # gates of steps with decisive moves for each one of the usual steps
+MOST_DECISIVE_GATES = 10_000  # so many are always affordable: descents and back-ups take longer
 
 Legal: TypeAlias = tuple[tuple[Term, ...], ...]  # of each role
 
@@ -65,7 +69,8 @@ class CircuitMachine:
         self.initial_state: Facts = self._facts(start)
         self._last = _View(self.initial_state, start)
         self._lock = Lock()
-        self._compiling: set[bool] = set()  # under _lock: which simulators' machine code is being made, or was
+        self._simulators: dict[tuple[bool, int], Simulator] = {}  # with preferences, with decisive moves
+        self._compiling: set[int] = set()  # under _lock: the simulators whose machine code is being made, or was
 
     def legal_moves(self, state: Facts, role: str) -> tuple[Term, ...]:
         number = self._known(role)
@@ -123,30 +128,43 @@ class CircuitMachine:
         """The reverse of `packed`."""
         return self._facts(np.flatnonzero(unpack(bits, len(self.compiled.facts))[0]).astype(np.int32))
 
-    def simulator(self, *, preferences: bool = False) -> Simulator:
-        """Random playouts of the game; with preferences, roles may prefer some moves (`Layout.first_preferred`)."""
-        return self._preferring_simulator if preferences else self._simulator
+    def simulator(self, *, preferences: bool = False, decisive: int = 0) -> Simulator:
+        """Random playouts of the game; with preferences, roles may prefer some moves (`Layout.first_preferred`).
 
-    def compile_in_background(self, *, preferences: bool = False) -> None:
+        decisive: 1: roles do decisive moves; 2: and avoid what allows them; the usual one where that is not affordable.
+        """
+        key = preferences, decisive
+        if key not in self._simulators:
+            self._simulators[key] = self._make_simulator(preferences=preferences, decisive=decisive)
+        return self._simulators[key]
+
+    def is_settled(self, *, decisive: int) -> bool:
+        """Whether these playouts run as fast as they are going to: by machine code, unless the game is too large."""
+        simulator = self.simulator(decisive=decisive)
+        return not is_worthwhile(simulator.steps) or bool(simulator.plan.addresses.all())
+
+    def compile_in_background(self, *, preferences: bool = False, decisive: int = 0) -> None:
         """Let playouts run by machine code as soon as it is made, where the game is small enough; once is enough."""
+        simulator = self.simulator(preferences=preferences, decisive=decisive)
         with self._lock:
-            begun = preferences in self._compiling
-            self._compiling.add(preferences)
-        if begun:
-            return
-        simulator = self.simulator(preferences=preferences)
-        if is_worthwhile(simulator.steps):
+            begun = id(simulator) in self._compiling
+            self._compiling.add(id(simulator))
+        if not begun and is_worthwhile(simulator.steps):
             compile_in_background(simulator.steps, default_cache(), simulator.use)
 
-    @cached_property
-    def _simulator(self) -> Simulator:
-        steps = make_steps(self.compiled.circuit, self.compiled.phases)
-        return Simulator(steps, self.compiled.circuit.initial)
-
-    @cached_property
-    def _preferring_simulator(self) -> Simulator:
-        steps = make_steps(self.compiled.circuit, self.compiled.phases, preferences=True)
-        return Simulator(steps, self.compiled.circuit.initial)
+    def _make_simulator(self, *, preferences: bool, decisive: int) -> Simulator:
+        compiled = self.compiled
+        if not decisive:
+            steps = make_steps(compiled.circuit, compiled.phases, preferences=preferences)
+            return Simulator(steps, compiled.circuit.initial)
+        usual = self.simulator(preferences=preferences)
+        aims = aims_of(compiled.goals, [role == NATURE for role in self.roles])
+        steps = make_steps(compiled.circuit, compiled.phases, preferences=preferences, aims=aims, depth=decisive)
+        if steps.decisive == decisive and steps.gates <= max(
+            MOST_DECISIVE_GATES, MOST_DECISIVE_RATIO * usual.steps.gates
+        ):
+            return Simulator(steps, compiled.circuit.initial)
+        return usual
 
     @cached_property
     def _interpreter(self) -> Interpreter:

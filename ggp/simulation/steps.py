@@ -10,16 +10,15 @@ with separate choices.
 """
 
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ggp.circuit.assembly import Assembly, Literals
-from ggp.circuit.build import top_conditions
-from ggp.circuit.choice import choose_move, random_bits
+from ggp.circuit.choice import choose_move, find_turn, possible_moves, random_bits
 from ggp.circuit.circuit import Circuit
+from ggp.circuit.decisive import Aims, Endings, Ends, find_endings, find_ends, look
 from ggp.circuit.invariants import holds_at_first
 from ggp.circuit.network import Ids, both, either
 from ggp.circuit.schedule import Program, make_program, mark_needed
@@ -100,6 +99,12 @@ class Steps:
     same_goal: Ids  # (goals,) the first goal value, of any role, that holds whenever this one does
     late_end: bool  # whether the end is seen before the next step, not after the last: where both share much
     apart: tuple[Program, ...]  # the phases without a common choice, for lanes where it clashes; empty: it never does
+    decisive: int  # 1 where roles do decisive moves, 2 where they also avoid what allows them, else 0
+
+    @property
+    def gates(self) -> int:
+        """Of all phases, late goals apart."""
+        return sum(len(program.left) for program in self.phases)
 
     @property
     def rows(self) -> int:
@@ -109,12 +114,20 @@ class Steps:
         return most
 
 
-def make_steps(circuit: Circuit, phases: NDArray[np.int8], *, preferences: bool = False) -> Steps:
-    """phases: (P, F) the constant that a fact is in each phase, or -1; preferences: roles may prefer some moves."""
+def make_steps(
+    circuit: Circuit, phases: NDArray[np.int8], *, preferences: bool = False, aims: Aims | None = None, depth: int = 1
+) -> Steps:
+    """phases: (P, F) the constant that a fact is in each phase, or -1; preferences: roles may prefer some moves.
+
+    aims: roles do decisive moves, if there are any and they do not take too many gates; depth 2: and do not allow them.
+    """
     needed = sum(random_bits(count) for count in circuit.moves)
     preferred = sum(circuit.moves) + len(circuit.moves) if preferences else 0
     layout = make_layout(circuit.facts, len(circuit.goals), needed, len(phases), preferred)
-    networks = [_Step(circuit, layout, known) for known in phases]
+    endings: list[Endings | None] = [None] * len(phases)
+    if aims is not None:
+        endings = [find_endings(circuit, phases, phase, aims, depth) for phase in range(len(phases))]
+    networks = [_Step(circuit, layout, *known) for known in zip(phases, endings, strict=True)]
     after, before = (sum(step.gates(late=late) for step in networks) for late in (False, True))
     late = before < LATER_END * after or holds_at_first(circuit, circuit.terminal)
     at_once = max(step.goal_gates(late=late) for step in networks) <= GOALS_AT_ONCE * circuit.facts
@@ -122,28 +135,41 @@ def make_steps(circuit: Circuit, phases: NDArray[np.int8], *, preferences: bool 
     goals, facts = (None, np.zeros(0, np.int32)) if at_once else _late_goals(circuit, layout)
     apart: tuple[Program, ...] = ()
     if any(step.may_clash for step in networks):
-        steps = [_Step(circuit, layout, known, apart=True) for known in phases]
+        steps = [_Step(circuit, layout, *known, apart=True) for known in zip(phases, endings, strict=True)]
         apart = tuple(step.program(late=late, goals=at_once) for step in steps)
     _, first, place = np.unique(circuit.goals, return_index=True, return_inverse=True)
-    return Steps(layout, programs, goals, facts, first[place].astype(np.int32), late, apart)
+    decisive = max(step.decisive for step in networks)
+    return Steps(layout, programs, goals, facts, first[place].astype(np.int32), late, apart, decisive)
 
 
 class _Step:
     """The network of one phase: a step, and what there is to know of the state before it and of the state after."""
 
-    def __init__(self, circuit: Circuit, layout: RowLayout, known: NDArray[np.int8], *, apart: bool = False) -> None:
+    def __init__(
+        self,
+        circuit: Circuit,
+        layout: RowLayout,
+        known: NDArray[np.int8],
+        endings: Endings | None,
+        *,
+        apart: bool = False,
+    ) -> None:
         self._layout = layout
-        self._assembly = assembly = Assembly(12 * len(circuit.left) + 400 * sum(circuit.moves) + 100_000)
+        capacity = 12 * len(circuit.left) + 400 * sum(circuit.moves) + 100_000
+        capacity += 0 if endings is None else endings.room
+        self._assembly = assembly = Assembly(capacity)
         facts = np.where(known < 0, assembly.inputs(circuit.facts), known)
         random = assembly.inputs(layout.first_free - layout.first_random)
         waiting = int(assembly.inputs(1)[0])
         preferred = assembly.inputs(layout.first_random - layout.first_preferred)
         nothing = np.zeros(sum(circuit.moves), np.int64)
         legal = assembly.copy(circuit, np.concatenate([facts, nothing]), circuit.legal)
-        wanted = legal
+        ends = None if endings is None else find_ends(assembly, endings, look(assembly, circuit, facts))
+        self.decisive = 0 if ends is None else 1 + int(ends.allows.any())
+        wanted = legal if ends is None else _ending(assembly, circuit.moves, legal, ends)
         if len(preferred):
             moves = sum(circuit.moves)
-            wanted = prefer(assembly, circuit.moves, legal, preferred[:moves], preferred[moves:])
+            wanted = prefer(assembly, circuit.moves, wanted, preferred[:moves], preferred[moves:])
         choices = None if apart else choose_together(assembly, circuit.moves, legal, wanted, random)
         choices = choices or choose_apart(assembly, circuit.moves, wanted, random)
         self.may_clash = choices.clash != 0
@@ -215,20 +241,21 @@ def _late_goals(circuit: Circuit, layout: RowLayout) -> tuple[Program, Ids]:
     return program, facts[(facts >= 0) & (facts < layout.facts)].astype(np.int32)
 
 
+def _ending(assembly: Assembly, moves: tuple[int, ...], legal: Literals, ends: Ends) -> Literals:
+    """The moves that end the match at its best, if any; else those that do not end it at its worst, nor allow that."""
+    always = np.ones(len(moves), np.int64)
+    wanted = legal
+    for preferred in (ends.worst ^ 1, ends.allows ^ 1, ends.best):
+        wanted = prefer(assembly, moves, wanted, preferred, always)
+    return wanted
+
+
 class Choices(NamedTuple):
     """Literals of what was chosen."""
 
     done: Literals  # (M,)
     able: int  # whether every role has a legal move
     clash: int  # whether the choice is not valid
-
-
-class _Turn(NamedTuple):
-    """A role that has a choice only while a condition holds."""
-
-    condition: int
-    moves: Literals  # numbers of the moves that need it
-    other: int  # the number of the move that needs its opposite
 
 
 def prefer(
@@ -239,7 +266,7 @@ def prefer(
     preferred: (M,); heeds: (roles,).
     """
     network, wanted = assembly.network, legal.copy()
-    for role, possible in enumerate(_possible(moves, legal)):
+    for role, possible in enumerate(possible_moves(moves, legal)):
         if len(possible) < 2:
             continue
         any_preferred = 0
@@ -256,7 +283,7 @@ def prefer(
 def choose_apart(assembly: Assembly, moves: tuple[int, ...], legal: Literals, random: Literals) -> Choices:
     """A choice for each role, with its own random words."""
     done, able, used = np.zeros(len(legal), np.int64), 1, 0
-    for possible in _possible(moves, legal):
+    for possible in possible_moves(moves, legal):
         bits = random_bits(len(possible))
         chosen, anything = _choose(assembly, legal[possible], random[used : used + bits])
         done[possible] = chosen
@@ -273,8 +300,8 @@ def choose_together(
     wanted: (M,) some of the legal moves of each role that has any.
     """
     network = assembly.network
-    roles = _possible(moves, legal)
-    turns = [_turn(assembly, possible, legal) if len(possible) > 1 else None for possible in roles]
+    roles = possible_moves(moves, legal)
+    turns = [find_turn(network, possible, legal) if len(possible) > 1 else None for possible in roles]
     if sum(turn is not None for turn in turns) < 2:
         return None
     done, able, clash, someone = np.zeros(len(legal), np.int64), 1, 0, 0
@@ -301,28 +328,8 @@ def choose_together(
     return Choices(done, able, clash)
 
 
-def _possible(moves: tuple[int, ...], legal: Literals) -> list[Literals]:
-    """For each role the numbers of the moves that may be legal."""
-    found, first = [], 0
-    for count in moves:
-        found.append(first + np.flatnonzero(legal[first : first + count]))
-        first += count
-    return found
-
-
 def _choose(assembly: Assembly, legal: Literals, random: Literals) -> tuple[Literals, int]:
     if len(legal) < 2:
         return np.ones(len(legal), np.int64), int(legal[0]) if len(legal) else 0
     chosen, anything = choose_move(assembly.network, legal, random)
     return chosen, int(anything)
-
-
-def _turn(assembly: Assembly, possible: Literals, legal: Literals) -> _Turn | None:
-    """The condition that all moves of a role but one need, if that one needs its opposite."""
-    first, conditions = top_conditions(assembly.network, legal[possible].astype(np.int32))
-    needed = [set(conditions[start:end].tolist()) for start, end in pairwise(first)]
-    for other, literal in enumerate(legal[possible].tolist()):
-        condition = int(literal) ^ 1
-        if condition > 1 and all(condition in found for at, found in enumerate(needed) if at != other):
-            return _Turn(condition, np.delete(possible, other), int(possible[other]))
-    return None

@@ -1,7 +1,8 @@
 """Matches between two contenders: `python -m tests.bench GAME --players A B --matches 100 --seconds 1`.
 
 GAME is a shipped game or a file; `tests/bench/contenders.py` has the contenders. Times are of the wall clock, so
-nothing else should run at the same time. Ctrl-C prints what there is; with --json the same command goes on from there.
+nothing else should run at the same time, or --processor be given. Ctrl-C prints what there is; with --json the same
+command goes on from there.
 """
 
 import argparse
@@ -24,7 +25,7 @@ def main() -> int:
     arguments = _parse()
     settings = ArenaSettings(
         arguments.game, tuple(arguments.players), arguments.seconds if arguments.visits is None else None,
-        arguments.visits, arguments.seed, arguments.opening,
+        arguments.visits, arguments.processor, arguments.seed, arguments.opening,
     )  # fmt: skip
     try:
         rulesheet = read_rulesheet(settings.game)
@@ -61,6 +62,7 @@ def _parse() -> argparse.Namespace:
     parser.add_argument("--players", nargs=2, required=True, metavar=("A", "B"))
     parser.add_argument("--matches", type=int, default=100)
     parser.add_argument("--seconds", type=float, default=1.0, help="for each move")
+    parser.add_argument("--processor", action="store_true", help="seconds of the thread, not of the wall clock")
     parser.add_argument("--playouts", dest="visits", type=int, help="instead: how often a move's state is visited")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--opening", type=int, default=0, help="random steps to begin with, the same in both orders")
@@ -85,7 +87,8 @@ def _progress(outcomes: Sequence[Outcome], matches: int, sprt: Sprt | None) -> s
 
 def _summary(arena: Arena, outcomes: Sequence[Outcome], sprt: Sprt | None) -> list[str]:
     settings = arena.settings
-    limit = f"{settings.seconds:g} s" if settings.visits is None else f"{settings.visits} visits"
+    clock = " of the processor" if settings.of_processor else ""
+    limit = f"{settings.seconds:g} s{clock}" if settings.visits is None else f"{settings.visits} visits"
     players = " against ".join(settings.players)
     lines = [f"{settings.game}: {players}, {limit} a move, seed {settings.seed}, {settings.opening} random steps first"]
     pairs = pair_scores(outcomes)

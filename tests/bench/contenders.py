@@ -20,7 +20,7 @@ from pathlib import Path
 from random import Random
 from threading import enumerate as enumerate_threads
 from time import perf_counter, thread_time
-from typing import Any, Protocol, TypeVar, get_type_hints
+from typing import Any, Protocol, TypeVar, get_args, get_type_hints
 
 from ggp.engines import make_machine
 from ggp.errors import SettingsError
@@ -47,13 +47,15 @@ class Limit:
 
     seconds: float | None = None
     visits: int | None = None  # of the state
+    of_processor: bool = False  # whether seconds are those of the calling thread, not of the wall clock
 
     def stop(self) -> Callable[[], bool]:
         """Whether the time is over, counted from now; never where visits are counted."""
         if self.seconds is None:
             return lambda: False
-        deadline = perf_counter() + self.seconds
-        return lambda: perf_counter() >= deadline
+        now = thread_time if self.of_processor else perf_counter
+        deadline = now() + self.seconds
+        return lambda: now() >= deadline
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,7 +256,7 @@ class TunedContender(MctsContender):
         assert search is not None
         stop = Limit(seconds=self._seconds).stop()
         while not stop() and tuner.play(self._machine.initial_state, stop):
-            pass
+            tuner.use_decisive()
         search.adopt(tuner.best.settings)
         print(f"{self._settings} -> {search.settings}", file=sys.stderr)
 
@@ -346,7 +348,8 @@ def _read(kind: type[SettingsT], options: str) -> SettingsT:
         if name not in hints:
             raise SettingsError(f"no setting is called {name!r}; the settings are {', '.join(hints) or 'none'}")
         try:
-            values[name] = _PARSERS.get(hints[name], str)(text)
+            choices = get_args(hints[name])  # of a Literal
+            values[name] = _PARSERS.get(type(choices[0]) if choices else hints[name], str)(text)
         except ValueError:
             raise SettingsError(f"the setting {name} cannot be {text!r}") from None
     return kind(**values)

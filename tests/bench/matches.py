@@ -22,6 +22,7 @@ class ArenaSettings:
     players: tuple[str, str]
     seconds: float | None = None  # for each move; or instead
     visits: int | None = None
+    of_processor: bool = False  # whether seconds are those of the thread; for contenders of one thread
     seed: int = 1
     opening: int = 0  # random steps before the contenders begin, the same in both matches of a pair
 
@@ -97,7 +98,9 @@ class Arena:
         if len(legal) == 1:
             return legal[0]
         began = perf_counter()
-        choice = self.contenders[number].choose(state, legal, Limit(self.settings.seconds, self.settings.visits))
+        settings = self.settings
+        limit = Limit(settings.seconds, settings.visits, settings.of_processor)
+        choice = self.contenders[number].choose(state, legal, limit)
         efforts[number] = efforts[number].plus(choice, perf_counter() - began)
         if choice.move is None:
             return rng.choice(legal)

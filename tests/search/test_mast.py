@@ -99,8 +99,8 @@ def test_a_search_is_guided_by_what_did_well() -> None:
     assert not search.is_solved
     assert search.playouts > before[1]
     assert worker.leaves.counters[PLAYOUTS] == before[0]  # the plain lanes had nothing to do
-    assert worker._mast is not None
-    chances = worker._mast._chances(search.parameters.mast, 0.02)
+    mast, _ = worker._mast[False]
+    chances = mast._chances(search.parameters.mast, 0.02)
     first, moves = int(machine.batches.first_move[0]), machine.compiled.moves[machine.roles.index("climber")]
     up, stay, down = (int(chances[first + moves.index(move)]) for move in ("up", "stay", "down"))
     assert up > stay >= down

@@ -1,6 +1,8 @@
 """Which settings suit a game: matches count, few of them change nothing, and a stop leaves nothing half."""
 
+from dataclasses import replace
 from functools import cache
+from threading import enumerate as enumerate_threads
 
 import pytest
 
@@ -101,3 +103,36 @@ def test_nothing_is_played_when_all_is_known() -> None:
         variant.matches, variant.points = 40, 5.0
     assert tuner.is_done
     assert not tuner.play(tuner.machine.initial_state, lambda: False)
+
+
+def ready(tuner: Tuner) -> Tuner:
+    """Waits for its machine code."""
+    for thread in enumerate_threads():
+        if thread.name == "machine code":
+            thread.join()
+    return tuner
+
+
+def test_decisive_moves_are_the_choice_as_soon_as_they_are_there() -> None:
+    tuner = ready(Tuner(machine_of("connectfour"), USUAL))
+    prior = tuner.variants[1]
+    tuner._choose_variant(prior)
+    assert tuner.use_decisive()
+    assert tuner.best.settings == replace(prior.settings, decisive_moves=2)
+    assert tuner.best.needs_net
+    assert not tuner.use_decisive()
+    near = [each for each in tuner.variants if tuner._may_challenge(each)]
+    assert [each.settings.decisive_moves for each in near] == [2, 2]  # those that need no net
+
+
+def test_one_step_has_to_show_that_it_is_better() -> None:
+    tuner = ready(Tuner(machine_of("biddingtictactoe"), USUAL))
+    assert tuner.use_decisive()
+    assert tuner.best.settings == USUAL
+    assert {each.settings.decisive_moves for each in tuner.variants} == {0, 1}
+
+
+def test_where_decisive_moves_are_not_affordable_there_are_no_such_variants() -> None:
+    tuner = ready(Tuner(machine_of("reversi"), USUAL))
+    assert not tuner.use_decisive()
+    assert not any(each.settings.decisive_moves for each in tuner.variants)

@@ -38,16 +38,17 @@ class Drawn(NamedTuple):
 class MastPlayouts:
     """Playouts with preferred moves, for one worker."""
 
-    def __init__(self, machine: CircuitMachine, cap: int, nature: NDArray[np.bool_]) -> None:
+    def __init__(self, machine: CircuitMachine, cap: int, nature: NDArray[np.bool_], *, decisive: int) -> None:
+        """decisive: roles do decisive moves first of all."""
         counts = list(map(len, machine.compiled.moves))
-        simulator = machine.simulator(preferences=True)
+        simulator = machine.simulator(preferences=True, decisive=decisive)
         self.plan = with_cap(simulator.plan, cap)
         self._rows = simulator.steps.rows
         self._drawn = Drawn(simulator.steps.layout.first_preferred, sum(counts), len(counts))
         self._first = np.concatenate([[0], np.cumsum(counts)])
         self._nature = nature
         self._cycles = 0
-        machine.compile_in_background(preferences=True)
+        machine.compile_in_background(preferences=True, decisive=decisive)
 
     def leaves(self, seed: int) -> Lanes:
         """Lanes for these playouts."""

@@ -93,17 +93,16 @@ class Search:
         self.settings = settings
         self.lock = Lock()
         compiled, simulator = machine.compiled, machine.simulator()
-        plan = with_cap(simulator.plan, settings.most_steps)
-        gates = sum(len(program.left) for program in simulator.steps.phases)
-        self._can_use_mast = gates <= MOST_GATES and int(plan.random.max()) >= 2
+        self._can_use_mast = simulator.steps.gates <= MOST_GATES and int(simulator.plan.random.max()) >= 2
         self.parameters = make_parameters(settings, compiled, with_mast=self._can_use_mast)
         self.net = no_net()
         self.solver = Solver(machine, settings, self.parameters)
         self.tree = self._make_tree()
-        self.workers = [Worker(machine, plan, (seed * 1000 + at) % 2**32) for at in range(settings.threads)]
+        seeds = [(seed * 1000 + at) % 2**32 for at in range(settings.threads)]
+        self.workers = [Worker(machine, settings.most_steps, each) for each in seeds]
         self._pool = ThreadPoolExecutor(settings.threads) if settings.threads > 1 else None
         self._rounds = settings.playouts
-        machine.compile_in_background()
+        machine.compile_in_background(decisive=settings.decisive_moves)
         self.go_to(machine.initial_state)
 
     def close(self) -> None:
@@ -207,6 +206,7 @@ class Search:
         root = np.int64(self.tree.numbers[ROOT])
         if self.tree.nodes[root, FIRST] != NONE:
             set_priors(self.tree, self.workers[0].batch, self.parameters, self.net, root)
+        self.machine.compile_in_background(decisive=settings.decisive_moves)
 
     def force(self, role: str, move: Term | None) -> None:
         """Consider only this move of a role from the present state on; None: all of them."""
@@ -244,8 +244,8 @@ class Search:
 
     def _playouts_per_leaf(self, stop: Callable[[], bool]) -> int:
         """As many as take about as long as the descent, 0 when stopped; also sees whether the game is zero-sum."""
-        steps = self.machine.simulator().steps
-        gates = sum(len(program.left) for program in steps.phases) / len(steps.phases)
+        steps = self.machine.simulator(decisive=self.settings.decisive_moves).steps
+        gates = steps.gates / len(steps.phases)
         sample = self.workers[0].sample(self.tree, stop)
         if sample is None:
             return 0
@@ -284,17 +284,17 @@ class Search:
 class Worker:
     """One thread's part of a search: a batch of descents, the lanes of their playouts, and the cycle of both."""
 
-    def __init__(self, machine: CircuitMachine, plan: Plan, seed: int) -> None:
+    def __init__(self, machine: CircuitMachine, cap: int, seed: int) -> None:
+        """cap: steps after which a playout is given up."""
         compiled = machine.compiled
-        roles = len(compiled.roles)
-        self.batch: Batch = make_batch(roles, sum(map(len, compiled.moves)), seed)
-        self.leaves = make_lanes(plan, machine.simulator().steps.rows, roles, seed)
+        self.batch: Batch = make_batch(len(compiled.roles), sum(map(len, compiled.moves)), seed)
         self.expansion = make_expansion(machine.batches)
         self._machine = machine
-        self._plan = plan
+        self._cap = cap
         self._seed = seed
-        self._mast: MastPlayouts | None = None
-        self._mast_leaves: Lanes | None = None
+        self.leaves, self._plan = self._make_lanes(decisive=0)
+        self._decisive: dict[int, tuple[Lanes, Plan]] = {}  # by `SearchSettings.decisive_moves`, as the following
+        self._mast: dict[int, tuple[MastPlayouts, Lanes]] = {}
         self._worth = worth_of(compiled)
         self._starts = np.zeros_like(self.expansion.before)
         self._steps_per_slice = 4
@@ -323,11 +323,10 @@ class Worker:
 
         count: a divisor of 512; False when `stop` came in between: the descents that were in flight are taken back.
         """
-        tree, lock, parameters, net = search.tree, search.lock, search.parameters, search.net
-        batch, leaves, plan = self.batch, self.leaves, self._plan
+        tree, lock, parameters, net, batch = search.tree, search.lock, search.parameters, search.net, self.batch
         with lock:
-            if parameters.mast_temperature > 0 and tree.values[tree.numbers[ROOT], VISITS] >= LEAST_VISITS:
-                leaves, plan = self._with_mast(parameters)
+            is_known = bool(tree.values[tree.numbers[ROOT], VISITS] >= LEAST_VISITS)
+            leaves, plan = self._lanes(parameters, decisive=search.settings.decisive_moves, is_known=is_known)
             batch.status[:count] = WANTED
             descend(tree, batch, parameters, count)
             expand(tree, batch, self.expansion, parameters, net)
@@ -368,20 +367,39 @@ class Worker:
         with lock:
             cancel(tree, self.batch)
         drop_lanes(self._plan, self.leaves)
-        if self._mast is not None and self._mast_leaves is not None:
-            drop_lanes(self._mast.plan, self._mast_leaves)
+        for lanes, plan in self._decisive.values():
+            drop_lanes(plan, lanes)
+        for mast, lanes in self._mast.values():
+            drop_lanes(mast.plan, lanes)
 
-    def _with_mast(self, parameters: Parameters) -> tuple[Lanes, Plan]:
-        """Lanes whose playouts prefer good moves, made when they are first wanted."""
-        if self._mast is None or self._mast_leaves is None:
-            self._mast = MastPlayouts(self._machine, self._plan.cap, parameters.nature)
-            self._mast_leaves = self._mast.leaves(self._seed)
-        self._mast.draw(self._mast_leaves, parameters.mast, parameters.mast_temperature)
-        return self._mast_leaves, self._mast.plan
+    def _lanes(self, parameters: Parameters, *, decisive: int, is_known: bool) -> tuple[Lanes, Plan]:
+        """What playouts are to run in, made when it is first wanted; is_known: whether moves are known well enough."""
+        if is_known and parameters.mast_temperature > 0:
+            return self._with_mast(parameters, decisive=decisive)
+        if not decisive:
+            return self.leaves, self._plan
+        if decisive not in self._decisive:
+            self._decisive[decisive] = self._make_lanes(decisive=decisive)
+        return self._decisive[decisive]
+
+    def _make_lanes(self, *, decisive: int) -> tuple[Lanes, Plan]:
+        simulator = self._machine.simulator(decisive=decisive)
+        plan = with_cap(simulator.plan, self._cap)
+        return make_lanes(plan, simulator.steps.rows, len(self._machine.roles), self._seed), plan
+
+    def _with_mast(self, parameters: Parameters, *, decisive: int) -> tuple[Lanes, Plan]:
+        """Lanes whose playouts prefer good moves."""
+        if decisive not in self._mast:
+            made = MastPlayouts(self._machine, self._cap, parameters.nature, decisive=decisive)
+            self._mast[decisive] = made, made.leaves(self._seed)
+        mast, lanes = self._mast[decisive]
+        mast.draw(lanes, parameters.mast, parameters.mast_temperature)
+        return lanes, mast.plan
 
     @property
     def _blocks(self) -> list[Lanes]:
-        return [lanes for lanes in (self.leaves, self._mast_leaves) if lanes is not None]
+        decisive, mast = self._decisive.values(), self._mast.values()
+        return [self.leaves, *(lanes for lanes, _ in decisive), *(lanes for _, lanes in mast)]
 
     def _play(self, plan: Plan, leaves: Lanes) -> bool:
         """Play for about a slice of time; whether all playouts are over."""

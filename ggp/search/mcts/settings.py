@@ -40,6 +40,12 @@ class SearchSettings(Settings):
     value_weight: Annotated[
         float, _NotNegative, Le(1), About("share of the learned value in what a playout is worth")
     ] = 0.0
+    decisive_moves: Annotated[
+        Literal[0, 1, 2],
+        About(
+            "in playouts roles 1: win at once where they can, 2: also avoid moves after which another one can; 0: off"
+        ),
+    ] = 0
     mast_temperature: Annotated[
         float, _NotNegative, About("MAST: temperature at which playouts prefer moves that did well; 0: off")
     ] = 0.0

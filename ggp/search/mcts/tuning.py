@@ -2,8 +2,9 @@
 
 What helps in one game hurts in another, and no measure of a net or of playouts says how well they search; so only
 matches count, at equal processor time. Their number is small: a challenger has to win clearly before it is chosen.
-Before any match the choice is the usual search and, as soon as something was learned, that with learned priors: in
-series of matches it lost in none of the games tried (docs/learning.md).
+Before any match the choice is the usual search; as soon as their machine code is there, that with playouts that see two
+steps ahead whether the match ends; as soon as something was learned, that with learned priors: in series of matches
+these lost in none of the games tried (docs/learning.md, docs/experiments.md).
 """
 
 from collections.abc import Callable, Sequence
@@ -11,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from math import sqrt
 from random import Random
 from time import perf_counter, thread_time
+from typing import Literal
 
 from ggp.gdl.rulesheet import NATURE
 from ggp.gdl.state_machine import Facts
@@ -29,6 +31,7 @@ _MOST_STEPS = 400  # of a match; one that lasts longer is a draw
 _MEASURED_VISITS = 20_000  # before times of variants are compared
 _MOST_RATIO = 4.0  # of visits
 PRIOR_WEIGHT, VALUE_WEIGHT = 0.5, 0.5
+_DECISIVE: tuple[Literal[0, 1, 2], ...] = (2, 1)  # `decisive_moves` that are tried, the first that the game can afford
 _PRIOR = 6.0  # matches that seem to have been drawn before any is played
 _CERTAIN = 1.5  # standard errors above a draw at which a variant is taken
 _HOPELESS = 1.0  # as many below it at which it is not tried again
@@ -63,21 +66,25 @@ class Variant:
         return self.mean - _CERTAIN * self.error > 0.5
 
 
-def variants_of(settings: SearchSettings) -> tuple[Variant, ...]:
-    """What is worth trying: these settings first, then learned priors."""
-    return (
+def variants_of(settings: SearchSettings, decisive: Literal[0, 1, 2] = 0) -> tuple[Variant, ...]:
+    """What is worth trying: these settings first, then learned priors; all again with these decisive moves, if any."""
+    found = (
         Variant(settings),
         Variant(replace(settings, prior_weight=PRIOR_WEIGHT), needs_net=True),
         Variant(replace(settings, prior_weight=PRIOR_WEIGHT, value_weight=VALUE_WEIGHT), needs_net=True),
         Variant(replace(settings, prior_weight=PRIOR_WEIGHT)),
     )
+    if not decisive:
+        return found
+    return found + tuple(replace(each, settings=replace(each.settings, decisive_moves=decisive)) for each in found)
 
 
 @dataclass(slots=True)
 class Tuner:
     """Matches between variants, for a game of two roles or more; `best` is the present choice.
 
-    `use_net` gives it what was learned; without a net only variants that need none are tried.
+    `use_net` gives it what was learned; without a net only variants that need none are tried. `use_decisive` adds those
+    with decisive moves.
     """
 
     machine: CircuitMachine
@@ -89,28 +96,55 @@ class Tuner:
     net: Net = field(default_factory=no_net)
     has_net: bool = False
     best: Variant = field(init=False)
+    _decisive: Literal[0, 1, 2] = 0  # `decisive_moves` that is to be tried once its machine code is there
     _visits: int = _FEWEST_VISITS
     _played: int = 0
 
     def __post_init__(self) -> None:
         self.variants = list(variants_of(self.usual))
         self.best = self.variants[0]
+        usual = self.machine.simulator()
+        affordable = [level for level in _DECISIVE if self.machine.simulator(decisive=level) is not usual]
+        if affordable and not self.usual.decisive_moves:
+            self._decisive = affordable[0]
+            self.machine.compile_in_background(decisive=self._decisive)
 
     @property
     def is_done(self) -> bool:
         return not any(self._may_challenge(variant) for variant in self.variants)
 
+    def use_decisive(self) -> bool:
+        """Whether playouts with decisive moves became ready just now: from then on there are variants with them."""
+        level, place, before = self._decisive, self.variants.index(self.best), self.variants
+        if not level or not self.machine.is_settled(decisive=level):
+            return False
+        self._decisive = 0
+        self.variants = [*before, *variants_of(self.usual, level)[len(before) :]]
+        if level == _DECISIVE[0]:
+            self._choose_variant(self.variants[place + len(before)])
+        return True
+
     def use_net(self, net: Net) -> None:
         """The first net is chosen at once; with a newer one, what was found out before counts half."""
         if not self.has_net:
-            self._choose_variant(next(variant for variant in self.variants if variant.needs_net))
+            level = self.best.settings.decisive_moves
+            with_net = [each for each in self.variants if each.needs_net and each.settings.decisive_moves == level]
+            self._choose_variant(with_net[0])
         self.net, self.has_net = net, True
         for variant in self.variants:
             variant.matches /= 2
             variant.points /= 2
 
     def _may_challenge(self, variant: Variant) -> bool:
-        return variant is not self.best and variant.is_open and (self.has_net or not variant.needs_net)
+        """One thing at a time: decisive moves, or how moves are chosen in the tree."""
+        own, best = variant.settings, self.best.settings
+        is_same_but_for_them = (own, variant.needs_net) == (
+            replace(best, decisive_moves=own.decisive_moves),
+            self.best.needs_net,
+        )
+        is_near = own.decisive_moves == best.decisive_moves or is_same_but_for_them
+        is_possible = self.has_net or not variant.needs_net
+        return variant is not self.best and variant.is_open and is_possible and is_near
 
     def _choose_variant(self, variant: Variant) -> None:
         """The others have to show again that they are better."""
