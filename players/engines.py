@@ -95,7 +95,7 @@ class Improver:
     def work(self, search: Search, state: Facts, thought: Thought, passed: Callable[[], float], *, start: bool) -> None:
         """As much as is due once so many seconds have passed in which nothing was asked; the search adopts the best."""
         if self._tuner.use_decisive():
-            self._adopt(search)
+            self.adopt(search)
         while self._learner is not None and self._seconds < min(_LEARNING[not start] * passed(), _MOST_LEARNING):
             if thought.stop():
                 return
