@@ -35,7 +35,7 @@ LONGEST_LOG = 2**20  # bytes of what a bot wrote to its standard error, beyond w
 
 
 class Bot:
-    """A bot that listens; whoever has started it stops it. It also ends by itself when the game master dies."""
+    """A bot that listens, until it is told to stop. It also ends by itself when the game master dies."""
 
     def __init__(self, process: Process, port: int, errors: IO[bytes]) -> None:
         self._process = process

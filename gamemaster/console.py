@@ -106,10 +106,10 @@ async def _played(
         stack.push_async_callback(evaluator.close)
         rules = await load_rules(evaluator, source)
         rules.wants_states, rules.width = not display.is_quiet, 0 if display.is_quiet else PICTURE_WIDTH
-        takers = _takers(source.name, rules.game.roles, addresses)
+        wanted = _wanted(source.name, rules.game.roles, addresses)
         starting = "for the players to start"
         display.waiting(starting)
-        bots = players_at(takers, settings.seed, lambda said: display.waiting(f"{starting}: {said}"))
+        bots = players_at(wanted, settings.seed, lambda said: display.waiting(f"{starting}: {said}"))
         players = await stack.enter_async_context(bots)
         await run_match(rules, players, settings, name, writer.write, display.watch)
 
@@ -120,7 +120,7 @@ def _source(game: str) -> RulesheetSource:
     return RulesheetSource("<stdin>", decode(read_stdin(), "<stdin>"), place="<stdin>")
 
 
-def _takers(game: str, all_roles: Sequence[str], addresses: Sequence[PlayerAddress]) -> dict[str, PlayerAddress]:
+def _wanted(game: str, all_roles: Sequence[str], addresses: Sequence[PlayerAddress]) -> dict[str, PlayerAddress]:
     """Role → who takes it."""
     roles = [role for role in all_roles if role != NATURE]
     if len(addresses) != len(roles):
@@ -144,8 +144,8 @@ def _show_foreign(record: ForeignRecord, *, as_json: bool) -> None:
     for number, codes in enumerate([(), *record.moves]):
         say("\nSTART" if number == 0 else f"\nstep {number - 1}")
         errors = record.errors[number] if number < len(record.errors) else ()
-        for seat, player in enumerate(record.players):
-            parts = (player.ljust(width), *codes[seat : seat + 1], *errors[seat : seat + 1])
+        for index, player in enumerate(record.players):
+            parts = (player.ljust(width), *codes[index : index + 1], *errors[index : index + 1])
             say("  " + "  ".join(part for part in parts if part), soft_wrap=True)
     say(f"\nend after {len(record.moves)} steps: {record.status}")
     for player, goal in zip(record.players, record.goals, strict=False):

@@ -117,7 +117,7 @@ class Evaluator:
         return loaded
 
     async def close(self) -> None:
-        """Ends the process for good; whoever waits for it, or asks later, gets an EvaluationError."""
+        """Ends the process for good; all who wait for it, or ask later, get an EvaluationError."""
         self._is_closed = True
         await self._end()
 
@@ -286,7 +286,7 @@ async def _read(process: Process) -> dict[str, Any]:
     assert process.stdout is not None
     (length,) = LENGTH.unpack(await process.stdout.readexactly(LENGTH.size))
     if length > LONGEST_ANSWER:
-        raise OSError(f"an answer of {length} bytes")  # whoever asked ends the process
+        raise OSError(f"an answer of {length} bytes")  # the caller ends the process
     data = await process.stdout.readexactly(length)
     answer = json.loads(data) if length < _LONG else await asyncio.to_thread(json.loads, data)
     assert isinstance(answer, dict)

@@ -129,7 +129,7 @@ def read_foreign(path: Path) -> ForeignRecord | None:
     try:
         data = json.loads(path.read_bytes())
     except (OSError, ValueError, RecursionError):
-        return None  # whoever reads it as one of ours says why
+        return None  # reading it as one of ours will say why
     if not isinstance(data, dict) or "matchId" not in data or "format" in data:
         return None
     try:
@@ -139,13 +139,13 @@ def read_foreign(path: Path) -> ForeignRecord | None:
         place = ".".join(map(str, first["loc"]))
         raise RecordError(f"{path}: a record in the form of ggp-base, but {place}: {first['msg']}") from None
     names = [shown(name or "") for name in found.playerNamesFromHost]
-    seats = max(len(names), max(map(len, found.moves), default=0))
+    count = max(len(names), max(map(len, found.moves), default=0))
     return ForeignRecord(
         match=shown(found.matchId),
         game=shown(found.gameMetaURL),
         players=tuple(
             names[number] if number < len(names) and names[number] else f"player {number + 1}"
-            for number in range(seats)
+            for number in range(count)
         ),
         moves=tuple(tuple(map(_plain, moves)) for moves in found.moves),
         errors=tuple(tuple(map(shown, codes)) for codes in found.errors),

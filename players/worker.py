@@ -165,7 +165,7 @@ class ForkServer:
             self._decide(is_ready=True)
 
     def _say_how_far(self, seconds: int) -> None:
-        """Until the kernels are there, so that whoever has started the player sees that it is at work."""
+        """Until the kernels are there: a user who has started the player is to see that it is at work."""
         if self._ready is None or self._ready.done() or self._channel is None:
             return
         files = sum(1 for _ in kernel_folder().rglob("*.nbc"))

@@ -135,7 +135,7 @@ async def _warm(services: Services) -> None:
 
 
 async def _say_goodbye(app: web.Application) -> None:
-    """Before open requests are waited for: what holds them up ends; whoever watches sees that matches were given up."""
+    """Before open requests are waited for: what holds them up ends, and spectators see that matches were given up."""
     services = app[SERVICES]
     async with asyncio.TaskGroup() as group:
         for closing in (services.analyses, services.pool, services.people, services.endpoints, services.live_matches):
@@ -147,7 +147,7 @@ async def _say_goodbye(app: web.Application) -> None:
 async def _explained(
     request: web.Request, handler: Callable[[web.Request], Awaitable[web.StreamResponse]]
 ) -> web.StreamResponse:
-    """Whatever goes wrong is said in the language of whoever asks."""
+    """Turns errors into answers: JSON below the root of the API, pages otherwise."""
     try:
         request.app[SERVICES].guard.check(request)
         if request.path.startswith("/static/") and len(request.path.encode(errors="replace")) > _LONGEST_FILE:

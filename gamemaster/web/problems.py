@@ -16,7 +16,7 @@ class Problem(Exception):  # noqa: N818 - the name that the RFC gives it
         super().__init__(detail)
         self.status = status
         self.detail = detail
-        self.fields = dict(fields or {})  # members beside those of the RFC
+        self.fields = dict(fields or {})  # members in addition to those of the RFC
         self.retry_after = retry_after  # seconds
         self.headers: dict[str, str] = {}
 

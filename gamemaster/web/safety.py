@@ -94,7 +94,7 @@ class Guard:
         return any(address in proxies for proxies in self._settings.trusted_proxies)
 
     def _check_host(self, request: web.Request) -> None:
-        """A page of elsewhere whose name is made to lead here is not let in (DNS rebinding)."""
+        """Refuses pages of other hosts whose name was made to lead here (DNS rebinding)."""
         try:
             name = urlsplit(f"//{request.headers.get('Host', '')}").hostname or ""
         except ValueError:

@@ -85,7 +85,7 @@ class ServeSettings:
     endpoint_port: int = 0  # of the HTTP endpoints of humans; any free one where it is 0
     allowed_players: frozenset[str] = frozenset()  # hosts, or host:port, at which users may name external players
     warm: bool = True  # whether to prepare in advance what the first users would wait for
-    hosts: frozenset[str] = frozenset()  # names under which the service may be called, beside its addresses
+    hosts: frozenset[str] = frozenset()  # names under which the service may be called, in addition to its addresses
     limits: Limits = field(default_factory=Limits)
 
     @property
@@ -94,12 +94,12 @@ class ServeSettings:
 
     @property
     def operator_tokens(self) -> tuple[str, ...]:
-        """Whoever has one of them is the operator."""
+        """Each of them shows that a visitor is the operator."""
         return tuple(filter(None, (self.operator_token or self.token,)))
 
     @property
     def tokens(self) -> tuple[str, ...]:
-        """Whoever has one of them may write."""
+        """Each of them is the right to write."""
         return tuple(filter(None, (self.token, self.operator_token)))
 
 

@@ -172,7 +172,7 @@ def head_of(record: MatchRecord, match: str, *, tournament: str = "", is_live: b
 def match_of(
     record: MatchRecord, head: MatchHead, sight: Sight, clock: Ticking = OVER, *, first: int = 0, can_end: bool = False
 ) -> Match:
-    """The match as it may be seen, with its steps from `first` on; `can_end` says whether whoever asks may end it."""
+    """The match as it may be seen, with its steps from `first` on; `can_end` says whether the viewer may end it."""
     record = visible(record, sight)
     origin = origin_of(record.rulesheet)
     return Match(

@@ -1,4 +1,4 @@
-"""What a player thinks of a state: one value for the search, the header beside a move, the record and the API.
+"""What a player thinks of a state: one value for the search, the header that comes with a move, the record and the API.
 
 A game master asks by the header `GGP-Evaluation: 1` of its PLAY. A player that knows something answers with a header of
 the same name, compact JSON. It is no part of the protocol that others speak: programs that do not know it neither ask

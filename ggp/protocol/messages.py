@@ -360,7 +360,7 @@ class InfoReply:
 def parse_move(text: str) -> Term:
     """The move that a player answers; MessageError when there is none to read.
 
-    What some players append, `(explanation …)` and `(taunt …)`, is dropped: after the move, or beside it in a list
+    What some players append, `(explanation …)` and `(taunt …)`, is dropped: after the move, or next to it in a list
     around both. `nil` is returned as the constant that it looks like.
     """
     nodes = _read_reply(text)
@@ -433,5 +433,5 @@ LONGEST_OTHER = 2**17  # bytes of a message without rules: a joint move of many 
 
 
 def request_headers(receiver: str) -> dict[str, str]:
-    """What a game master sends beside a message; Content-Type and Content-Length belong to the HTTP client."""
+    """The headers that a game master sends with a message; Content-Type and Content-Length belong to the HTTP client."""
     return {"Accept": ACCEPT, "Sender": SENDER, "Receiver": receiver}

@@ -41,7 +41,7 @@ def human_url(link: str) -> str:
 
 
 def begun(live: LiveMatch) -> models.Begun:
-    """What whoever ordered a match is told."""
+    """What the visitor who ordered a match is told."""
     links = {role: human_url(human.link) for role, human in live.humans.items()}
     return models.Begun(match=live.id, url=match_url(live.id), key=live.key, links=links)
 
@@ -82,7 +82,7 @@ async def begin_branch(request: web.Request, match: str, course: Course, wanted:
 
 
 async def find_match(request: web.Request) -> FoundMatch:
-    """The match of the address, as whoever asks may see it."""
+    """The match of the address, as the visitor may see it."""
     match = request.match_info["match"]
     return await services_of(request).queries.find(match, viewer_of(request, match))
 
@@ -181,7 +181,7 @@ async def post_end(request: web.Request) -> web.Response:
     if found.live is None or found.live.is_over:
         raise conflict("this match is not being played here")
     if not found.viewer.may_end:
-        raise Problem(403, "only whoever began this match, or the operator, may end it")
+        raise Problem(403, "only the visitor who began this match, or the operator, may end it")
     await services.live_matches.end(found.live, "ended by a user")
     return answer(found.live.head)
 
@@ -220,7 +220,7 @@ async def analysed(request: web.Request, course: Course, step: int, wanted: mode
             first = await reports.get()
         await response.write(await _last_line(task))
     except ConnectionError:
-        pass  # whoever asked has gone
+        pass  # the visitor has gone
     finally:
         task.cancel()
     return response
@@ -264,7 +264,7 @@ OPERATIONS = (
     Operation("GET", "/matches/{match}/events", "watchMatch", "matches",
               "Server-sent events `start`, `step`, `clock` and `end`; after `resync` everything is to be read anew. "
               "204 where nothing will happen any more.", get_events, "text/event-stream", problems=(404, 503)),
-    Operation("POST", "/matches/{match}/end", "endMatch", "matches", "Give a match up, for whoever began it.", post_end,
+    Operation("POST", "/matches/{match}/end", "endMatch", "matches", "Give a match up that you began.", post_end,
               models.MatchHead, body=models.Empty, problems=(403, 404, 409, 415)),
     Operation("POST", "/matches/{match}/branches", "branchMatch", "matches", "Go on from a state of a match.",
               post_branch, models.Begun, body=models.Branch, status=201, problems=(*_HIDDEN, 415, 503)),

@@ -37,7 +37,7 @@ class Services:
 
     settings: ServeSettings
     guard: Guard
-    pool: Pool  # for whoever looks on
+    pool: Pool  # for spectators
     people: Pool  # for people who play, and for what they wait for, so that they do not wait for others
     analyses: Analyses
     catalogue: Catalogue
@@ -74,7 +74,7 @@ class Operation:
     query: type[BaseModel] | None = None
     body: type[BaseModel] | None = None
     status: int = 200
-    problems: tuple[int, ...] = ()  # beside those that all can have
+    problems: tuple[int, ...] = ()  # in addition to those that all can have
     is_open: bool = False  # whether it needs no token though it changes something
 
 
@@ -128,7 +128,7 @@ def read_query(request: web.Request, model: type[M]) -> M:
 
 
 async def answer_expectation(request: web.Request) -> None:
-    """Whoever waits for the word is told to send the body; aiohttp's own fails at what is no text."""
+    """A client that waits for `100 Continue` is told to send the body; aiohttp's own handler fails at what is no text."""
     if request.version == HttpVersion11 and request.headers.get("Expect", "").lower() == "100-continue":
         await request.writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
         request.writer.output_size = 0

@@ -31,7 +31,7 @@ class Evaluates(Protocol):
 
 
 class Pool:
-    """Several processes; whoever asks waits for a free one, if possible for one that knows the game."""
+    """Several processes; a request waits for a free one, if possible for one that knows the game."""
 
     def __init__(
         self, size: int, limits: Limits, waiting: int, niceness: int = 2, memory_bytes: int | None = None

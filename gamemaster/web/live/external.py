@@ -103,7 +103,7 @@ class ExternalMatch:
         return told(news.match, turn, self.answered, news.moves or ())
 
     async def hear(self, news: News) -> Goals:
-        """Takes over what happened in the last step; goal values when the match is over, as far as they are certain.
+        """Follows the last step; goal values when the match is over, as far as they are certain.
 
         GgpError where far too much was never told.
         """

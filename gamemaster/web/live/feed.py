@@ -30,7 +30,7 @@ class _Event:
 
 
 class Listener:
-    """One who listens; whoever is too far behind loses what came in between and is told so."""
+    """One stream of events. A listener that is too far behind loses what came in between and is told so."""
 
     def __init__(self) -> None:
         self._events: deque[bytes] = deque()

@@ -72,7 +72,7 @@ class LiveMatch:
     ) -> None:
         """`evaluator` is asked about the rules for those who play, who do not wait for those who watch."""
         self.id = name
-        self.key = secrets.token_urlsafe(18)  # known to whoever ordered the match, who may end it
+        self.key = secrets.token_urlsafe(18)  # known to the visitor who ordered the match, and may end it
         self.order = order
         self.feed = Feed()  # for spectators
         self.humans: dict[str, HumanPlayer] = {
@@ -228,7 +228,7 @@ class LiveMatch:
         self._undrawn.put_nowait(None)
 
     def close(self) -> None:
-        """Says good-bye to all who listen."""
+        """Ends all streams of events."""
         for task in self._tasks:
             task.cancel()
         self.publish("end", {"match": self.head.model_dump(mode="json"), "clock": self.clock.model_dump(mode="json")})

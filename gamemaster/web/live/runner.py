@@ -160,7 +160,7 @@ class LiveMatches:
         self.on_change()
 
     def _forget(self) -> None:
-        """Keeps as many matches that are over as may be kept; their records are elsewhere."""
+        """Drops the oldest matches that are over, where there are too many; their records stay in the repository."""
         over = [live for live in self._matches.values() if live.is_over and live.id not in self._tasks]
         for live in over[: max(0, len(over) - self._settings.limits.kept)]:
             del self._matches[live.id]

@@ -1,4 +1,4 @@
-"""Seats: people who play, alone or together; undo, resigning, hints; what the protocol makes of it."""
+"""Humans who play, alone or together; undo, resigning, hints; what the protocol makes of it."""
 
 import asyncio
 

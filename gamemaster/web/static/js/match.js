@@ -135,7 +135,7 @@ function stepped(event) {
   if (event.state) states.set(event.number, event.state);
   if (event.number > last) last = event.number;
   if (event.clock) showClock(event.clock);
-  if (values.size && !byId("evaluate").disabled) byId("evaluate").click(); // whoever has asked for it wants the rest too
+  if (values.size && !byId("evaluate").disabled) byId("evaluate").click(); // asked for once, it is wanted for the rest too
   return follows ? go(event.number, { push: false }) : showPlace();
 }
 

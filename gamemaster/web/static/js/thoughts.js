@@ -1,4 +1,4 @@
-// What players think, as they say it beside their moves.
+// What players think, as they say it with their moves.
 
 import { big, make, seconds } from "./lib.js";
 import { valuePlot } from "./plot.js";
