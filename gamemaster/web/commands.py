@@ -60,7 +60,9 @@ def serve(  # noqa: PLR0913 - an option of a command is a parameter
     ] = None,
     name: Annotated[
         list[str] | None,
-        typer.Option(metavar="HOST", help="A name under which the service may be called, in addition to its addresses."),
+        typer.Option(
+            metavar="HOST", help="A name under which the service may be called, in addition to its addresses."
+        ),
     ] = None,
     **limits: Any,  # noqa: ANN401 - those of Limits
 ) -> None:

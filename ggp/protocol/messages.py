@@ -433,5 +433,5 @@ LONGEST_OTHER = 2**17  # bytes of a message without rules: a joint move of many 
 
 
 def request_headers(receiver: str) -> dict[str, str]:
-    """The headers that a game master sends with a message; Content-Type and Content-Length belong to the HTTP client."""
+    """Headers that a game master sends with a message; Content-Type and Content-Length belong to the HTTP client."""
     return {"Accept": ACCEPT, "Sender": SENDER, "Receiver": receiver}

@@ -48,7 +48,7 @@ async def human_view(live: LiveMatch, human: HumanPlayer, wanted: models.HumanWa
         match=live.match(Viewer(takes_part=True), first=wanted.first),
         state=state,
         asked=human.wanted,
-        legal=await live.choices(human, live.step) if human.wanted is not None else (),
+        legal=await live.questions.choices(human, live.step) if human.wanted is not None else (),
         percepts=tuple(human.percepts[wanted.first_percepts :]),
         own_moves=tuple(human.own_moves[wanted.first_percepts :]),
         may_undo=_may_undo(live, human) is not None,

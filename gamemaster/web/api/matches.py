@@ -168,7 +168,9 @@ async def get_events(request: web.Request) -> web.StreamResponse:
     services = services_of(request)
     found = await find_match(request)
     if found.live is not None and not found.live.is_over:
-        return await streamed(request, found.live.players_feed if found.viewer.takes_part else found.live.feed)
+        return await streamed(
+            request, found.live.feeds.players if found.viewer.takes_part else found.live.feeds.spectators
+        )
     if found.live is None and found.head.status == "running":
         return await streamed(request, services.watchers.match(found))
     return web.Response(status=204)  # nothing will happen any more: do not come back

@@ -128,7 +128,7 @@ def read_query(request: web.Request, model: type[M]) -> M:
 
 
 async def answer_expectation(request: web.Request) -> None:
-    """A client that waits for `100 Continue` is told to send the body; aiohttp's own handler fails at what is no text."""
+    """Tells a client that waits for `100 Continue` to send the body; aiohttp's own handler fails at what is no text."""
     if request.version == HttpVersion11 and request.headers.get("Expect", "").lower() == "100-continue":
         await request.writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
         request.writer.output_size = 0

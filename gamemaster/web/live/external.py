@@ -86,7 +86,7 @@ class ExternalMatch:
         if self.live.order.has_percepts:
             self._belief = Belief((tuple(first["facts"]),), is_complete=True)
         self.live.watch(Began(_record(self.live, rulesheet), None))
-        self.drawing = asyncio.get_running_loop().create_task(self.live.draw())
+        self.drawing = asyncio.get_running_loop().create_task(self.live.drawing.run())
 
     @property
     def record(self) -> MatchRecord:

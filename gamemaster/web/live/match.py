@@ -2,7 +2,7 @@
 
 import asyncio
 import secrets
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass, field
 
 from gamemaster.evaluator import RulesheetSource
@@ -74,13 +74,9 @@ class LiveMatch:
         self.id = name
         self.key = secrets.token_urlsafe(18)  # known to the visitor who ordered the match, and may end it
         self.order = order
-        self.feed = Feed()  # for spectators
-        self.humans: dict[str, HumanPlayer] = {
-            role: HumanPlayer(role, player.name or "you", self._on_asked, self._on_change)
-            for role, player in order.players.items()
-            if isinstance(player, Human)
-        }
-        self.players_feed = Feed() if self.humans else self.feed  # without evaluations until the end
+        self.questions = Questions(self)
+        self.humans = self.questions.humans
+        self.feeds = MatchFeeds(self.humans.values())
         self.record: MatchRecord | None = None  # as everybody may see it who may see the moves
         self.ending = ""  # why it was given up before there was a record
         self.failure = ""  # why it could not be played
@@ -92,9 +88,8 @@ class LiveMatch:
         self.states = states
         self._state_seconds = state_seconds
         self._ordered = now()
-        self._undrawn: asyncio.Queue[int | None] = asyncio.Queue()
+        self.drawing = Drawing(self, state_seconds)
         self._clock: tuple[float, float] | None = None  # when it runs out on the loop's clock, and its length
-        self._tasks: set[asyncio.Task[None]] = set()
 
     @property
     def course(self) -> Course:
@@ -163,7 +158,7 @@ class LiveMatch:
         if self._clock is not None:
             remaining = max(0.0, self._clock[0] - asyncio.get_running_loop().time())
             total = self._clock[1]
-        waiting = tuple(role for role in self.order.players if not self._has_answered(role) and self._can_choose(role))
+        waiting = self.questions.waiting(phase)
         return Ticking(phase=phase, step=self.step, remaining=remaining, total=total, waiting=waiting)
 
     def match(self, viewer: Viewer, *, first: int = 0) -> Match:
@@ -197,116 +192,160 @@ class LiveMatch:
         match event:
             case Began():
                 self._start_clock(settings.startclock)
-                self._undrawn.put_nowait(0)
+                self.drawing.add(0)
             case Started():
                 self._start_clock(settings.playclock)
-                self.publish("start", {"match": self._told(), "clock": self.clock.model_dump(mode="json")})
+                self.feeds.publish("start", _told(self))
             case Stepped():
                 self._start_clock(settings.playclock)
-                self._undrawn.put_nowait(self.step)
+                self.drawing.add(self.step)
             case Ended():
                 pass
-
-    async def draw(self) -> None:
-        """Draws each state once and tells everybody, until the match is over and everything has been told."""
-        while (step := await self._undrawn.get()) is not None:
-            try:
-                told = None if self.is_hidden else await self._drawn(step)
-            except (GgpError, Problem):
-                told = None  # those who watch can ask for it again; the match goes on
-            self._tell(step, told)
-
-    async def _drawn(self, step: int) -> str:
-        found = await self.states.drawn(self.evaluator, self.course, step, self._state_seconds)
-        return found.text
 
     def finish(self, failure: str = "") -> None:
         """Nothing more will happen."""
         self.failure = failure
         self.is_over = True
         self._clock = None
-        self._undrawn.put_nowait(None)
+        self.drawing.finish()
 
     def close(self) -> None:
         """Ends all streams of events."""
-        for task in self._tasks:
-            task.cancel()
-        self.publish("end", {"match": self.head.model_dump(mode="json"), "clock": self.clock.model_dump(mode="json")})
-        self.feed.end()
-        self.players_feed.end()
-        for human in self.humans.values():
-            human.feed.publish("changed", {})
-            human.feed.end()
+        self.questions.close()
+        self.feeds.end(_told(self))
+
+    def _start_clock(self, seconds: float) -> None:
+        self._clock = asyncio.get_running_loop().time() + seconds, seconds
+
+
+class MatchFeeds:
+    """Tells what happens in a match: spectators, those who take part, and each human that there is something new."""
+
+    def __init__(self, humans: Collection[HumanPlayer]) -> None:
+        self.spectators = Feed()
+        self.players = Feed() if humans else self.spectators  # without evaluations until the end
+        self._humans = humans
 
     def publish(
         self, kind: str, data: Mapping[str, object], to_players: Mapping[str, object] | None = None, **texts: str
     ) -> None:
         """Tells all; `to_players` is for those who take part, where they are told something else."""
-        self.feed.publish(kind, data, **texts)
-        if self.players_feed is not self.feed:
-            self.players_feed.publish(kind, data if to_players is None else to_players, **texts)
+        self.spectators.publish(kind, data, **texts)
+        if self.players is not self.spectators:
+            self.players.publish(kind, data if to_players is None else to_players, **texts)
         if kind != "clock":
-            for human in self.humans.values():
+            for human in self._humans:
                 human.feed.publish("changed", {})
+
+    def end(self, last: Mapping[str, object]) -> None:
+        """Tells how it ended; nothing more will come."""
+        self.publish("end", last)
+        for feed in (self.spectators, self.players, *(human.feed for human in self._humans)):
+            feed.end()
+
+
+class Drawing:
+    """Draws the states of a match, one after the other, and tells each when it is there."""
+
+    def __init__(self, live: LiveMatch, seconds: float) -> None:
+        """seconds: for one state."""
+        self._live = live
+        self._seconds = seconds
+        self._undrawn: asyncio.Queue[int | None] = asyncio.Queue()
+
+    def add(self, step: int) -> None:
+        self._undrawn.put_nowait(step)
+
+    def finish(self) -> None:
+        """No more will be added."""
+        self._undrawn.put_nowait(None)
+
+    async def run(self) -> None:
+        """Returns when all has been told."""
+        live = self._live
+        while (step := await self._undrawn.get()) is not None:
+            try:
+                told = None if live.is_hidden else await self._drawn(step)
+            except (GgpError, Problem):
+                told = None  # those who watch can ask for it again; the match goes on
+            self._tell(step, told)
+
+    async def _drawn(self, step: int) -> str:
+        live = self._live
+        return (await live.states.drawn(live.evaluator, live.course, step, self._seconds)).text
+
+    def _tell(self, step: int, state: str | None) -> None:
+        live = self._live
+        assert live.record is not None
+        executed = step_of(live.record, step - 1) if step and not live.is_hidden else None
+        told = _told(live) | {"number": step, "step": None if executed is None else executed.model_dump(mode="json")}
+        if step != live.step and not live.is_over:
+            told["clock"] = None
+        to_players = told
+        if executed is not None and executed.evaluations:
+            to_players = told | {"step": executed.model_copy(update={"evaluations": {}}).model_dump(mode="json")}
+        live.feeds.publish("step", told, to_players, state=state or "null")
+
+
+class Questions:
+    """The humans of a match: what they are asked, and for whom the match waits."""
+
+    def __init__(self, live: LiveMatch) -> None:
+        self._live = live
+        self.humans: dict[str, HumanPlayer] = {
+            role: HumanPlayer(role, player.name or "you", self._on_asked, self._on_change)
+            for role, player in live.order.players.items()
+            if isinstance(player, Human)
+        }
+        self._tasks: set[asyncio.Task[None]] = set()
 
     async def choices(self, human: HumanPlayer, step: int) -> tuple[Move, ...]:
         """The legal moves of a human, none where they are not known; without clicks where no board is shown."""
         if human.choices is not None:
             return tuple(Move(move=move, clicks=()) for move in human.choices.moves)
         try:
-            moves = (await self.draw_state(step)).legal.get(human.role, ())
+            moves = (await self._live.draw_state(step)).legal.get(human.role, ())
         except (GgpError, Problem):
             return ()
-        return tuple(Move(move=one.move, clicks=()) for one in moves) if self.is_hidden else moves
+        return tuple(Move(move=one.move, clicks=()) for one in moves) if self._live.is_hidden else moves
 
     def absent(self, seconds: float) -> str | None:
         """The role of a human who holds the match up, and was away for longer than this."""
         for role, human in self.humans.items():
-            is_awaited = human.wanted is not None or (self.clock.phase == "start" and not human.arrived.is_set())
+            is_awaited = human.wanted is not None or (self._live.clock.phase == "start" and not human.arrived.is_set())
             if is_awaited and human.away() > seconds:
                 return role
         return None
 
-    def _tell(self, step: int, state: str | None) -> None:
-        assert self.record is not None
-        hidden = self.is_hidden
-        executed = step_of(self.record, step - 1) if step and not hidden else None
-        clock = self.clock if step == self.step or self.is_over else None
-        told = {
-            "match": self._told(),
-            "number": step,
-            "step": None if executed is None else executed.model_dump(mode="json"),
-            "clock": None if clock is None else clock.model_dump(mode="json"),
-        }
-        to_players = told
-        if executed is not None and executed.evaluations and self.players_feed is not self.feed:
-            to_players = told | {"step": executed.model_copy(update={"evaluations": {}}).model_dump(mode="json")}
-        self.publish("step", told, to_players, state=state or "null")
+    def waiting(self, phase: str) -> tuple[str, ...]:
+        """The roles that have not answered, and have something to decide, as far as either is known."""
+        return tuple(
+            role for role in self._live.order.players if not self._has_answered(role, phase) and self._can_choose(role)
+        )
 
-    def _told(self) -> object:
-        return self.head.model_dump(mode="json")
+    def close(self) -> None:
+        """Nothing is asked any more."""
+        for task in self._tasks:
+            task.cancel()
 
-    def _start_clock(self, seconds: float) -> None:
-        self._clock = asyncio.get_running_loop().time() + seconds, seconds
-
-    def _has_answered(self, role: str) -> bool:
+    def _has_answered(self, role: str, phase: str) -> bool:
         """Known for humans only."""
         human = self.humans.get(role)
-        if human is None or self._clock is None:
+        if human is None or phase == "preparing":
             return False
-        if self.record is None or not self.record.start:
-            return human.arrived.is_set()
-        return human.asked is None or human.asked.move.done()
+        return human.arrived.is_set() if phase == "start" else human.asked is None or human.asked.move.done()
 
     def _can_choose(self, role: str) -> bool:
         """Whether the role has to decide anything in this step, as far as that is known."""
-        look = None if self.is_hidden else self.states.known(self.course, self.step)
-        return look is None or self.record is None or not self.record.start or len(look.legal.get(role, ())) != 1
+        live = self._live
+        look = None if live.is_hidden else live.states.known(live.course, live.step)
+        return look is None or live.record is None or not live.record.start or len(look.legal.get(role, ())) != 1
 
     def _on_change(self, human: HumanPlayer) -> None:
         """A move is wanted, or is no longer."""
-        if not self.is_over:
-            self.publish("clock", self.clock.model_dump(mode="json"))
+        live = self._live
+        if not live.is_over:
+            live.feeds.publish("clock", live.clock.model_dump(mode="json"))
         human.feed.publish("changed", {})
 
     def _on_asked(self, human: HumanPlayer, asked: Asked) -> None:
@@ -318,11 +357,16 @@ class LiveMatch:
         """Asks the human, unless there is nothing to choose: the only move is a bare name, and others move."""
         moves = await self.choices(human, asked.step)
         is_sure = human.choices is None or human.choices.is_complete
-        if is_sure and len(moves) == 1 and not moves[0].move.startswith("(") and len(self.order.players) > 1:
+        if is_sure and len(moves) == 1 and not moves[0].move.startswith("(") and len(self._live.order.players) > 1:
             human.choose(asked.step, moves[0].move)
         else:
             asked.is_open = True
             self._on_change(human)
+
+
+def _told(live: LiveMatch) -> dict[str, object]:
+    """What every event says."""
+    return {"match": live.head.model_dump(mode="json"), "clock": live.clock.model_dump(mode="json")}
 
 
 def _player(player: NewPlayer) -> Player:

@@ -172,7 +172,7 @@ class LiveMatches:
         people = self._people[live.id] = evaluator_of(self._settings.limits)
         if live.humans:
             live.evaluator = people
-        drawing = asyncio.get_running_loop().create_task(live.draw())
+        drawing = asyncio.get_running_loop().create_task(live.drawing.run())
         watching = asyncio.get_running_loop().create_task(self._end_in_time(live))
         failure = "it could not be played"
         try:
@@ -200,7 +200,7 @@ class LiveMatches:
         until = now() + limits.match_seconds
         while True:
             await asyncio.sleep(min(_LOOK, limits.absent / 4))
-            absent = live.absent(limits.absent)
+            absent = live.questions.absent(limits.absent)
             if absent is not None:
                 self._give_up(live, f"{absent} was away for {limits.absent:g} s")
             elif now() > until:

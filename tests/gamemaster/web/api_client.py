@@ -73,7 +73,7 @@ class ApiClient:
         assert live is not None
         async with asyncio.timeout(PATIENCE):
             while not live.is_over:
-                with live.feed.listening() as listener:
+                with live.feeds.spectators.listening() as listener:
                     await listener.get()
         return await self.get(f"/matches/{match}")
 
