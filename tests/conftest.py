@@ -23,9 +23,23 @@ settings.register_profile("explore", max_examples=3_000, deadline=None, print_bl
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fixed"))
 
 
+# Files that take longest, by what they start: the later one of them begins, the longer it may be alone at the end.
+_LONGEST = (
+    "test_containers.py",  # most of it waiting, while the other processes do the rest
+    "test_browser.py",
+    "test_reading.py",
+    "test_signals.py",
+    "test_kills.py",
+    "test_serve_command.py",
+    "test_tournament_commands.py",
+    "test_readme.py",
+)
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Containers take longest, most of it waiting: they begin first, while the other processes do the rest."""
-    items.sort(key=lambda item: item.get_closest_marker("docker") is None)
+    """The longest files begin first, in this order."""
+    order = {name: number for number, name in enumerate(_LONGEST)}
+    items.sort(key=lambda item: order.get(item.path.name, len(order)))
 
 
 @pytest.fixture(scope="session")

@@ -13,6 +13,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -116,8 +117,17 @@ CALLS = [
 ]
 
 
-@pytest.mark.parametrize(("command", "module", "name"), CALLS)
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def each_with_a_signal() -> list[Any]:
+    """In turns with either signal, as both take the same way; with the other one they are slow ones."""
+    numbers = (signal.SIGINT, signal.SIGTERM)
+    return [
+        pytest.param(*call, numbers[(place + turn) % 2], marks=[pytest.mark.slow] if turn else [])
+        for turn in range(2)
+        for place, call in enumerate(CALLS)
+    ]
+
+
+@pytest.mark.parametrize(("command", "module", "name", "number"), each_with_a_signal())
 def test_while_something_is_done(
     command: str, module: str, name: str, number: signal.Signals, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -166,8 +166,15 @@ STATES: dict[str, tuple[str, ...]] = {
 }
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT], ids=lambda number: number.name)
-@pytest.mark.parametrize("state", STATES)
+ENDS = [
+    *((state, signal.SIGTERM) for state in STATES),
+    ("nothing", signal.SIGINT),
+    ("everything", signal.SIGINT),
+    *(pytest.param(state, signal.SIGINT, marks=pytest.mark.slow) for state in list(STATES)[1:-1]),
+]  # both signals take the same way
+
+
+@pytest.mark.parametrize(("state", "number"), ENDS, ids=str)
 async def test_a_signal_ends_it_in_order_in_every_state(tmp_path: Path, state: str, number: signal.Signals) -> None:
     """Within 4.5 s, or it ends at once with exit code 1: the code tells, whatever else the machine does."""
     async with serving(tmp_path, "--matches", "20") as process, aiohttp.ClientSession() as session:
