@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
-from gamemaster.faults import FaultKind
+from gamemaster.faults import Cause, FaultKind
 from gamemaster.settings import LONGEST_CLOCK
 from ggp.protocol import evaluation as protocol
 
@@ -204,6 +204,7 @@ class MatchHead(Part):
     status: Status
     reason: str | None
     resigned: str | None = Field(description="The role whose player resigned, in an aborted match.")
+    forfeited: tuple[str, ...] = Field((), description="Roles whose players had too many faults in a row.")
     players: dict[str, Player]
     goals: dict[str, int | None] | None
     steps: int
@@ -227,6 +228,7 @@ class FaultDetail(Part):
     kind: FaultKind
     detail: str
     answer: str | None
+    cause: Cause = Field(description="A fault of the game master, which was held up, does not count.")
 
 
 class StartDetail(Part):

@@ -406,6 +406,7 @@ def head_of_row(row: MatchRow, roles: tuple[str, ...]) -> MatchHead:
         or ("running" if row.status == "running" else "failed" if row.status == "failed" else "given up"),
         reason=row.reason or None,
         resigned=row.resigned,
+        forfeited=row.forfeited,
         players={role: Player(name=name, kind="external") for role, name in zip(names, row.players, strict=True)},
         goals=dict(zip(row.roles, row.goals, strict=True)) if row.roles else None,
         steps=row.steps,

@@ -159,6 +159,7 @@ def head_of(record: MatchRecord, match: str, *, tournament: str = "", is_live: b
         status=status_of(record, is_live=is_live),
         reason=record.reason,
         resigned=record.resigned,
+        forfeited=record.forfeited,
         players=players_of(record),
         goals=record.goals,
         steps=len(record.steps),
@@ -246,4 +247,8 @@ def _telling(moves: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def fault_of(fault: Fault | None) -> FaultDetail | None:
-    return None if fault is None else FaultDetail(kind=fault.kind, detail=fault.detail, answer=fault.answer)
+    return (
+        None
+        if fault is None
+        else FaultDetail(kind=fault.kind, detail=fault.detail, answer=fault.answer, cause=fault.cause)
+    )

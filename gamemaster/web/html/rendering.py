@@ -11,7 +11,7 @@ from aiohttp import web
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from gamemaster.web.api.operations import services_of
-from gamemaster.web.models import Evaluation, MatchHead, MeetingLine
+from gamemaster.web.models import Evaluation, FaultDetail, MatchHead, MeetingLine
 
 _PAGES = Path(__file__).parent.parent
 _KINDS = {  # of words of a rulesheet → the class that colours them
@@ -74,6 +74,7 @@ def environment() -> Environment:
         "shade": shade,
         "signed": signed,
         "status_name": status_name,
+        "fault_kind": fault_kind,
         "expected": expected,
         "is_proven": is_proven,
         "went": went,
@@ -134,6 +135,11 @@ def status_name(match: MatchHead) -> str:
     if match.status == "aborted":
         return "given up" if match.resigned is None else "resigned"
     return match.status
+
+
+def fault_kind(fault: FaultDetail) -> str:
+    """With the cause, where that is not the player."""
+    return f"{fault.kind}, held up by the game master" if fault.cause == "game master" else fault.kind
 
 
 def is_proven(said: Evaluation) -> bool:

@@ -6,13 +6,15 @@ import time
 from pathlib import Path
 
 import ggp
-from gamemaster.record import read_record
+from gamemaster.faults import Fault
+from gamemaster.record import RecordWriter, read_record
 from gamemaster.replay import replay
 from gamemaster.web.settings import Limits
 from tests.gamemaster import games
 from tests.gamemaster.scripted import ScriptedPlayer, held_until, says, silent
 from tests.gamemaster.web.api_client import ApiClient
 from tests.gamemaster.web.conftest import Players, Serve
+from tests.gamemaster.web.tournaments import a_finished_match
 
 ROLES = ("xplayer", "oplayer")
 
@@ -84,6 +86,24 @@ async def test_faults_are_told(client: ApiClient, players: Players) -> None:
     assert fault["kind"] == "illegal"
     assert fault["answer"] == "(mark 9 9)"
     assert match["faults"] == 1
+
+
+async def test_who_forfeited_is_shown(client: ApiClient, players: Players) -> None:
+    dumb = ScriptedPlayer(dict.fromkeys(range(9), says("busy")))
+    begun = await client.begin("tictactoe", await players("xplayer", oplayer=dumb))
+    match = await client.ended(begun["match"])
+    assert (match["status"], match["forfeited"]) == ("forfeit", ["oplayer"])
+    assert '<span class="forfeited">' in await client.page(f"/matches/{begun['match']}")
+
+
+async def test_a_fault_of_the_game_master_is_shown_as_such(serve: Serve, tmp_path: Path) -> None:
+    record = await a_finished_match()
+    role = record.roles[0]
+    held_up = record.steps[0].model_copy(update={"faults": {role: Fault("timeout", "late", cause="game master")}})
+    RecordWriter(tmp_path / "one.json").write(record.model_copy(update={"steps": (held_up, *record.steps[1:])}))
+    client = await serve()
+    assert (await client.get("/matches/one"))["joint_moves"][0]["faults"][role]["cause"] == "game master"
+    assert "timeout, held up by the game master: late" in await client.page("/matches/one")
 
 
 async def test_lists_of_matches(serve: Serve, players: Players) -> None:

@@ -13,7 +13,7 @@ export function moveRow(roles, joint, link = null) {
       make("span", { class: fault ? "move fault" : "move" }, joint.moves[role] ?? ""),
       role in joint.seconds ? make("span", { class: "took" }, ` ${seconds(joint.seconds[role])}`) : null,
       ...(joint.evaluations[role] ? [" ", worth(joint.evaluations[role])] : []),
-      fault ? make("span", { class: "fault-note" }, `${fault.kind}${said}: ${fault.detail}`) : null);
+      fault ? make("span", { class: "fault-note" }, `${faultKind(fault)}${said}: ${fault.detail}`) : null);
   });
   const first = link ? make("a", { href: link(number) }, String(number)) : String(number);
   return make("tr", { "data-step": number }, make("td", { class: "numbers" }, first), ...cells);
@@ -30,9 +30,15 @@ export function showPlayers(list, match) {
     place.textContent = goal === null || goal === undefined ? "" : String(goal);
     place.classList.toggle("leading", goal !== null && goal === best);
     item.toggleAttribute("data-thinking", waiting.has(item.dataset.role));
+    const forfeited = item.querySelector(".forfeited");
+    if (forfeited) forfeited.hidden = !(match.forfeited || []).includes(item.dataset.role);
     const name = item.querySelector(".name");
     if (match.players[item.dataset.role]) name.textContent = match.players[item.dataset.role].name;
   }
+}
+
+function faultKind({ kind, cause }) {
+  return cause === "game master" ? `${kind}, held up by the game master` : kind;
 }
 
 const KINDS = { running: "live", preparing: "live", failed: "bad", broken: "bad", terminal: "" };
