@@ -87,7 +87,8 @@ class MatchQueries:
         own = head_of(record, match, tournament=head.tournament if head else "")
         if head is not None:
             own = own.model_copy(update={"status": head.status, "reason": own.reason or head.reason})
-        sight = await self._sight(record) if own.status == "running" else Sight(goes_on=False)
+        # also of one that has not grown for long: its game master may only be held up
+        sight = await self._sight(record) if record.status == "running" else Sight(goes_on=False)
         return FoundMatch(match, visible(record, sight), own, None, sight)
 
     async def _sight(self, record: MatchRecord) -> Sight:
