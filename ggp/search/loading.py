@@ -121,6 +121,7 @@ def _learn() -> None:
             learner.run_slice(1)
         Contest(machine.batches).play(learner.net, learner.net, 0, lambda: False)
     search = Search(machine, SearchSettings(memory_bytes=_LEAST_BYTES, retrograde=False, proof=False))
+    search.run(lambda: False, _VISITS)  # a root that has its moves gets priors at once
     search.adopt(replace(search.settings, prior_weight=1.0, value_weight=0.5), learner.net)
     search.run(lambda: False, _VISITS)
 

@@ -21,7 +21,7 @@ from ggp.gdl.terms import to_text
 from ggp.protocol.evaluation import HEADER, MOST_STEPS, Evaluation, parse_evaluation
 from ggp.protocol.messages import Message, format_message
 from ggp.search.loading import load_kernels
-from ggp.search.mcts.result import Reader
+from ggp.search.mcts.result import Variations
 from ggp.search.mcts.search import Search
 from players.player import GamePlayer
 from players.service import listening
@@ -300,13 +300,13 @@ def test_a_line_takes_no_work_that_grows_with_the_tree(monkeypatch: pytest.Monke
     """One look at the moves of each role for each of its few steps."""
     thinker, thought = thinker_of(ggp.load("connectfour").rulesheet.text, "red"), wanting(2000)
     looks: list[int] = []
-    real = Reader._ranking
+    real = Variations._ranking
 
-    def counted(reader: Reader, node: int, role: int) -> list[int]:
+    def counted(reader: Variations, node: int, role: int) -> list[int]:
         looks.append(node)
         return real(reader, node, role)
 
-    monkeypatch.setattr(Reader, "_ranking", counted)
+    monkeypatch.setattr(Variations, "_ranking", counted)
     thinker.choose(play(), None, thought)
     thinker.forget()
     assert thought.evaluation is not None

@@ -1,4 +1,4 @@
 """The pages: HTML made from the same values that the API gives.
 
-`pages` (the paths of all pages), `games`, `matches`, `rendering` (templates and their filters).
+`pages` (the paths of all pages), `games`, `rendering` (templates and their filters).
 """

@@ -1,9 +1,10 @@
-"""The paths of all pages; the pages of the service itself, of humans and of tournaments."""
+"""The paths of all pages; the pages of the service itself, of matches, of humans and of tournaments."""
 
 import asyncio
 from contextlib import suppress
 from functools import partial
 from itertools import groupby
+from urllib.parse import urlencode
 
 from aiohttp import web
 
@@ -11,20 +12,26 @@ from gamemaster.web import models
 from gamemaster.web.api.document import OPERATIONS
 from gamemaster.web.api.games import game_head
 from gamemaster.web.api.humans import endpoint_view, find_endpoint, find_human
-from gamemaster.web.api.operations import ROOT, Services, answer_expectation, read_form, services_of
-from gamemaster.web.html import games, matches
-from gamemaster.web.html.matches import titles
+from gamemaster.web.api.matches import find_match
+from gamemaster.web.api.operations import ROOT, Services, answer_expectation, read_form, read_query, services_of
+from gamemaster.web.catalogue import CatalogueEntry
+from gamemaster.web.html import games
 from gamemaster.web.html.rendering import page
 from gamemaster.web.problems import Problem
 from gamemaster.web.safety import COOKIE, cookie_of
-from gamemaster.web.views import human_cookie
+from gamemaster.web.views import api_url, human_cookie
 from ggp.boards import picture_style
 from ggp.errors import GgpError
-from ggp.plots import rating_plot
+from ggp.gdl.rulesheet import NATURE
+from ggp.plots import Curve, rating_plot, value_plot
 
 _SOME_GAMES = 8
 _SOME_MATCHES = 8
 _SOME_TOURNAMENTS = 5
+_MATCHES, _TOURNAMENTS = "/matches", "/tournaments"  # sections
+_LATEST = 12  # matches of a tournament
+_MOST_IN_MATRIX = 40  # players
+_LONGEST_STEP = 7  # digits
 _COOKIE_SECONDS = 30 * 24 * 3600
 _LINK_SECONDS = 24 * 3600
 
@@ -39,9 +46,9 @@ def add_pages(app: web.Application) -> None:
     get("/games/new", games.show_paste)
     post("/games/new", games.take_paste)
     get("/games/{game}", games.show_game)
-    get("/matches", matches.show_matches)
-    get("/matches/{match}", matches.show_match)
-    get("/play", matches.show_play)
+    get("/matches", show_matches)
+    get("/matches/{match}", show_match)
+    get("/play", show_play)
     get("/play/{link}", show_human)
     get("/endpoints/{link}", show_endpoint)
     get("/tournaments", show_tournaments)
@@ -69,7 +76,7 @@ async def show_home(request: web.Request) -> web.Response:
         "some": shipped[:_SOME_GAMES],
         "live": live,
         "matches": last,
-        "games": matches.titles(services),
+        "games": titles(services),
         "tournaments": (await asyncio.to_thread(services.tournaments.heads))[:_SOME_TOURNAMENTS],
     }
     return page(request, "home.html", "/", values)
@@ -84,6 +91,107 @@ def _hero(services: Services, games: list[models.GameHead]) -> models.GameHead |
 async def show_style(_: web.Request) -> web.Response:
     """The colours of boards."""
     return web.Response(text=picture_style(), content_type="text/css", charset="utf-8")
+
+
+def titles(services: Services) -> dict[str, str]:
+    """Game → its title."""
+    return {entry.id: entry.title for entry in services.catalogue.find()}
+
+
+async def show_matches(request: web.Request) -> web.Response:
+    services = services_of(request)
+    wanted = read_query(request, models.MatchesWanted)
+    found = await services.queries.listing(wanted)
+
+    def query(**changes: object) -> str:
+        given = {name: value for name, value in request.query.items() if value}
+        return urlencode({**given, **changes})
+
+    values = {"wanted": wanted, "found": found, "games": titles(services), "query": query}
+    return page(request, "matches.html", _MATCHES, values)
+
+
+async def show_match(request: web.Request) -> web.Response:
+    services = services_of(request)
+    found = await find_match(request)
+    title = titles(services).get(found.head.game, found.head.game)
+    if found.record is None:
+        return page(request, "preparing.html", _MATCHES, {"head": found.head, "title": title})
+    match = services.queries.match(found)
+    last = match.steps
+    step = min(_step(request, last if found.live is not None else 0), last)
+    state, problem = None, ""
+    try:
+        state = await services.queries.state(found, step)
+    except (Problem, GgpError) as error:
+        problem = str(error)
+    values: dict[str, object] = {"match": match, "title": title, "api": api_url(found.id), "last": last}
+    values |= {
+        "state": state,
+        "problem": problem,
+        "step": step,
+        "takes_part": found.sight.hides_evaluations and found.viewer.takes_part,
+    }
+    values |= {"thoughts": thoughts(match, step), "plot": value_plot(curves(match), last, step)}
+    return page(request, "match.html", _MATCHES, values)
+
+
+def thoughts(match: models.Match, state: int) -> dict[str, tuple[int, models.Evaluation]]:
+    """Role → what its player thought last up to a state, and of which state it did; not of those that say nothing."""
+    found = {
+        role: (step.number, said)
+        for step in match.joint_moves
+        if step.number <= state
+        for role, said in step.evaluations.items()
+    }
+    return {role: found[role] for role in match.roles if role in found}
+
+
+def curves(match: models.Match) -> list[Curve]:
+    """What each role's player expected, over the match."""
+    points = {
+        role: tuple(
+            (step.number, said.value)
+            for step in match.joint_moves
+            if (said := step.evaluations.get(role)) is not None and said.value is not None
+        )
+        for role in match.roles
+    }
+    return [Curve(role, found) for role, found in points.items() if found]
+
+
+async def show_play(request: web.Request) -> web.Response:
+    """The form to begin a match, from the start of a game or from a state of a match."""
+    services = services_of(request)
+    entries = services.catalogue.find()
+    values: dict[str, object] = {
+        "origin": None,
+        "state": None,
+        "title": None,
+        "chosen": request.query.get("game") or _simplest(entries),
+    }
+    roles: object = {entry.id: entry.players for entry in entries}
+    if "match" in request.query:
+        found = await services.queries.find(request.query["match"])
+        step = _step(request, 0)
+        state = await services.queries.state(found, step)
+        roles = {"": [role for role in found.head.players if role != NATURE]}
+        values |= {"origin": models.Origin(match=found.id, step=step), "state": state}
+        values |= {"title": titles(services).get(found.head.game, found.head.game)}
+    values |= {"games": [game_head(entry) for entry in entries], "roles": roles}
+    return page(request, "play.html", "/play", values)
+
+
+def _simplest(entries: list[CatalogueEntry]) -> str:
+    """The game with the fewest words of rules, to begin with."""
+    shipped = [entry for entry in entries if entry.is_shipped] or entries
+    return min(shipped, key=lambda entry: len(entry.source.text)).id
+
+
+def _step(request: web.Request, usual: int) -> int:
+    """Of the address; the usual one where it says none, or nonsense."""
+    text = request.query.get("step", "")
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= _LONGEST_STEP else usual
 
 
 async def show_human(request: web.Request) -> web.Response:
@@ -141,14 +249,9 @@ async def show_api(request: web.Request) -> web.Response:
     return page(request, "api.html", values={"groups": list(merged.items()), "root": ROOT})
 
 
-SECTION = "/tournaments"
-_LATEST = 12
-_MOST_IN_MATRIX = 40  # players
-
-
 async def show_tournaments(request: web.Request) -> web.Response:
     heads = await asyncio.to_thread(services_of(request).tournaments.heads)
-    return page(request, "tournaments.html", SECTION, {"tournaments": heads})
+    return page(request, "tournaments.html", _TOURNAMENTS, {"tournaments": heads})
 
 
 async def show_tournament(request: web.Request) -> web.Response:
@@ -166,4 +269,4 @@ async def show_tournament(request: web.Request) -> web.Response:
         "latest": [head for head in latest.matches if head.status not in ("running", "preparing")],
         "games": titles(services),
     }
-    return page(request, "tournament.html", SECTION, values)
+    return page(request, "tournament.html", _TOURNAMENTS, values)

@@ -82,7 +82,7 @@ class Variation:
 
 @dataclass(frozen=True, slots=True)
 class Reader:
-    """Reads a tree; its lock is held, or no worker runs. Roles are numbers."""
+    """Reads out of a tree what moves are worth; its lock is held, or no worker runs. Roles are numbers."""
 
     machine: CircuitMachine
     tree: Tree
@@ -165,12 +165,13 @@ class Reader:
                 value = min(max(float(tree.value_sum[slot]) / visits, lower), upper)
             shown = None if value is None else self.as_goal(role, value)
             bounds = self.as_goal(role, lower), self.as_goal(role, upper)
-            reports.append(MoveReport(moves[int(tree.move[slot])], visits, shown, *bounds, self._prior(slot)))
+            reports.append(MoveReport(moves[int(tree.move[slot])], visits, shown, *bounds, self.prior(slot)))
             child = int(tree.child[slot])
             lengths.append(int(tree.nodes[child, LENGTH]) if child != NONE else 0)
         return reports, lengths
 
-    def _prior(self, slot: int) -> float | None:
+    def prior(self, slot: int) -> float | None:
+        """Of the move of a slot, by the net that gave it; None without one."""
         return float(self.tree.prior[slot]) if self.has_priors else None
 
     def _unvisited(self, role: int) -> list[MoveReport]:
@@ -203,21 +204,30 @@ class Reader:
             lengths.append(round(_CONCESSION * solution.expected(target, role)) if 0 < low[role] < 1 else length)
         return found, lengths
 
-    def variations(self, role: int, count: int) -> tuple[Variation, ...]:
+
+class Variations:
+    """Reads the best lines of play out of a tree, under the same lock as its reader."""
+
+    def __init__(self, reader: Reader) -> None:
+        self._reader = reader
+        self._machine = reader.machine
+        self._tree = reader.tree
+
+    def best(self, role: int, count: int) -> tuple[Variation, ...]:
         """The best variation of each of the best moves of a role, best first."""
-        tree = self.tree
-        if tree.nodes[self.root, FIRST] == NONE:
+        tree = self._tree
+        if tree.nodes[self._reader.root, FIRST] == NONE:
             return ()
-        names, best = self.machine.compiled.moves[role], self.best(*self.reports(role), role)
+        names, best = self._machine.compiled.moves[role], self._reader.best(*self._reader.reports(role), role)
         ranked = sorted(
-            self._ranking(self.root, role),
+            self._ranking(self._reader.root, role),
             key=lambda slot: best is None or names[int(tree.move[slot])] != best.move,
         )
         return tuple(self._variation(role, slot) for slot in ranked[:count])
 
-    def principal_variation(self, role: int, move: Term | None, most_steps: int) -> tuple[JointMove, ...]:
+    def principal(self, role: int, move: Term | None, most_steps: int) -> tuple[JointMove, ...]:
         """The best variation with this move of the role, as far as the tree holds it; few steps take little work."""
-        tree, names, node = self.tree, self.machine.compiled.moves[role], self.root
+        tree, names, node = self._tree, self._machine.compiled.moves[role], self._reader.root
         if tree.nodes[node, FIRST] == NONE:
             return ()
         firsts, slots = first_slots(tree, node), self._best_slots(node)
@@ -235,7 +245,7 @@ class Reader:
         return tuple(steps)
 
     def _variation(self, role: int, slot: int) -> Variation:
-        tree, node = self.tree, self.root
+        tree, node = self._tree, self._reader.root
         slots = self._best_slots(node)
         slots[role] = slot
         steps, choices, seen = [], [_choosers(tree, node)], {node}
@@ -253,14 +263,14 @@ class Reader:
             node = following
         self._extend(steps, choices)
         values = self._values(after_first, role, slot)
-        return Variation(tuple(steps), tuple(choices), int(tree.visits[slot]), *values, self._prior(slot))
+        return Variation(tuple(steps), tuple(choices), int(tree.visits[slot]), *values, self._reader.prior(slot))
 
     def _extend(self, steps: list[JointMove], choices: list[tuple[bool, ...]]) -> None:
         """Adds steps up to the end, where all states are known."""
-        machine, solution = self.machine, self.solver.solution
+        machine, solution = self._machine, self._reader.solver.solution
         if solution is None:
             return
-        state = self.state
+        state = self._reader.state
         for step in steps:
             state = machine.next_state(state, step)
         while len(steps) < MOST_STEPS:
@@ -280,29 +290,29 @@ class Reader:
         self, node: int, role: int, slot: int
     ) -> tuple[tuple[float | None, ...], tuple[float, ...], tuple[float, ...]]:
         """Values and bounds of a node, but those of its own role from the slot, whatever the others reply."""
-        tree, roles = self.tree, len(self.machine.roles)
+        tree, roles = self._tree, len(self._machine.roles)
         sums, lower, upper, visits = np.zeros(roles), np.zeros(roles), np.ones(roles), np.zeros(roles)
         if node != NONE:
             sums, lower, upper = tree.values[node, : 3 * roles].copy().reshape(3, roles)
             visits[:] = tree.values[node, VISITS]
         visits[role], sums[role] = tree.visits[slot], tree.value_sum[slot]
         lower[role], upper[role] = tree.lower[slot], tree.upper[slot]
-        least, most = self.solver.bounds(tree)
-        if (least == most).all() and not self.solver.is_solved(tree):
+        least, most = self._reader.solver.bounds(tree)
+        if (least == most).all() and not self._reader.solver.is_solved(tree):
             # the tree does not know of a loss that was proven in parallel
             lower = np.maximum(lower, np.minimum(least, upper))
             upper[role] = max(min(upper[role], most[role]), lower[role])
         means = np.clip(sums / np.maximum(visits, 1), lower, upper)
         known = (visits > 0) | (lower == upper)
         return (
-            tuple(self.as_goal(at, means[at]) if known[at] else None for at in range(roles)),
-            tuple(self.as_goal(at, lower[at]) for at in range(roles)),
-            tuple(self.as_goal(at, upper[at]) for at in range(roles)),
+            tuple(self._reader.as_goal(at, means[at]) if known[at] else None for at in range(roles)),
+            tuple(self._reader.as_goal(at, lower[at]) for at in range(roles)),
+            tuple(self._reader.as_goal(at, upper[at]) for at in range(roles)),
         )
 
     def _ranking(self, node: int, role: int) -> list[int]:
         """The slots of a role, best first: much as `best` chooses, but for the lengths of proven moves."""
-        tree, firsts = self.tree, first_slots(self.tree, node)
+        tree, firsts = self._tree, first_slots(self._tree, node)
         slots = np.arange(firsts[role], firsts[role + 1])
         visits, lower, upper = tree.visits[slots], tree.lower[slots], tree.upper[slots]
         means = np.clip(tree.value_sum[slots] / np.maximum(visits, 1), lower, upper)
@@ -319,10 +329,10 @@ class Reader:
 
     def _best_slots(self, node: int) -> list[int]:
         """Of each role."""
-        return [self._ranking(node, role)[0] for role in range(len(self.machine.roles))]
+        return [self._ranking(node, role)[0] for role in range(len(self._machine.roles))]
 
     def _joint_move(self, slots: list[int]) -> JointMove:
-        moves, tree = self.machine.compiled.moves, self.tree
+        moves, tree = self._machine.compiled.moves, self._tree
         return tuple(moves[role][int(tree.move[slot])] for role, slot in enumerate(slots))
 
 

@@ -19,7 +19,7 @@ from ggp.learning.net import Net, no_net
 from ggp.search.mcts.backup import back_up_exact, back_up_played, cancel, start_playouts
 from ggp.search.mcts.expansion import evaluate_fresh, expand, set_priors
 from ggp.search.mcts.mast import FORGET, LEAST_VISITS, MOST_GATES, MastPlayouts
-from ggp.search.mcts.result import MoveReport, Reader, SearchResult, Values, Variation
+from ggp.search.mcts.result import MoveReport, Reader, SearchResult, Values, Variation, Variations
 from ggp.search.mcts.selection import descend
 from ggp.search.mcts.settings import SearchSettings
 from ggp.search.mcts.solver import Solver
@@ -113,7 +113,7 @@ class Search:
     def go_to(self, state: Facts) -> None:
         """Searches from this state on, and keeps what is known of it; EvaluationError for one beyond the circuit."""
         bits = self.machine.packed(state)
-        phase = None if bits is None else self._phase_of(bits)
+        phase = None if bits is None else _phase_of(self.machine, bits)
         if bits is None or phase is None:
             raise EvaluationError("the state is none that the circuit knows")
         tree = self.tree
@@ -133,7 +133,7 @@ class Search:
             tree.nodes[node, PHASE] = phase
             tree.nodes[node, KIND] = LEAF
             keep_state(tree.table, node)
-            self._mark_end(node, state)
+            _mark_end(self.machine, self.parameters, tree, node, state)
         hold(tree, node)
         tree.numbers[ROOT] = node
         tree.numbers[THRESHOLD] = 2
@@ -144,7 +144,7 @@ class Search:
     def run(self, stop: Callable[[], bool], max_visits: int | None = None) -> None:
         """Searches until `stop()`, for so many visits, or until the state is solved."""
         if not self.is_solved:
-            self._rounds = self._rounds or self._playouts_per_leaf(stop)
+            self._rounds = self._rounds or self.workers[0].playouts_per_leaf(self, stop)
         limit = None if max_visits is None else max_visits + sum(worker.visits for worker in self.workers)
         if self._pool is None:
             self._work(self.workers[0], stop, limit)
@@ -222,12 +222,12 @@ class Search:
     def variations(self, role: str, count: int) -> tuple[Variation, ...]:
         """The best variation of each of the best moves of a role, best first."""
         with self.lock:
-            return self.reader.variations(self.machine.roles.index(role), count)
+            return Variations(self.reader).best(self.machine.roles.index(role), count)
 
     def principal_variation(self, role: str, move: Term | None, most_steps: int) -> tuple[JointMove, ...]:
         """The best variation with this move of the role, as far as the tree holds it."""
         with self.lock:
-            return self.reader.principal_variation(self.machine.roles.index(role), move, most_steps)
+            return Variations(self.reader).principal(self.machine.roles.index(role), move, most_steps)
 
     @property
     def reader(self) -> Reader:
@@ -241,39 +241,6 @@ class Search:
         while count < self.settings.batch and self.settings.visits_per_descent * count <= self.visits:
             count *= 2
         return count, max(1, self._rounds * count // LANES)
-
-    def _playouts_per_leaf(self, stop: Callable[[], bool]) -> int:
-        """As many as take about as long as the descent, 0 when stopped; also sees whether the game is zero-sum."""
-        steps = self.machine.simulator(decisive=self.settings.decisive_moves).steps
-        gates = steps.gates / len(steps.phases)
-        sample = self.workers[0].sample(self.tree, stop)
-        if sample is None:
-            return 0
-        length, self.parameters.zero_sum[0] = sample
-        nanoseconds = length * gates * (_NATIVE if is_worthwhile(steps) else _INTERPRETED) / LANES
-        return int(min(max(round(_VISIT_NANOSECONDS / max(nanoseconds, 1)), 1), MOST_ROUNDS))
-
-    def _phase_of(self, bits: Bits) -> int | None:
-        """The first phase whose constants agree with the state."""
-        compiled = self.machine.compiled
-        flags = unpack(bits, len(compiled.facts))[0]
-        for phase, known in enumerate(compiled.phases):
-            if (flags == known)[known >= 0].all():
-                return phase
-        return None
-
-    def _mark_end(self, node: int, state: Facts) -> None:
-        """A root that is an end, because it is terminal or a role has no move, has exact values."""
-        machine, tree, parameters = self.machine, self.tree, self.parameters
-        if not machine.is_terminal(state) and all(machine.legal_moves(state, role) for role in machine.roles):
-            return
-        tree.nodes[node, KIND] = END
-        tree.nodes[node, LENGTH] = 0
-        for number, role in enumerate(machine.roles):
-            goal = machine.goal(state, role)
-            value = UNKNOWN if goal is None else (goal - parameters.lowest[number]) / parameters.span[number]
-            for column in (1, 2):
-                tree.values[node, column * len(machine.roles) + number] = value
 
     def _make_tree(self) -> Tree:
         words, moves = self.machine.batches.initial.shape[1], self.machine.compiled.moves
@@ -343,6 +310,17 @@ class Worker:
             back_up_played(tree, batch, parameters, net, leaves, count)
         return True
 
+    def playouts_per_leaf(self, search: Search, stop: Callable[[], bool]) -> int:
+        """As many as take about as long as the descent, 0 when stopped; also sees whether the game is zero-sum."""
+        steps = self._machine.simulator(decisive=search.settings.decisive_moves).steps
+        gates = steps.gates / len(steps.phases)
+        sample = self.sample(search.tree, stop)
+        if sample is None:
+            return 0
+        length, search.parameters.zero_sum[0] = sample
+        nanoseconds = length * gates * (_NATIVE if is_worthwhile(steps) else _INTERPRETED) / LANES
+        return int(min(max(round(_VISIT_NANOSECONDS / max(nanoseconds, 1)), 1), MOST_ROUNDS))
+
     def sample(self, tree: Tree, stop: Callable[[], bool]) -> tuple[float, bool] | None:
         """Plays out the root once in each lane: the mean length, and whether two roles' values always add up to 1.
 
@@ -411,3 +389,26 @@ class Worker:
             wanted = played * _SLICE_SECONDS / max(perf_counter() - began, 1e-6)
             self._steps_per_slice = int(min(max(wanted, 1, played // 2), 2 * played + 1, 4096))
         return over
+
+
+def _phase_of(machine: CircuitMachine, bits: Bits) -> int | None:
+    """The first phase whose constants agree with the state."""
+    compiled = machine.compiled
+    flags = unpack(bits, len(compiled.facts))[0]
+    for phase, known in enumerate(compiled.phases):
+        if (flags == known)[known >= 0].all():
+            return phase
+    return None
+
+
+def _mark_end(machine: CircuitMachine, parameters: Parameters, tree: Tree, node: int, state: Facts) -> None:
+    """A root that is an end, because it is terminal or a role has no move, has exact values."""
+    if not machine.is_terminal(state) and all(machine.legal_moves(state, role) for role in machine.roles):
+        return
+    tree.nodes[node, KIND] = END
+    tree.nodes[node, LENGTH] = 0
+    for number, role in enumerate(machine.roles):
+        goal = machine.goal(state, role)
+        value = UNKNOWN if goal is None else (goal - parameters.lowest[number]) / parameters.span[number]
+        for column in (1, 2):
+            tree.values[node, column * len(machine.roles) + number] = value
