@@ -158,13 +158,14 @@ class CircuitMachine:
             steps = make_steps(compiled.circuit, compiled.phases, preferences=preferences)
             return Simulator(steps, compiled.circuit.initial)
         usual = self.simulator(preferences=preferences)
+        if not is_worthwhile(usual.steps):  # building its steps again would take seconds
+            return usual
         aims = aims_of(compiled.goals, [role == NATURE for role in self.roles])
         steps = make_steps(compiled.circuit, compiled.phases, preferences=preferences, aims=aims, depth=decisive)
-        if steps.decisive == decisive and steps.gates <= max(
-            MOST_DECISIVE_GATES, MOST_DECISIVE_RATIO * usual.steps.gates
-        ):
-            return Simulator(steps, compiled.circuit.initial)
-        return usual
+        affordable = max(MOST_DECISIVE_GATES, MOST_DECISIVE_RATIO * usual.steps.gates)
+        if steps.decisive < decisive or steps.gates > affordable or not is_worthwhile(steps):
+            return usual
+        return Simulator(steps, compiled.circuit.initial)
 
     @cached_property
     def _interpreter(self) -> Interpreter:

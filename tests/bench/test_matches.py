@@ -143,7 +143,13 @@ def test_a_record_of_something_else_is_refused(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("text", "complaint"),
-    [("nobody", "no contender"), ("random:luck=1", "no setting"), ("uct:exploration=much", "cannot be 'much'")],
+    [
+        ("nobody", "no contender"),
+        ("random:luck=1", "no setting"),
+        ("uct:exploration=much", "cannot be 'much'"),
+        ("mcts:decisive_moves=much", "cannot be 'much'"),
+        ("mcts:decisive_moves=3", "0, 1 or 2"),
+    ],
 )
 def test_texts_that_describe_no_contender_are_refused(text: str, complaint: str) -> None:
     with pytest.raises(SettingsError, match=complaint):
