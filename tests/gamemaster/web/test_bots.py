@@ -58,7 +58,8 @@ async def test_a_bot_whose_process_is_killed_plays_on(client: ApiClient) -> None
 
 async def test_what_a_bot_thinks_is_shown(client: ApiClient) -> None:
     """When the match is over, since the human is not to be told before; and it takes no more time than it should."""
-    begun = await client.begin("tictactoe", {"xplayer": ANN, "oplayer": MONTE_CARLO}, playclock=60, think=2)
+    clocks = {"startclock": 20, "playclock": 60, "think": 2}
+    begun = await client.begin("tictactoe", {"xplayer": ANN, "oplayer": MONTE_CARLO}, **clocks)
     link = begun["links"]["xplayer"]
     await move(client, link, "(mark 2 2)")
     human = await client.asked(link)
@@ -73,7 +74,7 @@ async def test_what_a_bot_thinks_is_shown(client: ApiClient) -> None:
     assert match["faults"] == 0
     record = await client.get(f"/matches/{begun['match']}/record")
     assert record["players"]["oplayer"]["clocks"] == [2, 2]
-    assert (record["settings"]["startclock"], record["settings"]["playclock"]) == (5, 60)
+    assert (record["settings"]["startclock"], record["settings"]["playclock"]) == (20, 60)
 
 
 async def test_no_match_waits_for_kernels(client: ApiClient) -> None:
