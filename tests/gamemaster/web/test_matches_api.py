@@ -38,11 +38,12 @@ async def test_a_match_from_order_to_record(client: ApiClient, players: Players,
 
 
 async def test_each_step_is_told_once_and_drawn(client: ApiClient, players: Players) -> None:
-    clock_is_seen = asyncio.Event()
-    held = ScriptedPlayer({0: held_until(clock_is_seen)})
+    is_heard, clock_is_seen = asyncio.Event(), asyncio.Event()
+    held = ScriptedPlayer({"start": held_until(is_heard), 0: held_until(clock_is_seen)})
     begun = await client.begin("tictactoe", await players("xplayer", oplayer=held))
     found = []
     async with client.events(f"/matches/{begun['match']}/events") as events:
+        is_heard.set()
         async for event in events:
             found.append(event)
             if event.kind == "step" and event.data["clock"] and event.data["clock"]["phase"] == "step":
