@@ -265,6 +265,7 @@ def test_help_explains_every_command() -> None:
         "draw",
         "play",
         "analyse",
+        "train",
         "inspect",
         "bench",
         "cache",
