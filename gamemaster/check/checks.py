@@ -16,7 +16,7 @@ Listener = Callable[[CheckResult], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class CheckGroup:
     """Checks that are made together."""
 
     checks: tuple[Check, ...]
@@ -24,7 +24,7 @@ class Part:
     skip: Skip
 
 
-async def examine(session: CheckSession, parts: Sequence[Part], listen: Listener) -> tuple[CheckResult, ...]:
+async def examine(session: CheckSession, parts: Sequence[CheckGroup], listen: Listener) -> tuple[CheckResult, ...]:
     """All findings; each is also told as soon as it is there. A match that is running is given up at the end."""
     findings: list[CheckResult] = []
     try:
@@ -37,10 +37,10 @@ async def examine(session: CheckSession, parts: Sequence[Part], listen: Listener
     return tuple(findings)
 
 
-def all_parts() -> tuple[Part, ...]:
+def all_parts() -> tuple[CheckGroup, ...]:
     """In the order in which they are tried: what matters most first, what may do harm last."""
     return (
-        Part(
+        CheckGroup(
             (
                 Check("connection", "A game master that cannot connect gives the player other moves than its own."),
                 Check("INFO", "It tells a game master the player's name, and whether it is free."),
@@ -49,7 +49,7 @@ def all_parts() -> tuple[Part, ...]:
             lambda session: session.lost,
         ),
         *(_whole_match(dialect) for dialect in Dialect),
-        Part(
+        CheckGroup(
             (
                 Check("ABORT", "A match that is given up must not keep the player."),
                 Check("START after ABORT", "The next match of a tournament begins at once."),
@@ -122,7 +122,7 @@ _REQUESTS = {
 _MALFORMED = {name: _WHY_REFUSED for name in robustness.malformed("") if name != DEEP}
 
 
-async def _findings(session: CheckSession, part: Part) -> list[CheckResult]:
+async def _findings(session: CheckSession, part: CheckGroup) -> list[CheckResult]:
     reason = part.skip(session)
     first, first_ordinary = len(session.exchanges), len(session.ordinary)
     judgements = [not_tried(reason)] * len(part.checks) if reason else await part.run(session)
@@ -142,9 +142,9 @@ def _with_loss(judgements: Sequence[Judgement], loss: str) -> Sequence[Judgement
     return *others, bad(f"{last.seen}; then {loss}")
 
 
-def _whole_match(dialect: Dialect) -> Part:
+def _whole_match(dialect: Dialect) -> CheckGroup:
     name = dialect.value
-    return Part(
+    return CheckGroup(
         (
             Check(f"START, {name}", "A player that is not ready in time begins its match without its plan."),
             Check(f"moves, {name}", "The game master replaces a move that is not legal."),
@@ -156,15 +156,15 @@ def _whole_match(dialect: Dialect) -> Part:
     )
 
 
-def _in_match(name: str, why: str, disturb: robustness.Disturbance) -> Part:
+def _in_match(name: str, why: str, disturb: robustness.Disturbance) -> CheckGroup:
     return _one(name, why, partial(robustness.disturbed, disturb=disturb), _without_match)
 
 
-def _one(name: str, why: str, judge: Callable[[CheckSession], Awaitable[Judgement]], skip: Skip) -> Part:
+def _one(name: str, why: str, judge: Callable[[CheckSession], Awaitable[Judgement]], skip: Skip) -> CheckGroup:
     async def run(session: CheckSession) -> Sequence[Judgement]:
         return (await judge(session),)
 
-    return Part((Check(name, why),), run, skip)
+    return CheckGroup((Check(name, why),), run, skip)
 
 
 def _without_match(session: CheckSession) -> str:

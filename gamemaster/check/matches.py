@@ -34,7 +34,7 @@ Spell = Callable[[str], str]
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class TrialMove:
     """What came of a PLAY."""
 
     step: int
@@ -108,14 +108,14 @@ class TrialMatch:
         message = self._codec.start(self._game.rulesheet, clocks.startclock, clocks.playclock)
         return await self._tell(self._text(message), self._session.settings.startclock + GRACE + LATE)
 
-    async def play(self) -> Asked:
+    async def play(self) -> TrialMove:
         """PLAY, and the step that follows from the answer, or from a replacement where there is a fault."""
         choice = self._choice()
         self.last_text = self._text(self._codec.play(choice.step, self._last_step()))
         exchange = await self.play_again()
         answer = self._codec.move(_in_time(exchange, self._session.settings.playclock + GRACE))
         executed = await self._execute(choice, answer)
-        return Asked(choice.step, exchange, executed.faults.get(self.role))
+        return TrialMove(choice.step, exchange, executed.faults.get(self.role))
 
     async def play_again(self) -> Exchange:
         """The last PLAY once more, with nothing executed."""
@@ -277,7 +277,7 @@ async def short_match(
     trial = await begun(session, game, scrambler, spell)
     if isinstance(trial, Judgement):
         return trial
-    asked: list[Asked] = []
+    asked: list[TrialMove] = []
     while len(asked) < SHORT and not trial.is_over and not session.lost:
         asked.append(await trial.play())
     if trial.is_over:
@@ -298,7 +298,7 @@ async def begun(
     return bad(f"START was answered {heard(start)}" if start.end == "answered" else f"START: {heard(start)}")
 
 
-def holds(session: CheckSession, asked: Asked) -> bool:
+def holds(session: CheckSession, asked: TrialMove) -> bool:
     """Whether a move is as good as this player's moves in whole matches."""
     return asked.fault is None if session.is_sound else asked.exchange.end == "answered"
 
@@ -321,7 +321,7 @@ def judge_start(exchange: Exchange, clock: int) -> Judgement:
     return good(seen) if word == READY else better(f"{seen}, not 'ready'")
 
 
-def judge_moves(asked: Sequence[Asked]) -> Judgement:
+def judge_moves(asked: Sequence[TrialMove]) -> Judgement:
     """Whether there were moves in time, and all legal."""
     faults = [each for each in asked if each.fault is not None]
     count = f"{len(asked)} move{'s' if len(asked) != 1 else ''}"
@@ -344,9 +344,9 @@ def _judge_info(session: CheckSession, exchange: Exchange) -> Judgement:
     return good(seen)
 
 
-async def _play_on(session: CheckSession, trial: TrialMatch) -> list[Asked]:
+async def _play_on(session: CheckSession, trial: TrialMatch) -> list[TrialMove]:
     """All steps, or as many as the player has answers for."""
-    asked: list[Asked] = []
+    asked: list[TrialMove] = []
     while not trial.is_over and not session.lost:
         asked.append(await trial.play())
         patience = PATIENT_PLAYS if session.has_spoken else 1
@@ -355,7 +355,7 @@ async def _play_on(session: CheckSession, trial: TrialMatch) -> list[Asked]:
     return asked
 
 
-def _remember(session: CheckSession, dialect: Dialect, start: Exchange, asked: Sequence[Asked]) -> None:
+def _remember(session: CheckSession, dialect: Dialect, start: Exchange, asked: Sequence[TrialMove]) -> None:
     """Notes what later checks can build on."""
     if any(each.exchange.end == "answered" for each in asked):
         if session.hindrance:
@@ -372,7 +372,7 @@ def _after_silence(session: CheckSession) -> str:
     return session.lost or "the match was given up, because PLAY was not answered any more"
 
 
-def _judge_time(asked: Sequence[Asked], clock: int) -> Judgement:
+def _judge_time(asked: Sequence[TrialMove], clock: int) -> Judgement:
     times = [each.exchange.seconds for each in asked if each.exchange.end == "answered"]
     if not times:
         return bad("no PLAY was answered")

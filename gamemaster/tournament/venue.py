@@ -79,7 +79,7 @@ class LocalVenue:
         self._ended: dict[str, float] = {}  # external player → when it last ended a match
         self._busy_players: Counter[str] = Counter()
         self._busy_hosts: Counter[str] = Counter()
-        self._pool = Pool(tell)
+        self._pool = BotPool(tell)
         self._referees = Referees(find)
 
     @property
@@ -290,7 +290,7 @@ MOST_IDLE = 32  # bots that are kept though no match needs them now
 DEATH_WAIT = 0.5  # seconds in which we hear of a bot that has just ended, before it is stopped
 
 
-class Pool:
+class BotPool:
     """Processes of bots by the names of their players; a player has as many as it plays matches at a time."""
 
     def __init__(self, tell: Tell) -> None:

@@ -12,7 +12,7 @@ from ggp.boards.irregular import irregular_board, stack_board
 from ggp.boards.layout import BoardLayout, Click, Layout, Place, Placement
 from ggp.boards.marks import CHESS, Mark, make_marks
 from ggp.boards.orders import find_chains, natural
-from ggp.boards.profiles import Profile, Samples, find_profiles, take_samples
+from ggp.boards.profiles import Profile, StateSamples, find_profiles, take_samples
 from ggp.gdl.domains import find_domains
 from ggp.gdl.logic_program import Clause, LogicProgram, Relation, make_logic_program
 from ggp.gdl.rulesheet import Rulesheet, name_and_arity
@@ -55,7 +55,7 @@ def find_layout(rulesheet: Rulesheet, machine: StateMachine, hints: Mapping[str,
 def _found_boards(
     profiles: Mapping[Relation, Profile],
     program: LogicProgram,
-    samples: Samples,
+    samples: StateSamples,
     roles: Sequence[str],
     chains: Sequence[tuple[str, ...]],
 ) -> list[BoardLayout]:
@@ -182,7 +182,7 @@ class _Family:
 
 
 def _find_clicks(
-    boards: Sequence[BoardLayout], program: LogicProgram, samples: Samples
+    boards: Sequence[BoardLayout], program: LogicProgram, samples: StateSamples
 ) -> Mapping[Relation, tuple[Click, ...]]:
     """How each kind of move names cells, found from the moves that were legal in the samples."""
     families = _families(boards)

@@ -19,7 +19,7 @@ from ggp.boards.layout import BoardLayout, GridPoint, Place, Placement
 from ggp.boards.marks import is_empty_word
 from ggp.boards.orders import side_in
 from ggp.boards.picture import BoardShape, Label
-from ggp.boards.profiles import Samples
+from ggp.boards.profiles import StateSamples
 from ggp.gdl.logic_program import Clause, Literal, LogicProgram, Relation
 from ggp.gdl.rulesheet import name_and_arity
 from ggp.gdl.terms import Term, to_text
@@ -114,7 +114,7 @@ class _Grid:
         return tuple(found)
 
 
-def grid_boards(group: Group, program: LogicProgram, samples: Samples, name: str) -> tuple[BoardLayout, ...]:
+def grid_boards(group: Group, program: LogicProgram, samples: StateSamples, name: str) -> tuple[BoardLayout, ...]:
     """The boards of a group; `name` is the common part of their names, empty if there is one group only."""
     usages = [_Usage(reading.profile.relation, reading.place) for reading in group.readings]
     orientation = _find_orientation(program, usages, group.axes, _columns(group, samples))
@@ -144,7 +144,7 @@ def grid_boards(group: Group, program: LogicProgram, samples: Samples, name: str
     return tuple(boards)
 
 
-def _columns(group: Group, samples: Samples) -> tuple[int, ...]:
+def _columns(group: Group, samples: StateSamples) -> tuple[int, ...]:
     """The coordinates (0, 1) that moves name alone, as their only argument."""
     arguments: dict[str, set[str]] = {}
     for move in samples.moves:

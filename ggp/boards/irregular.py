@@ -7,7 +7,7 @@ from ggp.boards.layout import BoardLayout, GridPoint, Place, Placement
 from ggp.boards.marks import is_empty_word
 from ggp.boards.orders import compass, find_points, natural
 from ggp.boards.picture import BoardShape, Label
-from ggp.boards.profiles import Profile, Samples
+from ggp.boards.profiles import Profile, StateSamples
 from ggp.gdl.rulesheet import name_and_arity
 from ggp.gdl.terms import to_text
 
@@ -19,7 +19,7 @@ _MOST_RINGS = 6
 _LIES_ON = re.compile(r"(is)?(on|above|atop|stacked)(_?top)?(_?of)?_?\d*")
 
 
-def irregular_board(profile: Profile, samples: Samples, roles: Collection[str]) -> BoardLayout | None:
+def irregular_board(profile: Profile, samples: StateSamples, roles: Collection[str]) -> BoardLayout | None:
     """The board of a relation; None if it describes none."""
     return _points(profile) or _rings(profile, samples) or _row(profile, roles)
 
@@ -81,7 +81,7 @@ def _labels(texts: Sequence[str]) -> tuple[Label, ...]:
     return tuple(Label(text, float(at)) for at, text in enumerate(texts))
 
 
-def _rings(profile: Profile, samples: Samples) -> BoardLayout | None:
+def _rings(profile: Profile, samples: StateSamples) -> BoardLayout | None:
     """Concentric squares: one coordinate is a direction from the middle, the other one the distance."""
     directions = next(((n, steps) for n, c in enumerate(profile.constants) if (steps := compass(c))), None)
     if directions is None:
@@ -123,7 +123,7 @@ def _around(
     return tuple((where[far, one], where[far, other]) for far in order for one, other in neighbours)
 
 
-def _along_moves(places: Mapping[Place, GridPoint], samples: Samples) -> tuple[tuple[GridPoint, GridPoint], ...]:
+def _along_moves(places: Mapping[Place, GridPoint], samples: StateSamples) -> tuple[tuple[GridPoint, GridPoint], ...]:
     """Between both points of each move that was seen and is one step long."""
     found: dict[tuple[GridPoint, GridPoint], None] = {}
     for move in sorted(samples.moves, key=to_text):

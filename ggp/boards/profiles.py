@@ -31,7 +31,7 @@ _SLACK = 2  # an argument may have this many times as many constants as were see
 
 
 @dataclass(frozen=True, slots=True)
-class Samples:
+class StateSamples:
     """States of random matches, and the moves that were legal in them."""
 
     states: tuple[Facts, ...]
@@ -77,7 +77,7 @@ class Profile:
         )
 
 
-def take_samples(rulesheet: Rulesheet, machine: StateMachine) -> Samples:
+def take_samples(rulesheet: Rulesheet, machine: StateMachine) -> StateSamples:
     """The states of a few random matches; fewer if the rules fail or are slow.
 
     The limit is processor time of this thread, so that a busy computer does not change the result. A step of the
@@ -92,7 +92,7 @@ def take_samples(rulesheet: Rulesheet, machine: StateMachine) -> Samples:
     moves: dict[Term, None] = {}
     with suppress(GgpError):
         _play(Interpreter(rulesheet, is_late) if machine.engine == "interpreter" else machine, states, moves, is_late)
-    return Samples(tuple(states), frozenset(moves))
+    return StateSamples(tuple(states), frozenset(moves))
 
 
 def _play(
@@ -118,7 +118,7 @@ def _play(
 
 
 def find_profiles(
-    program: LogicProgram, domains: Domains, samples: Samples, chains: Sequence[tuple[str, ...]]
+    program: LogicProgram, domains: Domains, samples: StateSamples, chains: Sequence[tuple[str, ...]]
 ) -> dict[Relation, Profile]:
     """The profile of each kind of fact that has arguments, in the order in which the rules name them."""
     listed = _listed(program, domains)

@@ -48,7 +48,7 @@ class Endings:
     """A step as one network: facts and moves → what it comes to for each role."""
 
     circuit: Circuit  # only its nodes, inputs and loops are meant
-    outputs: Ids  # (roles, outputs) literals; for `find_ends`: as the fields of `Ends`
+    outputs: Ids  # (roles, outputs) literals; for `find_ends`: as the fields of `EndGates`
     room: int  # gates that may be made when moves are fixed in it
 
 
@@ -154,7 +154,7 @@ def look(assembly: Assembly, circuit: Circuit, facts: Literals) -> Before:
     return Before(facts, legal, int(found[0]), turns)
 
 
-class Ends(NamedTuple):
+class EndGates(NamedTuple):
     """Literals of legal moves after which, where no other role has a choice, …"""
 
     best: Literals  # (M,) the match is over and its role has its highest goal value
@@ -162,10 +162,10 @@ class Ends(NamedTuple):
     allows: Literals  # (M,) another role can do the former, and its own role would have the latter
 
 
-def find_ends(assembly: Assembly, endings: Endings, before: Before) -> Ends | None:
+def find_ends(assembly: Assembly, endings: Endings, before: Before) -> EndGates | None:
     """None where that takes too many gates, or where there never is such a move."""
     found = _cofactors(assembly, endings, before)
-    return Ends(*found) if found is not None and found.any() else None
+    return EndGates(*found) if found is not None and found.any() else None
 
 
 def _cofactors(assembly: Assembly, endings: Endings, before: Before) -> Literals | None:

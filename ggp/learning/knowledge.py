@@ -36,7 +36,7 @@ Arrays: TypeAlias = Mapping[str, NDArray[Any]]
 
 
 @dataclass(frozen=True, slots=True)
-class Origin:
+class TrainingSummary:
     """How a net came about."""
 
     game: str  # its name, for people
@@ -52,7 +52,7 @@ class Knowledge:
     """A net and its origin."""
 
     net: Net
-    origin: Origin
+    origin: TrainingSummary
 
 
 def automatic_path(rulesheet: Rulesheet) -> Path | None:
@@ -83,14 +83,14 @@ def save_knowledge(path: Path, knowledge: Knowledge, rulesheet: Rulesheet, game:
 def load_knowledge(path: Path, rulesheet: Rulesheet, game: CompiledGame) -> Knowledge:
     """KnowledgeError, with the file, for one that is damaged, of another version, or about other rules."""
     entry = _read(path, _NET)
-    origin = _value(path, Origin, entry.notes.get("origin"))
+    origin = _value(path, TrainingSummary, entry.notes.get("origin"))
     _check_rules(path, entry, rulesheet, game)
     return Knowledge(_checked_net(path, entry.arrays, game), origin)
 
 
-def read_origin(path: Path) -> Origin:
+def read_origin(path: Path) -> TrainingSummary:
     """Where no rules are known yet; KnowledgeError as by `load_knowledge`."""
-    return _value(path, Origin, _read(path, _NET).notes.get("origin"))
+    return _value(path, TrainingSummary, _read(path, _NET).notes.get("origin"))
 
 
 def save_training(path: Path, training: Training, rulesheet: Rulesheet, name: str) -> None:
@@ -102,7 +102,7 @@ def save_training(path: Path, training: Training, rulesheet: Rulesheet, name: st
         "seconds": training.seconds,
     }
     write_entry(path.with_name(path.name + TRAINING), CacheEntry(training.state(), notes), _TRAINING)
-    origin = Origin(
+    origin = TrainingSummary(
         name, training.seconds, training.matches, training.samples, training.elo, training.settings.seed
     )  # fmt: skip
     save_knowledge(path, Knowledge(training.best, origin), rulesheet, game)

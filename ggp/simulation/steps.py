@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from ggp.circuit.assembly import Assembly, Literals
 from ggp.circuit.choice import choose_move, find_turn, possible_moves, random_bits
 from ggp.circuit.circuit import Circuit
-from ggp.circuit.decisive import Aims, Endings, Ends, find_endings, find_ends, look
+from ggp.circuit.decisive import Aims, EndGates, Endings, find_endings, find_ends, look
 from ggp.circuit.invariants import holds_at_first
 from ggp.circuit.network import Ids, both, either
 from ggp.circuit.schedule import Program, make_program, mark_needed
@@ -241,7 +241,7 @@ def _late_goals(circuit: Circuit, layout: RowLayout) -> tuple[Program, Ids]:
     return program, facts[(facts >= 0) & (facts < layout.facts)].astype(np.int32)
 
 
-def _ending(assembly: Assembly, moves: tuple[int, ...], legal: Literals, ends: Ends) -> Literals:
+def _ending(assembly: Assembly, moves: tuple[int, ...], legal: Literals, ends: EndGates) -> Literals:
     """The moves that end the match at its best, if any; else those that do not end it at its worst, nor allow that."""
     always = np.ones(len(moves), np.int64)
     wanted = legal

@@ -20,7 +20,14 @@ from ggp.errors import GgpError, KnowledgeError, SettingsError
 from ggp.learning import knowledge as files
 from ggp.learning import training as trainings
 from ggp.learning.contest import Contest, play_out
-from ggp.learning.knowledge import Knowledge, Origin, find_knowledge, load_knowledge, load_training, save_knowledge
+from ggp.learning.knowledge import (
+    Knowledge,
+    TrainingSummary,
+    find_knowledge,
+    load_knowledge,
+    load_training,
+    save_knowledge,
+)
 from ggp.learning.knowledge import save_training as save
 from ggp.learning.learner import find_inputs
 from ggp.learning.net import Net, make_net
@@ -189,7 +196,7 @@ def test_matches_are_those_of_a_plain_lookahead(machine: CircuitMachine) -> None
 
 
 def saved(machine: CircuitMachine, path: Path) -> Knowledge:
-    known = Knowledge(random_net(machine, 5), Origin("tictactoe", 60.0, 1_000, 10_000, 12.5, 3))
+    known = Knowledge(random_net(machine, 5), TrainingSummary("tictactoe", 60.0, 1_000, 10_000, 12.5, 3))
     save_knowledge(path, known, machine.rulesheet, machine.compiled)
     return known
 

@@ -16,7 +16,7 @@ from ggp.errors import GroundingError
 from ggp.gdl.rulesheet import parse_rulesheet
 from ggp.gdl.state_machine import Facts
 from ggp.gdl.terms import Term, to_text
-from ggp.learning.knowledge import Knowledge, Origin, automatic_path, save_knowledge
+from ggp.learning.knowledge import Knowledge, TrainingSummary, automatic_path, save_knowledge
 from ggp.learning.learner import find_inputs
 from ggp.learning.net import make_net
 from ggp.search.mcts.search import MoveReport, Search, SearchResult
@@ -337,7 +337,7 @@ def save_net(path: Path, name: str) -> None:
     machine = ggp.load(name, "circuit").machine
     assert isinstance(machine, CircuitMachine)
     net = make_net(find_inputs(machine.compiled), len(machine.roles), sum(map(len, machine.compiled.moves)), 1)
-    known = Knowledge(net, Origin(name, 1_200.0, 1, 100_000, 0.0, 1))
+    known = Knowledge(net, TrainingSummary(name, 1_200.0, 1, 100_000, 0.0, 1))
     save_knowledge(path, known, machine.rulesheet, machine.compiled)
 
 

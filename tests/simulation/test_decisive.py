@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ggp.circuit.assembly import Assembly
 from ggp.circuit.compile import CompiledGame
-from ggp.circuit.decisive import Before, Ends, aims_of, find_endings, find_ends, look
+from ggp.circuit.decisive import Before, EndGates, aims_of, find_endings, find_ends, look
 from ggp.gdl.rulesheet import NATURE, parse_rulesheet
 from ggp.gdl.state_machine import Facts
 from ggp.gdl.terms import Term
@@ -81,7 +81,7 @@ class Naive:
         return self.machine.next_state(state, tuple(moves[role] for role in self.machine.roles))
 
     def ends(self, state: Facts) -> list[list[bool]]:
-        """As `Ends`, for each move of each role."""
+        """As `EndGates`, for each move of each role."""
         if state not in self._ends:
             self._ends[state] = [list(each) for each in zip(*self._moves(state), strict=True)]
         return self._ends[state]
@@ -141,12 +141,12 @@ def check_gates(pair: Pair, states: list[Facts], depth: int) -> list[int]:
             continue
         assembly, before = _start(compiled, phase)
         endings = find_endings(compiled.circuit, compiled.phases, phase, naive.aims, depth)
-        ends = find_ends(assembly, endings, before) or Ends(*np.zeros((3, sum(compiled.circuit.moves)), np.int64))
+        ends = find_ends(assembly, endings, before) or EndGates(*np.zeros((3, sum(compiled.circuit.moves)), np.int64))
         values = evaluated(assembly, np.array([[fact in state for fact in compiled.facts] for state in fitting]))
         for column, state in enumerate(fitting):
             for kind, truth in enumerate(naive.ends(state)):
                 gates = [bool(values[lit >> 1, column]) != bool(lit & 1) for lit in ends[kind].tolist()]
-                assert gates == truth, (Ends._fields[kind], state)
+                assert gates == truth, (EndGates._fields[kind], state)
                 total[kind] += sum(gates)
     return total
 

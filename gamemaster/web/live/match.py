@@ -88,7 +88,7 @@ class LiveMatch:
         self.states = states
         self._state_seconds = state_seconds
         self._ordered = now()
-        self.drawing = Drawing(self, state_seconds)
+        self.drawing = StatePictures(self, state_seconds)
         self._clock: tuple[float, float] | None = None  # when it runs out on the loop's clock, and its length
 
     @property
@@ -244,7 +244,7 @@ class MatchFeeds:
             feed.end()
 
 
-class Drawing:
+class StatePictures:
     """Draws the states of a match, one after the other, and tells each when it is there."""
 
     def __init__(self, live: LiveMatch, seconds: float) -> None:

@@ -7,7 +7,7 @@ from contextlib import suppress
 from typing import Self
 
 import ggp
-from gamemaster.check.checks import Part, all_parts, examine
+from gamemaster.check.checks import CheckGroup, all_parts, examine
 from gamemaster.check.exchange import Address
 from gamemaster.check.findings import CheckResult
 from gamemaster.check.session import CheckSession, CheckSettings
@@ -178,7 +178,7 @@ class SoundPlayer:
         await writer.drain()
 
 
-def parts(*names: str) -> list[Part]:
+def parts(*names: str) -> list[CheckGroup]:
     """The parts that have checks of these names, and those before which nothing can be tried."""
     needed = {"connection", "START, ggp-base", *names}
     found = [part for part in all_parts() if needed & {check.name for check in part.checks}]
@@ -191,7 +191,7 @@ def game(rules: str = TAKES_TURNS) -> Game:
 
 
 def findings_of(
-    player: SoundPlayer, chosen: Sequence[Part], settings: CheckSettings | None = None, rules: str = TAKES_TURNS
+    player: SoundPlayer, chosen: Sequence[CheckGroup], settings: CheckSettings | None = None, rules: str = TAKES_TURNS
 ) -> tuple[CheckSession, dict[str, CheckResult]]:
     """What the checks find in virtual time, by their names."""
 
