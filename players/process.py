@@ -21,6 +21,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from queue import SimpleQueue
 from threading import Lock, Thread
+from traceback import clear_frames
 from typing import TypeAlias
 
 from ggp.errors import GgpError
@@ -183,6 +184,7 @@ class MatchThinking:
         except GgpError as error:
             log.warning("%s: %s", self._name, error)
         except (RecursionError, MemoryError) as error:
+            clear_frames(error.__traceback__)  # what they hold may be all the memory there is, and logging needs some
             log.warning("%s: the rules need too much: %s", self._name, type(error).__name__)
         except Exception:
             log.exception("a fault of this program while thinking")
