@@ -16,6 +16,6 @@ class TrainingSettings(Settings):
 
     seed: Annotated[int, Ge(0), Le(2**31), About("of self-play")] = 0
     threads: Annotated[
-        int, Ge(1), Le(64), About("threads, each with matches of its own; their nets are averaged again and again")
+        int, Ge(1), Le(64), About("threads, each with matches of its own; their nets are averaged every 10,000 samples")
     ] = 1
     memory: Annotated[int, Ge(8), Le(2**16), About("memory for the samples of each thread", unit="MiB")] = 128
