@@ -6,6 +6,7 @@ only by timers: it is exact, and playclocks of an hour pass in milliseconds.
 
 import asyncio
 import selectors
+import socket
 from collections.abc import Callable, Coroutine
 from concurrent.futures import Executor
 from typing import Any, TypeVar, TypeVarTuple, Unpack
@@ -20,12 +21,16 @@ Events = list[tuple[selectors.SelectorKey, int]]
 
 
 class _Selector(selectors.DefaultSelector):
-    """The real selector, but a wait in which nothing happens costs `SETTLE`, and then the clock jumps."""
+    """The real selector, but a wait in which nothing happens and nothing is under way costs `SETTLE`: the clock jumps."""
 
     def __init__(self) -> None:
         super().__init__()
         self.now = 0.0
         self.jobs = 0  # that threads are doing for the loop
+        with socket.create_server(("127.0.0.1", 0)) as server:
+            self._sender = socket.create_connection(server.getsockname())
+            self._receiver, _ = server.accept()
+        self._receiver.settimeout(STUCK)
 
     def select(self, timeout: float | None = None) -> Events:
         if timeout is not None and timeout <= 0:
@@ -36,8 +41,21 @@ class _Selector(selectors.DefaultSelector):
             return events
         events = super().select(SETTLE)
         if not events:
+            self._wait_for_network()
+            events = super().select(0)
+        if not events:
             self.now += timeout
         return events
+
+    def close(self) -> None:
+        super().close()
+        self._sender.close()
+        self._receiver.close()
+
+    def _wait_for_network(self) -> None:
+        """A busy system delivers late, but in order: a byte sent now arrives after what was sent before."""
+        self._sender.send(b".")
+        self._receiver.recv(1)
 
 
 class VirtualTimeLoop(asyncio.SelectorEventLoop):
