@@ -21,7 +21,7 @@ Events = list[tuple[selectors.SelectorKey, int]]
 
 
 class _Selector(selectors.DefaultSelector):
-    """The real selector, but a wait in which nothing happens and nothing is under way costs `SETTLE`: the clock jumps."""
+    """The real selector, but a wait in which nothing happens costs `SETTLE`, and then the clock jumps."""
 
     def __init__(self) -> None:
         super().__init__()
