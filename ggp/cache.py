@@ -9,8 +9,9 @@ libraries. A file is one entry, in little-endian order:
     the arrays, C-contiguous, each at a multiple of 64 bytes
 
 The checksum finds accidents (a full disk, a lost block), not malice; it is looked at before anything is parsed, and
-entries are never unpickled. Numba unpickles its kernels. Against other people there are the permissions: the folders
-are ours alone, nobody else can put others in their place, and all kernels are files of this user, or nothing is used.
+entries are never unpickled. Kernels are, as numba keeps them. Against other people there are the permissions: the
+folders are ours alone, nobody else can put others in their place, and all kernels are files of this user, or nothing is
+used.
 """
 
 import ast
@@ -28,7 +29,7 @@ import sys
 import tempfile
 import time
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
@@ -43,7 +44,8 @@ FOLDER_VARIABLE = "GGP_CACHE"
 LIMIT_VARIABLE = "GGP_CACHE_LIMIT"
 DEFAULT_LIMIT_BYTES = 1 << 30
 UNRELATED = frozenset((
-    "__main__", "analysis", "bench", "boards", "commands", "game", "library", "plots", "protocol", "signals",
+    "__main__", "analysis", "batches", "bench", "boards", "commands", "env", "families", "game", "library", "plots",
+    "plugins", "protocol", "signals", "trees",
 ))  # fmt: skip
 """Modules and packages of `ggp` that no kernel and nothing else that is kept depends on; a test looks."""
 
@@ -52,15 +54,17 @@ ENTRIES = "entries"
 KNOWLEDGE = "knowledge"  # what `ggp train` has learned of games: of all versions of the sources, without a limit
 
 _LIBRARIES = ("clingo", "llvmlite", "numba", "numpy")
-_WARM = "warm"  # a file in the folder of the kernels: all of them are there
+_WARM = "warm"  # a file in the folder of the kernels: all those of the sources that it names are there
 _WARMING = "begun"  # a file that is made when a process begins to compile them
 _WARMING_SECONDS = 300.0  # for which such a process is believed to be at work
 _KERNEL_DAYS = 14
 _KERNEL_VERSIONS = 16  # kept of other versions, however recent
+_KERNEL_SUFFIX = ".kernel"
 _DAY = 86_400.0
 
 _HEAD = struct.Struct("<8sI4xQQ32s")
 _MAGIC = b"ggp\r\n\x1a\x00\x01"
+_CHECKSUM = struct.Struct("<I")
 _CHECKED_FROM = 12  # the checksum covers the file from here
 _ALIGNMENT = 64
 _SUFFIX = ".entry"
@@ -195,7 +199,7 @@ class Cache:
         return before - sum(usage.files for usage in self.usage().values())
 
     def usage(self) -> dict[str, Usage]:
-        """What is kept of each kind, of all versions together; `kernels` are numba's own files."""
+        """What is kept of each kind, of all versions together; `kernels` are compiled functions."""
         found: dict[str, list[int]] = {}
         if self.folder is not None:
             for path, status in _files(self.folder / ENTRIES):
@@ -254,44 +258,81 @@ def write_entry(path: Path, entry: CacheEntry, identity: bytes) -> None:
 
 
 def kernel_folder() -> Path:
-    """An existing folder for numba's own cache, for these sources and this bounds-check flag; at worst a temporary one.
+    """An existing folder for kernels compiled with these libraries and this bounds-check flag, or a temporary one.
 
-    Removes the folders of versions that were not used for two weeks. OSError when there is no temporary folder either.
+    Removes the folders of other libraries that were not used for two weeks. OSError when there is no temporary folder.
     """
     root = cache_folder()
     if root is None:
         return _temporary_folder()
     checked = os.environ.get("NUMBA_BOUNDSCHECK", "").strip() not in ("", "0")
     try:
-        folder = _make_private(root, KERNELS, source_version() + ("-boundscheck" if checked else ""))
-        folder.chmod(0o700)  # numba's own folders in it are as open as the umask says
+        folder = _make_private(root, KERNELS, _kernel_version() + ("-boundscheck" if checked else ""))
+        folder.chmod(0o700)
         _check_owner(folder)
         tempfile.TemporaryFile(dir=folder).close()  # only this shows a read-only file system
         _touch(folder)
     except OSError as error:
         _warn(f"compiled kernels are not kept in {root}: {error.strerror or error}")
         return _temporary_folder()
-    _drop_kernels(folder)
+    _drop_old(path for path in folder.parent.iterdir() if path != folder)
     return folder
 
 
-def _drop_kernels(used: Path) -> None:
-    """Removes the other folders that are old, or too many."""
+@cache
+def _kernel_version() -> str:
+    """A hexadecimal hash of what all kernels depend on: Python, the libraries, and how they are compiled."""
+    generators = (Path(__file__).with_name(name).read_text("utf-8") for name in ("kernel.py", "transposition.py"))
+    about = [sys.version, sys.platform, *sorted(_installed()), *generators]
+    return hashlib.sha256("\n".join(about).encode(errors="surrogateescape")).hexdigest()[:32]
+
+
+def read_kernel(folder: Path, name: str, digest: str) -> bytes | None:
+    """Machine code of a kernel, or None; a damaged file in its place is removed."""
+    path = folder / f"{name}-{digest}{_KERNEL_SUFFIX}"
+    try:
+        data = path.read_bytes()
+    except OSError:
+        return None
+    code = data[_CHECKSUM.size :]
     with suppress(OSError):
-        others = [(path.stat().st_mtime, path) for path in used.parent.iterdir() if path != used]
-        for rank, (used_at, path) in enumerate(sorted(others, reverse=True)):
+        if len(data) < _CHECKSUM.size or _CHECKSUM.unpack_from(data)[0] != zlib.crc32(code):
+            _log.warning("a damaged kernel is removed: %s", path)
+            path.unlink()
+            return None
+        _touch(path)
+    return code
+
+
+def keep_kernel(folder: Path, name: str, digest: str, code: bytes) -> None:
+    """Keeps it for later processes, if that can be, and removes others of that name that were long not used."""
+    path = folder / f"{name}-{digest}{_KERNEL_SUFFIX}"
+    try:
+        _write(path, [_CHECKSUM.pack(zlib.crc32(code)), code])
+    except OSError as error:
+        _warn(f"compiled kernels are not kept in {folder}: {error.strerror or error}")
+    _drop_old(each for each in folder.glob(f"{name}-*{_KERNEL_SUFFIX}") if each != path)
+
+
+def _drop_old(paths: Iterable[Path]) -> None:
+    """Removes the files and folders that were long not used, or are too many."""
+    with suppress(OSError):
+        ages = [(path.stat().st_mtime, path) for path in paths]
+        for rank, (used_at, path) in enumerate(sorted(ages, reverse=True)):
             if rank >= _KERNEL_VERSIONS or time.time() - used_at > _KERNEL_DAYS * _DAY:
-                shutil.rmtree(path, ignore_errors=True)
+                shutil.rmtree(path, ignore_errors=True) if path.is_dir() else path.unlink(missing_ok=True)
 
 
 def is_warm() -> bool:
     """Whether all kernels of these sources were compiled before; on a cold machine that takes half a minute."""
-    return (kernel_folder() / _WARM).exists()
+    return (kernel_folder() / f"{_WARM}-{source_version()}").exists()
 
 
 def mark_warm() -> None:
     """Notes that all kernels of these sources are on disk."""
-    (kernel_folder() / _WARM).touch()
+    folder = kernel_folder()
+    (folder / f"{_WARM}-{source_version()}").touch()
+    _drop_old(folder.glob(f"{_WARM}-*"))
 
 
 def warm_in_background() -> None:

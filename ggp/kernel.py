@@ -1,12 +1,16 @@
 """The one door to numba and LLVM: compiled Python functions, 512-bit words, and machine code made at run time.
 
 A word is 8 × uint64, one bit for each of 512 lanes; words stand in rows of a C-contiguous array of shape (S, 8).
-Kernels are kept on disk in a folder that is named after our sources and the bounds-check flag: numba notices neither an
-edit in another file nor that flag.
+Kernels are kept on disk, each in a file that is named after all that its machine code depends on (`KernelFiles`).
 """
 
+import hashlib
+import pickle
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from types import CodeType
 from typing import Any, ParamSpec, TypeAlias, TypeVar, cast
 
 import llvmlite.binding as llvm
@@ -16,22 +20,25 @@ from llvmlite import ir
 from numba.core import cgutils as untyped_cgutils
 from numba.core import config as untyped_config
 from numba.core import types
+from numba.core.compiler import CompileResult as UntypedResult
+from numba.core.dispatcher import Dispatcher
+from numba.core.serialize import dumps as untyped_dumps
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-from ggp.cache import kernel_folder
+from ggp.cache import keep_kernel, kernel_folder, read_kernel
 
 Int: TypeAlias = int | np.integer[Any]
 Words: TypeAlias = NDArray[np.uint64]  # (rows, 8)
 
 cgutils: Any = untyped_cgutils
 config: Any = untyped_config
+CompileResult: Any = UntypedResult
+dumps: Any = untyped_dumps
 
 LANES = 512
 WORD = LANES // 64  # uint64 in a word
 TALLY_BITS = 8  # of the counters that `tally` keeps for each lane
-
-config.CACHE_DIR = str(kernel_folder())
 
 BOUNDS_CHECKED = bool(config.BOUNDSCHECK)
 
@@ -41,23 +48,17 @@ Result = TypeVar("Result")
 
 def kernel(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
     """The function as machine code that runs without Python's lock."""
-    compiled: Callable[Parameters, Result] = numba.njit(cache=True, nogil=True, error_model="numpy")(function)
-    return compiled
+    return _compiled(function)
 
 
 def inner(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
     """A part of a kernel, put in the place of its call: passing tuples of arrays costs more than many such parts do."""
-    compiled: Callable[Parameters, Result] = numba.njit(cache=True, nogil=True, error_model="numpy", inline="always")(
-        function
-    )
-    return compiled
+    return _compiled(function, inline="always")
 
 
 def lean(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
     """A kernel that makes no arrays, and so counts no references to them: each count takes as long as some ten sums."""
-    options: Any = {"cache": True, "nogil": True, "error_model": "numpy", "_nrt": False}
-    compiled: Callable[Parameters, Result] = numba.njit(**options)(function)
-    return compiled
+    return _compiled(function, _nrt=False)
 
 
 def fused(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
@@ -65,34 +66,141 @@ def fused(function: Callable[Parameters, Result]) -> Callable[Parameters, Result
 
     The order is that of the machine code: the same on every run on one kind of processor.
     """
-    order = {"reassoc", "contract", "nsz"}
-    options: Any = {"cache": True, "nogil": True, "error_model": "numpy", "_nrt": False, "fastmath": order}
-    compiled: Callable[Parameters, Result] = numba.njit(**options)(function)
-    return compiled
+    return _compiled(function, _nrt=False, fastmath={"reassoc", "contract", "nsz"})
 
 
-_VECTOR = ir.VectorType(ir.IntType(64), WORD)
+def _compiled(function: Callable[Parameters, Result], **options: Any) -> Callable[Parameters, Result]:
+    compiled: Any = numba.njit(nogil=True, error_model="numpy", **options)(function)
+    compiled._cache = KernelFiles(compiled)  # numba offers no public place for another cache
+    return cast("Callable[Parameters, Result]", compiled)
 
 
-def _row(context: Any, builder: Any, array: Any, array_type: Any, index: Any) -> Any:
+class KernelFiles:
+    """Keeps the machine code of one kernel, a file for each signature, as numba's dispatchers ask a cache to.
+
+    Numba's own cache notices no change of a function that a kernel calls, finds nothing again in another checkout, and
+    two processes that write its index at once can exchange the code of two signatures. Here the name of a file is a
+    hash of the byte code of the kernel and of all that it calls, of the constants and types that they read, of the
+    signature and of the processor. There is no index, and files are put in place whole.
+    """
+
+    def __init__(self, dispatcher: Any) -> None:
+        self._dispatcher = dispatcher
+        self._name = f"{dispatcher.py_func.__module__}.{dispatcher.py_func.__qualname__}"
+
+    @property
+    def cache_path(self) -> str:
+        """The folder of the files."""
+        return str(_folder())
+
+    def load_overload(self, signature: Any, target: Any) -> Any:
+        """What was compiled for the signature, or None."""
+        target.refresh()
+        code = read_kernel(_folder(), self._name, self._digest(signature, target.codegen()))
+        if code is None:
+            return None
+        return CompileResult._rebuild(target, *pickle.loads(code))  # noqa: S301 - only we can write it
+
+    def save_overload(self, signature: Any, result: Any) -> None:
+        """Keeps it, unless it holds addresses of this process."""
+        if not result.lifted and not result.library.has_dynamic_globals:
+            code = dumps(result._reduce())  # as numba's own cache does
+            keep_kernel(_folder(), self._name, self._digest(signature, result.codegen), code)
+
+    def _digest(self, signature: Any, codegen: Any) -> str:
+        kinds = tuple(_describe_type(kind) for kind in signature)
+        return _hash((fingerprint(self._dispatcher), kinds, codegen.magic_tuple()))
+
+
+def fingerprint(dispatcher: Any) -> str:
+    """A hash of all but signature and processor that decides what machine code a kernel becomes.
+
+    The source of this module, on which intrinsics depend, and the versions of the libraries name the folder of kernels.
+    """
+    found: dict[int, Any] = {}
+    waiting = [dispatcher]
+    while waiting:
+        if id(each := waiting.pop()) not in found:
+            found[id(each)], called = _describe_function(each)
+            waiting += called
+    return _hash((found[id(dispatcher)], sorted(map(repr, found.values()))))
+
+
+@cache
+def _describe_function(dispatcher: Any) -> tuple[tuple[Any, ...], list[Any]]:
+    """The byte code with what it reads from outside; and the kernels that it may call."""
+    function = dispatcher.py_func
+    called: list[Any] = []
+    parts: list[Any] = [function.__module__, function.__qualname__, repr(function.__defaults__)]
+    parts += [_describe_value(option) for option in sorted(dispatcher.targetoptions.items())]
+    cells = (cell.cell_contents for cell in function.__closure__ or ())
+    names = function.__globals__ | dict(zip(function.__code__.co_freevars, cells, strict=True))
+    codes = [function.__code__]
+    while codes:
+        code = codes.pop()
+        codes += [constant for constant in code.co_consts if isinstance(constant, CodeType)]
+        parts += [code.co_code, repr([each for each in code.co_consts if not isinstance(each, CodeType)])]
+        for name in (*code.co_names, *code.co_freevars):
+            value = names.get(name)
+            called += [value] if isinstance(value, Dispatcher) else []
+            parts += [name, _describe_value(value)]
+    return tuple(parts), called
+
+
+def _describe_value(value: Any) -> str:
+    """A text that is the same in each process that has the value, else the kernel is compiled in each of them."""
+    match value:
+        case Dispatcher():
+            described = f"{value.py_func.__module__}.{value.py_func.__qualname__}"
+        case np.ndarray():
+            described = f"{value.dtype} {value.shape} {value.tolist()}"
+        case set() | frozenset():
+            described = repr(sorted(map(repr, value)))
+        case tuple():
+            described = repr([_describe_value(each) for each in value])
+        case _ if hasattr(value, "__qualname__"):  # a class or function
+            described = f"{value.__module__}.{value.__qualname__} {getattr(value, '_fields', '')}"
+        case _:  # a module, an intrinsic, or a constant
+            described = f"{type(value)} {getattr(value, '__name__', None) or repr(value)}"
+    return described
+
+
+def _describe_type(kind: Any) -> Any:
+    inner = tuple(_describe_type(each) for each in getattr(kind, "types", ()))
+    return str(kind), getattr(kind, "fields", ()), inner
+
+
+@cache
+def _folder() -> Path:
+    return kernel_folder()
+
+
+def _hash(value: Any) -> str:
+    return hashlib.sha256(repr(value).encode(errors="surrogateescape")).hexdigest()[:32]
+
+
+VECTOR = ir.VectorType(ir.IntType(64), WORD)
+
+
+def row_pointer(context: Any, builder: Any, array: Any, array_type: Any, index: Any) -> Any:
     """A pointer to the word in a row of the array."""
     data = context.make_array(array_type)(context, builder, array).data
     first = builder.gep(data, [builder.mul(index, ir.Constant(ir.IntType(64), WORD))])
-    return builder.bitcast(first, _VECTOR.as_pointer())
+    return builder.bitcast(first, VECTOR.as_pointer())
 
 
-def _load(builder: Any, pointer: Any) -> Any:
+def load(builder: Any, pointer: Any) -> Any:
     return builder.load(pointer, align=8)
 
 
 def _literal(context: Any, builder: Any, array: Any, array_type: Any, literal: Any) -> Any:
     """The word of a literal: 2 · row, + 1 for its complement."""
     one = ir.Constant(ir.IntType(64), 1)
-    word = _load(builder, _row(context, builder, array, array_type, builder.lshr(literal, one)))
+    word = load(builder, row_pointer(context, builder, array, array_type, builder.lshr(literal, one)))
     mask = builder.neg(builder.and_(literal, one))
-    lanes = builder.insert_element(ir.Constant(_VECTOR, ir.Undefined), mask, ir.Constant(ir.IntType(32), 0))
+    lanes = builder.insert_element(ir.Constant(VECTOR, ir.Undefined), mask, ir.Constant(ir.IntType(32), 0))
     zeros = ir.Constant(ir.VectorType(ir.IntType(32), WORD), None)
-    return builder.xor(word, builder.shuffle_vector(lanes, ir.Constant(_VECTOR, ir.Undefined), zeros))
+    return builder.xor(word, builder.shuffle_vector(lanes, ir.Constant(VECTOR, ir.Undefined), zeros))
 
 
 def _gate(operation: str) -> Any:
@@ -103,7 +211,7 @@ def _gate(operation: str) -> Any:
             array, first, second, row = arguments
             values = [_literal(context, builder, array, signature.args[0], literal) for literal in (first, second)]
             result = getattr(builder, operation)(*values)
-            builder.store(result, _row(context, builder, array, signature.args[0], row), align=8)
+            builder.store(result, row_pointer(context, builder, array, signature.args[0], row), align=8)
             return context.get_dummy_value()
 
         return types.void(words, types.int64, types.int64, types.int64), generate
@@ -116,8 +224,8 @@ def _blend(typing_context: Any, words: Any, row: Any, other: Any, mask: Any) -> 
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         array, *rows = arguments
-        target, other, mask = (_row(context, builder, array, signature.args[0], index) for index in rows)
-        kept, taken, lanes = (_load(builder, pointer) for pointer in (target, other, mask))
+        target, other, mask = (row_pointer(context, builder, array, signature.args[0], index) for index in rows)
+        kept, taken, lanes = (load(builder, pointer) for pointer in (target, other, mask))
         mixed = builder.xor(kept, builder.and_(builder.xor(kept, taken), lanes))
         builder.store(mixed, target, align=8)
         return context.get_dummy_value()
@@ -131,19 +239,20 @@ def _fill_random(typing_context: Any, words: Any, row: Any, count: Any, state: A
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         array, row, count, numbers = arguments
         places = [
-            _row(context, builder, numbers, signature.args[3], ir.Constant(ir.IntType(64), at)) for at in range(4)
+            row_pointer(context, builder, numbers, signature.args[3], ir.Constant(ir.IntType(64), at))
+            for at in range(4)
         ]
-        state = [cgutils.alloca_once_value(builder, _load(builder, place)) for place in places]
+        state = [cgutils.alloca_once_value(builder, load(builder, place)) for place in places]
         with cgutils.for_range(builder, count) as loop:
             s0, s1, s2, s3 = (builder.load(part) for part in state)
-            target = _row(context, builder, array, signature.args[0], builder.add(row, loop.index))
+            target = row_pointer(context, builder, array, signature.args[0], builder.add(row, loop.index))
             builder.store(builder.add(s0, s3), target, align=8)
-            shifted = builder.shl(s1, ir.Constant(_VECTOR, [17] * WORD))
+            shifted = builder.shl(s1, ir.Constant(VECTOR, [17] * WORD))
             s2, s3 = builder.xor(s2, s0), builder.xor(s3, s1)
             s1, s0 = builder.xor(s1, s2), builder.xor(s0, s3)
             s2 = builder.xor(s2, shifted)
-            high = builder.shl(s3, ir.Constant(_VECTOR, [45] * WORD))
-            s3 = builder.or_(high, builder.lshr(s3, ir.Constant(_VECTOR, [19] * WORD)))
+            high = builder.shl(s3, ir.Constant(VECTOR, [45] * WORD))
+            s3 = builder.or_(high, builder.lshr(s3, ir.Constant(VECTOR, [19] * WORD)))
             for part, value in zip(state, (s0, s1, s2, s3), strict=True):
                 builder.store(value, part)
         for part, place in zip(state, places, strict=True):
@@ -157,7 +266,7 @@ def _any_lane(typing_context: Any, words: Any, row: Any) -> Any:
     del typing_context, row
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        word = _load(builder, _row(context, builder, arguments[0], signature.args[0], arguments[1]))
+        word = load(builder, row_pointer(context, builder, arguments[0], signature.args[0], arguments[1]))
         reduced = _call_intrinsic(builder, "llvm.vector.reduce.or.v8i64", ir.IntType(64), [word])
         return builder.icmp_unsigned("!=", reduced, ir.Constant(ir.IntType(64), 0))
 
@@ -193,14 +302,14 @@ def _tally(typing_context: Any, words: Any, row: Any, other: Any, first: Any) ->
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         array, *rows, first = arguments
-        one, two = (_load(builder, _row(context, builder, array, signature.args[0], index)) for index in rows)
+        one, two = (load(builder, row_pointer(context, builder, array, signature.args[0], index)) for index in rows)
         carry = builder.and_(one, two)
         reduced = _call_intrinsic(builder, "llvm.vector.reduce.or.v8i64", ir.IntType(64), [carry])
         with builder.if_then(builder.icmp_unsigned("!=", reduced, ir.Constant(ir.IntType(64), 0))):
             for digit in range(TALLY_BITS):
                 index = builder.add(first, ir.Constant(ir.IntType(64), digit))
-                place = _row(context, builder, array, signature.args[0], index)
-                before = _load(builder, place)
+                place = row_pointer(context, builder, array, signature.args[0], index)
+                before = load(builder, place)
                 builder.store(builder.xor(before, carry), place, align=8)
                 carry = builder.and_(before, carry)
         return context.get_dummy_value()
@@ -281,19 +390,19 @@ def plain_tally(words: Words, row: Int, other: Int, first: Int) -> None:
             carry &= before
 
 
-def _fast(plain: Callable[Parameters, Result], generator: Any) -> Callable[Parameters, Result]:
+def fast(plain: Callable[Parameters, Result], generator: Any) -> Callable[Parameters, Result]:
     """The plain function where indices are to be checked, else what is generated, which never checks them."""
     chosen: Any = kernel(plain) if BOUNDS_CHECKED else intrinsic(generator)
     return chosen  # type: ignore[no-any-return]
 
 
-gate_and = _fast(plain_and, _gate("and_"))
-gate_xor = _fast(plain_xor, _gate("xor"))
-blend = _fast(plain_blend, _blend)
-any_lane = _fast(plain_any, _any_lane)
-count_both = _fast(plain_count, _count_both)
-fill_random = _fast(plain_random, _fill_random)
-tally = _fast(plain_tally, _tally)
+gate_and = fast(plain_and, _gate("and_"))
+gate_xor = fast(plain_xor, _gate("xor"))
+blend = fast(plain_blend, _blend)
+any_lane = fast(plain_any, _any_lane)
+count_both = fast(plain_count, _count_both)
+fill_random = fast(plain_random, _fill_random)
+tally = fast(plain_tally, _tally)
 
 
 def _call(typing_context: Any, address: Any, first: Any, second: Any, third: Any) -> Any:

@@ -26,7 +26,17 @@ from numpy.typing import NDArray
 from typer.testing import CliRunner
 
 import ggp.cache
-from ggp.cache import UNRELATED, Cache, CacheEntry, Usage, cache_folder, default_cache, kernel_folder, source_version
+from ggp.cache import (
+    UNRELATED,
+    Cache,
+    CacheEntry,
+    Usage,
+    cache_folder,
+    default_cache,
+    keep_kernel,
+    kernel_folder,
+    read_kernel,
+)
 from ggp.commands.cache import add_commands
 
 DAY = 86_400.0
@@ -213,7 +223,7 @@ def test_clear_removes_everything(tmp_path: Path) -> None:
     assert cache.clear() == 0
     cache.put("circuit", "a", words(1))
     cache.put("rules", "b", words(2))
-    (kernel_folder() / "kernel.nbc").write_bytes(b"code")
+    (kernel_folder() / "name-hash.kernel").write_bytes(b"code")
     assert cache.usage()["kernels"] == Usage(1, 4)
     assert cache.clear() == 3
     assert cache.usage() == {}
@@ -318,14 +328,13 @@ def test_folders_above_are_looked_at_up_to_the_root(tmp_path: Path, caplog: pyte
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
-@pytest.mark.parametrize("part", ["root", "kernels", "version", "index", "link"])
+@pytest.mark.parametrize("part", ["root", "kernels", "version", "file", "link"])
 def test_nothing_of_another_user_is_unpickled(part: str, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     folder = kernel_folder()
-    index = folder / "module" / "kernel.nbi"
-    index.parent.mkdir()
-    index.write_bytes(b"pickle")
+    file = folder / "name-hash.kernel"
+    file.write_bytes(b"pickle")
     assert kernel_folder() == folder
-    stranger = {"root": folder.parents[1], "kernels": folder.parent, "version": folder, "index": index}
+    stranger = {"root": folder.parents[1], "kernels": folder.parent, "version": folder, "file": file}
     if part == "link":
         (tmp_path / "elsewhere").mkdir()
         folder.parents[1].rename(tmp_path / "elsewhere" / "cache")
@@ -468,14 +477,37 @@ def test_the_version_changes_with_the_sources(tmp_path: Path) -> None:
     assert version() == fourth
 
 
-def test_kernels_have_a_folder_of_their_version(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_kernels_have_a_folder_of_the_libraries(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     folder = kernel_folder()
-    assert folder == tmp_path / "default" / "kernels" / source_version()
+    assert folder.parent == tmp_path / "default" / "kernels"
     assert folder.is_dir()
     assert folder.stat().st_mode & 0o777 == 0o700
-    for value, name in (("1", f"{source_version()}-boundscheck"), ("0", source_version()), ("", source_version())):
+    for value, name in (("1", f"{folder.name}-boundscheck"), ("0", folder.name), ("", folder.name)):
         monkeypatch.setenv("NUMBA_BOUNDSCHECK", value)
         assert kernel_folder().name == name
+
+
+def test_a_kernel_is_read_back_and_a_damaged_one_is_not(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    keep_kernel(tmp_path, "module.name", "1", b"code")
+    keep_kernel(tmp_path, "module.name", "2", b"")
+    assert [read_kernel(tmp_path, "module.name", digest) for digest in "123"] == [b"code", b"", None]
+    (path,) = tmp_path.glob("*-1.kernel")
+    for damaged in (b"", b"abc", path.read_bytes()[:-1], b"x" + path.read_bytes()):
+        path.write_bytes(damaged)
+        assert read_kernel(tmp_path, "module.name", "1") is None
+        assert not path.exists()
+    assert caplog.text.count("a damaged kernel is removed") == 4
+
+
+def test_kernels_that_were_long_not_used_are_removed(tmp_path: Path) -> None:
+    for number in range(30):
+        keep_kernel(tmp_path, "module.name", str(number), b"code")
+        os.utime(tmp_path / f"module.name-{number}.kernel", (time.time() - number * DAY,) * 2)
+    read_kernel(tmp_path, "module.name", "10")  # used just now
+    keep_kernel(tmp_path, "module.other", "0", b"code")
+    keep_kernel(tmp_path, "module.name", "new", b"code")
+    kept = {path.name.partition("-")[2].removesuffix(".kernel") for path in tmp_path.glob("module.name-*")}
+    assert kept == {"new", *map(str, range(14))}
 
 
 def test_old_kernels_are_removed(tmp_path: Path) -> None:
@@ -483,7 +515,7 @@ def test_old_kernels_are_removed(tmp_path: Path) -> None:
     ages = {"used-yesterday": 1.0, "used-long-ago": 15.0, kernel_folder().name: 30.0}
     for name, days in ages.items():
         (kernels / name).mkdir(exist_ok=True)
-        (kernels / name / "kernel.nbc").write_bytes(b"code")
+        (kernels / name / "name-hash.kernel").write_bytes(b"code")
         os.utime(kernels / name, (time.time() - days * DAY,) * 2)
     kernel_folder()
     assert {path.name for path in kernels.iterdir()} == {kernel_folder().name, "used-yesterday"}

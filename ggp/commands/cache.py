@@ -1,20 +1,14 @@
 """The sub-command cache: what is kept on disk between runs."""
 
 import os
-from collections.abc import Iterator
 from dataclasses import asdict
 from threading import Thread
-from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-import ggp
-from ggp.cache import FOLDER_VARIABLE, default_cache, end_warming, is_warm, mark_warm
+from ggp.cache import FOLDER_VARIABLE, default_cache, end_warming, is_warm, kernel_folder
 from ggp.commands.shared import JsonOption, print_json
 from ggp.library import game_names
-
-if TYPE_CHECKING:
-    from ggp.simulation.state_machine import CircuitMachine
 
 _MEBIBYTE = 1 << 20
 
@@ -51,41 +45,29 @@ def show_cache(as_json: JsonOption = False) -> None:
         typer.echo("  empty")
 
 
-def warm_cache(again: Annotated[bool, typer.Option(help="Do it even where it was done before.")] = False) -> None:
-    """Compile all kernels and the shipped games ahead, so that nothing waits for it later; half a minute, once."""
-    if is_warm() and not again:
+def warm_cache() -> None:
+    """Compile all kernels ahead, so that nothing waits for it later; a minute or two, once."""
+    if is_warm():
         return
-    for name in _warm_all():
-        typer.echo(f"  ready: {name}")
-
-
-def _warm_all() -> Iterator[str]:
-    """Compile all kernels by using them, and the shipped games; gives the name of each game that is done."""
     from ggp.search.loading import load_kernels  # noqa: PLC0415 - numba is slow to load
 
-    for name in game_names():
-        machine: Any = ggp.load(name, "circuit").machine
-        _warm(machine)
-        yield name
+    typer.echo("compiling kernels, once for this version; this takes a minute or two")
     load_kernels()
-    yield "searches"
-    mark_warm()
+    _load_environments()
+    typer.echo(f"{_files(sum(1 for _ in kernel_folder().glob('*.kernel')))} compiled")
 
 
-def _warm(machine: "CircuitMachine") -> None:
-    from ggp.simulation.machine_code import compile_steps, is_worthwhile  # noqa: PLC0415 - numba is slow to load
+def _load_environments() -> None:
+    import numpy as np  # noqa: PLC0415 - slow to load, as the following
 
-    state = machine.initial_state
-    moves = tuple(machine.legal_moves(state, role)[0] for role in machine.roles)
-    machine.is_terminal(machine.next_state(state, moves))
-    for role in machine.roles:
-        machine.goal(state, role)
-        machine.percepts(state, moves, role)
-    simulator = machine.simulator()
-    simulator.playouts(1)
-    if is_worthwhile(simulator.steps):
-        simulator.use(compile_steps(simulator.steps, default_cache()))
-        simulator.playouts(1)
+    from ggp.env import make_vec  # noqa: PLC0415
+
+    environments = make_vec(game_names()[0], 1)
+    step = environments.reset()
+    moves = environments.random_moves(np.random.default_rng(0), step)
+    for kind in (np.int32, np.int64):
+        environments.reset()
+        environments.step(moves.astype(kind))
 
 
 def clear_cache() -> None:

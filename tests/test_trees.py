@@ -1,0 +1,203 @@
+"""The search as a library: functions of one's own, trees to look into, and batches against the interpreter."""
+
+import json
+from random import Random
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+import ggp
+from ggp.errors import EvaluationError, GgpError, GroundingError, HiddenStateError, SettingsError, UnknownRoleError
+from ggp.search.mcts.settings import SearchSettings
+from ggp.trees import TreeNode
+
+PLAIN = SearchSettings(proof=False, retrograde=False, memory_bytes=2**22)
+
+
+@pytest.fixture(scope="module")
+def game() -> ggp.Game:
+    return ggp.load("tictactoe", "circuit")
+
+
+def walk(game: ggp.Game, seed: int) -> list[ggp.State]:
+    """The states of a random match."""
+    rng, states = Random(seed), [game.initial_state]
+    while not states[-1].is_terminal:
+        state = states[-1]
+        states.append(state.play({role: rng.choice(state.legal_moves(role)) for role in game.roles}))
+    return states
+
+
+@pytest.mark.parametrize("name", ["tictactoe", "biddingtictactoe"])
+def test_a_batch_says_what_the_interpreter_says(name: str) -> None:
+    game, oracle = ggp.load(name, "circuit"), ggp.load(name, "interpreter")
+    states = [state for seed in range(4) for state in walk(game, seed)]
+    batch = ggp.StateBatch.of(states)
+    assert len(batch) == len(states)
+    assert [batch[at] for at in range(len(batch))] == states
+    for at, state in enumerate(states):
+        same = oracle.state(state.facts)
+        assert {batch.fact_names[f] for f in np.flatnonzero(batch.facts[at])} <= set(same.facts)
+        assert bool(batch.is_terminal[at]) == same.is_terminal
+        if same.is_terminal:
+            assert tuple(batch.goals[at]) == tuple(same.goals.values())
+            continue
+        for role, moves in batch.moves.items():
+            legal = batch.legal[at, batch.columns(role)]
+            assert {moves[m] for m in np.flatnonzero(legal)} == set(same.legal_moves(role))
+
+
+def test_a_batch_plays_steps(game: ggp.Game) -> None:
+    states = walk(game, 1)[:-1]
+    batch, rng = ggp.StateBatch.of(states), Random(1)
+    chosen = [{role: rng.choice(state.legal_moves(role)) for role in game.roles} for state in states]
+    moves = [[batch.moves[role].index(move) for role, move in joint.items()] for joint in chosen]
+    following = batch.play(np.array(moves))
+    assert [following[at] for at in range(len(states))] == [s.play(m) for s, m in zip(states, chosen, strict=True)]
+
+
+def test_playouts_are_exact_at_ends_and_repeatable(game: ggp.Game) -> None:
+    states = [*walk(game, 1), *walk(game, 2)] * 60  # more than there are lanes
+    batch = ggp.StateBatch.of(states)
+    means = batch.playouts(16, seed=5)
+    assert means.shape == (len(states), 2)
+    assert means.sum(axis=1) == pytest.approx(100)
+    assert ((means >= 0) & (means <= 100)).all()
+    for at, state in enumerate(states):
+        if state.is_terminal:
+            assert tuple(means[at]) == tuple(state.goals.values())
+    assert (batch.playouts(16, seed=5) == means).all()
+    first = ggp.StateBatch.of([game.initial_state]).playouts(20_000, seed=1)
+    assert first[0, 0] == pytest.approx(58.5 + 12.7 / 2, abs=1.5)  # X wins 58.5 % of random matches, 12.7 % are drawn
+
+
+def test_an_evaluator_takes_the_place_of_playouts(game: ggp.Game) -> None:
+    """One that likes the corner (1, 3) for the first role leads there, though playouts prefer the centre."""
+    sizes: list[int] = []
+
+    def likes_a_corner(batch: ggp.StateBatch) -> NDArray[np.float64]:
+        sizes.append(len(batch))
+        liked = batch.facts[:, batch.fact_names.index("(cell 1 3 x)")]
+        return np.stack([np.where(liked, 90.0, 10.0), np.where(liked, 10.0, 90.0)], axis=1)
+
+    with ggp.Search(game.initial_state, evaluator=likes_a_corner, settings=PLAIN, seed=1) as search:
+        found = search.run(visits=400)
+    assert found.best == "(mark 1 3)"
+    assert found.lines[0].goals["xplayer"] == pytest.approx(90, abs=10)
+    assert max(sizes) > 1
+
+
+def test_a_prior_says_where_to_look_first(game: ggp.Game) -> None:
+    def certain(batch: ggp.StateBatch) -> NDArray[np.float64]:
+        weights = np.zeros(batch.legal.shape)
+        weights[:, batch.columns("xplayer")][:, batch.moves["xplayer"].index("(mark 3 1)")] = 7.0
+        return weights
+
+    with ggp.Search(game.initial_state, prior=certain, settings=PLAIN, seed=1) as search:
+        search.run(visits=200)
+        root = search.tree(0)
+    best, *others = root.moves["xplayer"]
+    assert best.move == "(mark 3 1)"
+    assert best.prior == pytest.approx(0.9 + 0.1 / 9)
+    assert all(other.prior == pytest.approx(0.1 / 9) for other in others)
+    assert sum(move.visits for move in root.moves["xplayer"]) == root.visits
+
+
+def looked(node: TreeNode) -> list[TreeNode]:
+    return [node, *(found for child in node.children for found in looked(child))]
+
+
+@pytest.mark.parametrize("name", ["tictactoe", "biddingtictactoe"])
+def test_a_tree_can_be_looked_into(name: str) -> None:
+    game = ggp.load(name, "circuit")
+    with ggp.Search(game.initial_state, settings=PLAIN, seed=1) as search:
+        search.run(visits=600)
+        root = search.tree(3, most_nodes=60)
+    nodes = looked(root)
+    assert 10 < len(nodes) <= 60
+    assert root.visits >= 600
+    for node in nodes:
+        assert [child.visits for child in node.children] == sorted((c.visits for c in node.children), reverse=True)
+        for child in node.children:
+            assert node.state.play(child.joint_move) == child.state
+        for role, (low, high) in node.bounds.items():
+            value = node.values[role]
+            assert value is None or 0 <= low <= value <= high <= 100
+    state = root.state
+    for step in root.principal_variation:
+        state = state.play(step)
+    assert len(root.principal_variation) == 3
+    assert json.loads(json.dumps(root.as_dict()))["children"][0]["joint_move"] == dict(root.children[0].joint_move)
+    drawn = ElementTree.fromstring(root.svg())
+    assert len(drawn.findall(".//{*}circle")) == len(nodes)
+    assert root.children[0].label in root.svg()
+    assert root._repr_svg_() == root.svg(game.roles[0])
+
+
+def test_a_tree_is_kept_from_state_to_state(game: ggp.Game) -> None:
+    with ggp.Search(game.initial_state, settings=PLAIN, seed=1) as search:
+        search.run(visits=500)
+        child = search.tree(1).children[0]
+        search.go_to(child.state)
+        assert search.tree(0).visits == child.visits
+        assert search.analysis().state == child.state
+
+
+def test_what_a_function_raises_is_raised_and_the_tree_goes_on(game: ggp.Game) -> None:
+    fails = [False]
+
+    def values(batch: ggp.StateBatch) -> NDArray[np.float64]:
+        if fails[0]:
+            raise ZeroDivisionError
+        return np.full((len(batch), 2), 50.0)
+
+    with ggp.Search(game.initial_state, evaluator=values, settings=PLAIN, seed=1) as search:
+        before = search.run(visits=50).visits
+        fails[0] = True
+        with pytest.raises(ZeroDivisionError):
+            search.run(visits=50)
+        assert search.tree(0).visits == before
+        fails[0] = False
+        assert search.run(visits=50).visits >= before + 50
+
+
+def test_arrays_that_are_none_are_refused(game: ggp.Game) -> None:
+    state = game.initial_state
+    for wrong, reason in (
+        (lambda batch: np.zeros((len(batch), 3)), r"the evaluator gave an array of shape \(\d+, 3\), not \(\d+, 2\)"),
+        (lambda batch: np.full((len(batch), 2), np.nan), "the evaluator gave a value that is no number"),
+    ):
+        with (
+            ggp.Search(state, evaluator=wrong, settings=PLAIN) as search,
+            pytest.raises(SettingsError, match=reason),
+        ):
+            search.run(visits=10)
+    with (
+        ggp.Search(state, prior=lambda batch: -np.ones(batch.legal.shape), settings=PLAIN) as search,
+        pytest.raises(SettingsError, match="the prior gave a weight below 0"),
+    ):
+        search.run(visits=10)
+
+
+def test_what_cannot_be_searched_is_told(game: ggp.Game) -> None:
+    state = game.initial_state
+    hidden = ggp.load_text("(role a) (legal a b) (<= (sees a c) (does a b)) terminal (goal a 1)").initial_state
+    cases: list[tuple[type[GgpError], str, object]] = [
+        (SettingsError, "a batch has at least one state", lambda: ggp.StateBatch.of([])),
+        (SettingsError, "at least one playout", lambda: ggp.StateBatch.of([state]).playouts(0)),
+        (EvaluationError, "state 1 is none of the game", lambda: ggp.StateBatch.of([state, game.state(["(odd 1)"])])),
+        (GroundingError, "with_engine", lambda: ggp.Search(game.with_engine("interpreter").initial_state)),
+        (HiddenStateError, "cannot be analysed", lambda: ggp.Search(hidden)),
+        (UnknownRoleError, "no role is called 'red'", lambda: ggp.Search(state, role="red")),
+        (SettingsError, "seconds, or visits", lambda: ggp.Search(state, settings=PLAIN).run()),
+        (
+            SettingsError,
+            "takes one thread",
+            lambda: ggp.Search(state, evaluator=lambda b: b.playouts(), settings=SearchSettings(threads=2)),
+        ),
+    ]
+    for kind, reason, do in cases:
+        with pytest.raises(kind, match=reason):
+            do()  # type: ignore[operator]
