@@ -1,5 +1,6 @@
-"""The sub-commands games, validate and perft."""
+"""The sub-commands games, validate, perft and generate."""
 
+from collections.abc import Iterable
 from dataclasses import asdict
 from pathlib import Path
 from time import perf_counter
@@ -10,6 +11,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.padding import Padding
 
+from ggp.commands.generate import OTHER_OPTIONS, write_game
 from ggp.commands.shared import (
     EXIT_MISTAKE,
     STDIN,
@@ -21,12 +23,12 @@ from ggp.commands.shared import (
     read_stdin,
 )
 from ggp.engines import make_machine
-from ggp.errors import GgpError, ReadError
+from ggp.errors import GgpError, ReadError, SettingsError, did_you_mean
 from ggp.gdl.reader import decode
 from ggp.gdl.rulesheet import parse_rulesheet
 from ggp.gdl.state_machine import StateMachine
 from ggp.gdl.validator import STRATIFICATION, Finding, validate
-from ggp.library import find_rulesheet, game_names, read_bytes, read_metadata
+from ggp.library import TAGS, find_rulesheet, is_match, read_bytes, read_metadata, shipped_rulesheets
 from ggp.simulation.evidence import SECONDS, Evidence, gather_evidence
 
 EXIT_FOUND_ERRORS = 1
@@ -37,18 +39,43 @@ def add_commands(app: typer.Typer) -> None:
     app.command("games")(show_games)
     app.command("validate")(show_validation)
     app.command("perft")(show_perft)
+    app.command("generate", context_settings=OTHER_OPTIONS)(write_game)
 
 
-def show_games(as_json: JsonOption = False) -> None:
-    """List the shipped games."""
-    found = {name: read_metadata(find_rulesheet(name)) for name in game_names()}
+def show_games(
+    words: Annotated[
+        list[str] | None, typer.Argument(metavar="WORD", help="Words that are in its name, description, roles or tags.")
+    ] = None,
+    tags: Annotated[
+        list[str] | None, typer.Option("--tag", metavar="TAG", help="A kind of games; more than once: all of them.")
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """List the shipped games, or those that have all the words and tags.
+
+    For example: ggp games --tag puzzle, or: ggp games pieces --tag two-roles
+    """
+    _check_tags(tags or ())
+    found = {name: read_metadata(path) for name, path in shipped_rulesheets().items()}
+    found = {n: one for n, one in found.items() if is_match(words or (), tags or (), n, one.roles, one)}
     if as_json:
         print_json([{"name": name, **asdict(metadata)} for name, metadata in found.items()])
         return
     console = Console(highlight=False)
     for name, metadata in found.items():
         console.print(f"[bold]{name}[/]  {escape(metadata.title)} ({escape(', '.join(metadata.roles))})")
-        console.print(Padding(escape(metadata.description), (0, 0, 1, 4)))
+        text = f"{escape(metadata.description.strip())} [dim]{escape(', '.join(metadata.tags))}[/]"
+        console.print(Padding(text, (0, 0, 1, 4)))
+    if not found:
+        typer.echo("no game has all of these words and tags", err=True)
+
+
+def _check_tags(tags: Iterable[str]) -> None:
+    for tag in tags:
+        if tag not in TAGS:
+            raise SettingsError(
+                f"--tag: no tag is called {tag}{did_you_mean(tag, TAGS)}; the tags are {', '.join(TAGS)}"
+            )
 
 
 def show_validation(
@@ -96,20 +123,37 @@ def _report(file: str, matches: int, max_steps: int, seed: int, seconds: float) 
         return _unreadable(source, error)
     findings = validate(text, source)
     evidence: Evidence | None = None
+    knowledge: dict[str, Any] | None = None
     unplayable = ""
     if matches:
         try:
             machine = make_machine(parse_rulesheet(text, source))
             findings = tuple(_as_grounded(finding, machine) for finding in findings)
             evidence = gather_evidence(machine, matches, max_steps, seed, seconds)
+            knowledge = _knowledge(machine, matches, max_steps, seed, seconds)
         except GgpError as error:
             unplayable = str(error)
     return {
         "source": source,
         "findings": [_finding(finding) for finding in findings],
         "evidence": asdict(evidence) if evidence else None,
+        "knowledge": knowledge,
         "unplayable": unplayable or None,
     }
+
+
+def _knowledge(machine: StateMachine, matches: int, max_steps: int, seed: int, seconds: float) -> dict[str, Any] | None:
+    """What random matches show of percepts; None in a game without, or without a circuit."""
+    if machine.engine != "circuit":
+        return None
+    from ggp.simulation.knowledge import gather_knowledge  # noqa: PLC0415 - here and below: numba is slow to load
+    from ggp.simulation.state_machine import CircuitMachine  # noqa: PLC0415
+
+    assert isinstance(machine, CircuitMachine)
+    if not machine.compiled.has_percepts:
+        return None
+    until = perf_counter() + seconds
+    return asdict(gather_knowledge(machine, matches, max_steps, seed, lambda: perf_counter() > until))
 
 
 def _as_grounded(finding: Finding, machine: StateMachine) -> Finding:
@@ -123,7 +167,7 @@ def _as_grounded(finding: Finding, machine: StateMachine) -> Finding:
 def _unreadable(source: str, error: ReadError) -> dict[str, Any]:
     """The report on a file that is not text."""
     finding = _finding(Finding("error", "encoding", error.message, error.place))
-    return {"source": source, "findings": [finding], "evidence": None, "unplayable": str(error)}
+    return {"source": source, "findings": [finding], "evidence": None, "knowledge": None, "unplayable": str(error)}
 
 
 def _finding(finding: Finding) -> dict[str, Any]:
@@ -153,6 +197,21 @@ def _print_report(report: dict[str, Any]) -> None:
     if report["evidence"]:
         for line in _evidence_lines(Evidence(**report["evidence"])):
             console.print(f"  {line}", markup=False)
+    for line in _knowledge_lines(report["knowledge"]) if report["knowledge"] else ():
+        console.print(f"  {line}", markup=False)
+
+
+def _knowledge_lines(knowledge: dict[str, Any]) -> list[str]:
+    """What the random matches showed of percepts, as text."""
+    found = knowledge["ambiguity"]
+    if found is not None:
+        past = "; ".join(f"{move}, told {' '.join(told) or 'nothing'}" for move, told in found["known"])
+        moves = f"({', '.join(found['moves'])}) or ({', '.join(found['others'])})"
+        return [f"percepts: {found['role']} cannot know its legal moves after {past}: {moves}"]
+    followed = _count(knowledge["matches"], "match", "matches")
+    lines = [f"percepts: in {followed} every role knew its legal moves"] if knowledge["matches"] else []
+    unsure = [f"{role} in {number}" for role, number in knowledge["unsure_ends"].items() if number]
+    return lines + ([f"percepts did not tell that the match was over: {', '.join(unsure)}"] if unsure else [])
 
 
 def _evidence_lines(evidence: Evidence) -> list[str]:

@@ -13,6 +13,18 @@ from ggp.gdl.reader import read
 from ggp.gdl.state_machine import Facts
 from ggp.interpreter.legality import refusal
 
+FIRST_GAMES = (
+    "biddingtictactoe",
+    "breakthrough",
+    "connectfour",
+    "dotsandboxes",
+    "fiveinarow",
+    "noughtsandcrosses",
+    "reversi",
+    "tictactoe",
+)
+"""Of each kind something: what tests of the engines take for shipped games, since all of them would be too many."""
+
 
 def follow(state: State, *moves: str) -> State:
     """The state after these moves, one a step, each made by the role that has it."""

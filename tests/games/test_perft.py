@@ -19,7 +19,9 @@ def quick_numbers(file: Path) -> tuple[int, ...]:
 
 
 def test_each_game_has_numbers() -> None:
-    assert tuple(file.stem for file in FILES) == ggp.games()
+    """Numbers that want an explanation have a file here, the others are in the metadata (see `test_library`)."""
+    numbers = {file.stem for file in FILES}
+    assert all(name in numbers or "perft" in ggp.load(name, "interpreter").metadata.truths for name in ggp.games())
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: str(file.stem))
