@@ -1,0 +1,156 @@
+"""The command `ggp solve`: an equilibrium of a game, and how far the strategies found are from it."""
+
+import json
+from itertools import islice
+from time import perf_counter
+from typing import Annotated, Any
+
+import typer
+
+from ggp.cache import is_warm
+from ggp.commands.options import given, options_of, with_options
+from ggp.commands.shared import GameArgument, JsonOption, load_argument
+from ggp.equilibrium.policy import Decision, Policy
+from ggp.equilibrium.solving import EquilibriumSolver, SolveReport, SolveSettings
+from ggp.errors import GroundingError
+from ggp.gdl.terms import to_text
+from ggp.signals import EXIT_INTERRUPTED, noted
+from ggp.simulation.state_machine import CircuitMachine
+
+_FIRST_REPORT = 0.1  # seconds of iterations; each later report comes after twice as many
+_LEAST_SHOWN = 0.0005  # a probability that is shown
+
+
+def add_commands(app: typer.Typer) -> None:
+    """Adds the sub-command to the application."""
+    app.command("solve")(with_options(run_solve, options_of(SolveSettings, panel="How to solve")))
+
+
+def run_solve(
+    game: GameArgument,
+    seconds: Annotated[float, typer.Option(min=0, help="Seconds of iterations at most.")] = 10.0,
+    nash_conv: Annotated[float, typer.Option(min=0, help="End when NashConv is not above this (goal points).")] = 0.001,
+    sets: Annotated[int, typer.Option(min=0, help="How many information sets of each role to show.")] = 10,
+    memory: Annotated[int, typer.Option(min=1, help="Memory for the histories, in MiB.")] = 2048,
+    as_json: JsonOption = False,
+    **settings: Any,  # noqa: ANN401 - as typer has checked them
+) -> None:
+    """Find an equilibrium of a game with hidden information, chance or simultaneous moves.
+
+    All histories are enumerated, then CFR+ goes on until NashConv is small: the sum of what each role would gain,
+    in goal points from 0 to 100, by a best response to the others. Where two roles have opposed goals this is a Nash
+    equilibrium; elsewhere NashConv tells how close the strategies come to one.
+
+    Ctrl-C ends it with the best so far, and exit code 130. With --json each report is an object on a line of its
+    own, and the last one has "final": true and the whole policy.
+    """
+    if not is_warm():
+        typer.echo("ggp: kernels may have to be compiled first, which takes a while; see `ggp cache warm`", err=True)
+    try:
+        machine = load_argument(game, "circuit").machine
+    except GroundingError as error:
+        raise GroundingError(f"{game} has no circuit, which solving needs: {error}") from None
+    assert isinstance(machine, CircuitMachine)
+    solver = EquilibriumSolver(machine, SolveSettings(**given(settings)), memory * 2**20)
+    with noted() as interrupted:
+        shown = _JsonShown() if as_json else _TextShown(sets)
+        _solve(solver, seconds, nash_conv, shown, interrupted)
+        shown.end(solver)
+    if interrupted:
+        raise typer.Exit(EXIT_INTERRUPTED)
+
+
+def _solve(
+    solver: EquilibriumSolver, seconds: float, nash_conv: float, shown: "_TextShown", interrupted: list[int]
+) -> None:
+    """Until the time is up, NashConv is small, or Ctrl-C."""
+    while solver.tree is None and not interrupted:
+        until = perf_counter() + 1.0
+        solver.run(lambda until=until: bool(interrupted) or solver.tree is not None or perf_counter() >= until)  # type: ignore[misc]
+        if solver.tree is None:
+            shown.report(solver, solver.report())
+    began, spent = perf_counter(), _FIRST_REPORT
+    while not interrupted:
+        until = began + min(spent, seconds)
+        solver.run(lambda until=until: bool(interrupted) or perf_counter() >= until)  # type: ignore[misc]
+        solver.run(lambda: False, 0 if solver.iterations else 1)
+        report = solver.report()
+        shown.report(solver, report)
+        if spent >= seconds or (report.nash_conv is not None and report.nash_conv <= nash_conv):
+            return
+        spent *= 2
+
+
+class _TextShown:
+    """Lines for people."""
+
+    def __init__(self, sets: int = 0) -> None:
+        self._sets = sets
+
+    def report(self, solver: EquilibriumSolver, report: SolveReport) -> None:
+        found = f"{report.seconds:.1f} s, {report.histories:,} histories, {report.information_sets:,} information sets"
+        if solver.tree is None or report.nash_conv is None:
+            typer.echo(f"{found} so far")
+            return
+        values = ", ".join(f"{role} {value:.3f}" for role, value in zip(solver.tree.roles, report.values, strict=True))
+        typer.echo(f"{found}, {report.iterations:,} iterations: {values}; NashConv {report.nash_conv:.6f}")
+
+    def end(self, solver: EquilibriumSolver) -> None:
+        policy = solver.policy()
+        if policy is None:
+            return
+        if not _is_guaranteed(policy):
+            typer.echo("the roles' goals are not those of two opponents: what is found need not be an equilibrium")
+        for role, name in enumerate(policy.tree.roles):
+            sets = range(int(policy.tree.form.first_set[role]), int(policy.tree.form.first_set[role + 1]))
+            typer.echo(f"{name}: {len(sets):,} information sets")
+            for decision in islice(map(policy.decision, sets), self._sets):
+                typer.echo(f"  {in_words(decision)}")
+
+
+class _JsonShown(_TextShown):
+    """Objects, one on a line."""
+
+    def report(self, solver: EquilibriumSolver, report: SolveReport) -> None:
+        typer.echo(json.dumps({**_as_dict(solver, report), "final": False}))
+
+    def end(self, solver: EquilibriumSolver) -> None:
+        policy = solver.policy()
+        decisions = [] if policy is None else [_decision_as_dict(each) for each in policy.decisions()]
+        last = {"final": True, "is_guaranteed": policy is not None and _is_guaranteed(policy), "policy": decisions}
+        typer.echo(json.dumps({**_as_dict(solver, solver.report()), **last}, ensure_ascii=False))
+
+
+def in_words(decision: Decision) -> str:
+    """What a role has done and was told, and what it does."""
+    parts = []
+    for move, told in decision.known:
+        parts.append(f"{to_text(move)}, told {' '.join(map(to_text, told)) or 'nothing'}")
+    shown = sorted(decision.moves.items(), key=lambda item: -item[1])
+    moves = ", ".join(f"{to_text(move)} {share:.1%}" for move, share in shown if share >= _LEAST_SHOWN)
+    return f"{'; '.join(parts) or 'at the start'} → {moves}"
+
+
+def _is_guaranteed(policy: Policy) -> bool:
+    return len(policy.tree.roles) <= 2 and (policy.tree.is_constant_sum or len(policy.tree.roles) == 1)
+
+
+def _as_dict(solver: EquilibriumSolver, report: SolveReport) -> dict[str, Any]:
+    roles = () if solver.tree is None else solver.tree.roles
+    return {
+        "seconds": report.seconds,
+        "histories": report.histories,
+        "information_sets": report.information_sets,
+        "iterations": report.iterations,
+        "values": dict(zip(roles, report.values, strict=False)),
+        "gains": dict(zip(roles, report.gains, strict=False)),
+        "nash_conv": report.nash_conv,
+    }
+
+
+def _decision_as_dict(decision: Decision) -> dict[str, Any]:
+    return {
+        "role": decision.role,
+        "known": [{"move": to_text(move), "told": list(map(to_text, told))} for move, told in decision.known],
+        "moves": {to_text(move): share for move, share in decision.moves.items()},
+    }

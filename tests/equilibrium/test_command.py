@@ -1,0 +1,100 @@
+"""`ggp solve`: what it prints, and how it ends."""
+
+import json
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import typer
+from typer.testing import CliRunner, Result
+
+from ggp.commands.solve import add_commands
+from ggp.errors import EquilibriumError, GroundingError
+from ggp.signals import EXIT_INTERRUPTED
+
+COORDINATION = """
+(role one) (role two) (init start) (<= (legal ?r a) (role ?r)) (<= (legal ?r b) (role ?r))
+(<= (next (did ?r ?m)) (does ?r ?m)) (<= terminal (not (true start)))
+(<= same (true (did one ?m)) (true (did two ?m)))
+(<= (goal ?r 100) (role ?r) same) (<= (goal ?r 0) (role ?r) (not same))
+"""
+LONG = 60.0
+
+
+def invoke(*arguments: str) -> Result:
+    app = typer.Typer()
+    app.callback()(lambda: None)
+    add_commands(app)
+    return CliRunner().invoke(app, ["solve", *arguments])
+
+
+def test_the_policy_in_words() -> None:
+    done = invoke("montyhall", "--seconds", str(LONG))
+    assert done.exit_code == 0, done.output
+    lines = done.stdout.splitlines()
+    assert "49 histories, 7 information sets" in lines[-9]
+    assert "candidate 66.667; NashConv 0.000000" in lines[-9]
+    assert lines[-8] == "candidate: 7 information sets"
+    assert lines[-7].startswith("  noop, told nothing → (choose 1) 33.3%")
+    assert "  noop, told nothing; (choose 1), told nothing; noop, told (opened 2) → switch 100.0%" in lines
+
+
+def test_json_has_the_whole_policy() -> None:
+    done = invoke("kuhnpoker", "--seconds", str(LONG), "--nash-conv", "0.1", "--json", "--algorithm", "cfr+")
+    assert done.exit_code == 0, done.output
+    reports = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [report["final"] for report in reports] == [False] * (len(reports) - 1) + [True]
+    last = reports[-1]
+    assert last["is_guaranteed"]
+    assert last["nash_conv"] <= 0.1
+    assert last["values"]["first"] == pytest.approx(50 - 25 / 18, abs=0.1)
+    assert sum(last["gains"].values()) == pytest.approx(last["nash_conv"])
+    assert len(last["policy"]) == last["information_sets"] == 12
+    king = [
+        each["moves"]
+        for each in last["policy"]
+        if each["role"] == "second" and ["(dealt king)"] in [step["told"] for step in each["known"]]
+    ]
+    assert len(king) == 2
+    assert all(moves["bet"] > 0.98 for moves in king)
+
+
+def test_goals_that_are_not_opposed(tmp_path: Path) -> None:
+    path = tmp_path / "coordination.kif"
+    path.write_text(COORDINATION, encoding="utf-8")
+    done = invoke(str(path), "--seconds", "0")
+    assert "what is found need not be an equilibrium" in done.stdout
+
+
+def test_mistakes_are_told(tmp_path: Path) -> None:
+    done = invoke("liarsdice", "--histories", "1000")
+    assert isinstance(done.exception, EquilibriumError)
+    assert "there are more than 1,000 histories" in str(done.exception)
+    path = tmp_path / "endless.kif"
+    path.write_text(
+        "(role r) (init (n z)) (legal r go) (<= (next (n (s ?x))) (true (n ?x)))\n"
+        "(goal r 0) (<= terminal (true (n never)))",
+        encoding="utf-8",
+    )
+    done = invoke(str(path))
+    assert isinstance(done.exception, GroundingError)
+    assert "has no circuit, which solving needs: " in str(done.exception)
+
+
+def test_interrupt_ends_it_with_the_best_so_far() -> None:
+    program = (
+        "import typer; from ggp.commands.solve import add_commands; app = typer.Typer(); app.callback()(lambda: None);"
+        "add_commands(app); app()"
+    )
+    arguments = ["solve", "leducpoker", "--seconds", str(LONG), "--nash-conv", "0", "--json"]
+    with subprocess.Popen([sys.executable, "-c", program, *arguments], stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        while json.loads(process.stdout.readline())["iterations"] == 0:
+            pass
+        process.send_signal(signal.SIGINT)
+        last = [json.loads(line) for line in process.stdout][-1]
+    assert process.returncode == EXIT_INTERRUPTED
+    assert last["final"]
+    assert len(last["policy"]) == 936

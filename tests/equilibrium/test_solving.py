@@ -1,0 +1,158 @@
+"""Equilibria: histories, information sets, values and strategies against the naive twin, and against known games."""
+
+import pytest
+
+import ggp
+from ggp.equilibrium.game_tree import GameTree
+from ggp.equilibrium.policy import Follower, Policy
+from ggp.equilibrium.regret import iterate, make_regrets, uniform
+from ggp.equilibrium.solving import EquilibriumSolver, SolveSettings, best_response, values_of
+from ggp.errors import EquilibriumError
+from ggp.gdl.rulesheet import parse_rulesheet
+from ggp.gdl.terms import to_text
+from ggp.simulation.state_machine import CircuitMachine
+from tests.circuit.agreement import make_pair
+from tests.equilibrium.games import MANY, UNKNOWABLE, random_game
+from tests.equilibrium.naive import Key, NaiveGame, Strategy, enumerate_naively, iterations
+
+pytestmark = [pytest.mark.kernels, pytest.mark.usefixtures("one_clingo")]
+
+GAMES = {f"told, {seed}": random_game(seed) for seed in range(6)}
+GAMES |= {f"joint moves, {seed}": random_game(seed, told=False) for seed in range(6, 9)}
+GAMES |= {f"three roles, {seed}": random_game(seed, roles=3) for seed in range(9, 11)}
+
+
+def tree_of(machine: CircuitMachine) -> GameTree:
+    solver = EquilibriumSolver(machine)
+    solver.run(lambda: solver.tree is not None)
+    assert solver.tree is not None
+    return solver.tree
+
+
+def solved(name: str, iterations: int, algorithm: str = "pcfr+") -> EquilibriumSolver:
+    machine = ggp.load(name, "circuit").machine
+    assert isinstance(machine, CircuitMachine)
+    solver = EquilibriumSolver(machine, SolveSettings(algorithm=algorithm))  # type: ignore[arg-type]
+    solver.run(lambda: False, iterations)
+    return solver
+
+
+def as_naive(policy: Policy) -> Strategy:
+    """Information sets as the naive twin names them."""
+    found: Strategy = {}
+    for decision in policy.decisions():
+        key: Key = (decision.role,)
+        for move, told in decision.known:
+            key += (to_text(move), " ".join(map(to_text, told)))
+        found[key] = decision.moves
+    return found
+
+
+def choices_of(game: NaiveGame) -> dict[Key, set[object]]:
+    return {key: set(moves) for key, moves in game.legal.items() if len(moves) > 1}
+
+
+@pytest.mark.parametrize("name", GAMES)
+def test_histories_and_values_are_those_of_the_naive_twin(name: str) -> None:
+    pair = make_pair(parse_rulesheet(GAMES[name]))
+    game, tree = enumerate_naively(pair.interpreter), tree_of(pair.circuit)
+    assert tree.histories == game.histories
+    assert len(tree.form.payoffs) == len(game.ends)
+    strategy = as_naive(Policy(tree, uniform(tree.form)))
+    assert {key: set(moves) for key, moves in strategy.items()} == choices_of(game)
+    values, best = values_of(tree.form, uniform(tree.form))
+    for number, role in enumerate(tree.roles):
+        assert values[number] == pytest.approx(game.value(role, game.uniform()), abs=1e-9)
+        assert best[number] == pytest.approx(game.best(role, game.uniform()), abs=1e-9)
+        assert best_response(tree.form, number, uniform(tree.form))[0] == pytest.approx(best[number])
+
+
+@pytest.mark.parametrize("algorithm", ["cfr+", "pcfr+"])
+def test_iterations_are_those_of_the_naive_twin(algorithm: str) -> None:
+    for seed, told in ((1, True), (2, False)):
+        pair = make_pair(parse_rulesheet(random_game(seed, told=told, steps=2, positions=20)))
+        game, tree = enumerate_naively(pair.interpreter), tree_of(pair.circuit)
+        regrets = make_regrets(tree.form)
+        is_predictive = algorithm == "pcfr+"
+        for number, expected in enumerate(iterations(game, 4, is_predictive=is_predictive), 1):
+            iterate(tree.form, regrets, number, is_predictive)
+            found = as_naive(Policy(tree, regrets.strategy))
+            for key, moves in found.items():
+                assert moves == pytest.approx(expected[key], abs=1e-9)
+
+
+@pytest.mark.parametrize("name", [name for name in GAMES if not name.startswith("three")])
+def test_an_average_is_an_equilibrium_by_the_naive_twin(name: str) -> None:
+    pair = make_pair(parse_rulesheet(GAMES[name]))
+    solver = EquilibriumSolver(pair.circuit)
+    solver.run(lambda: False, 2000)
+    policy, report = solver.policy(), solver.report()
+    assert policy is not None
+    assert report.nash_conv is not None
+    assert -1e-9 <= report.nash_conv < 0.05
+    game = enumerate_naively(pair.interpreter)
+    strategy = game.uniform() | as_naive(policy)
+    gains = [game.best(role, strategy) - game.value(role, strategy) for role in game.roles]
+    assert sum(gains) == pytest.approx(report.nash_conv, abs=1e-6)
+
+
+def test_known_values() -> None:
+    """Kuhn (1950): a loss of 1/18 chips; OpenSpiel's Leduc poker: 0.0856; goal values are in the games' metadata."""
+    kuhn, leduc = solved("kuhnpoker", 3000), solved("leducpoker", 400)
+    assert kuhn.report().values[0] == pytest.approx(50 - 25 / 18, abs=0.025)
+    assert kuhn.report().nash_conv == pytest.approx(0, abs=0.025)
+    assert leduc.report().values[0] == pytest.approx(50 - 3 * 0.0856, abs=0.015)
+    assert leduc.report().nash_conv == pytest.approx(0, abs=0.06)
+    pennies, door = solved("matchingpennies", 10), solved("montyhall", 10)
+    assert pennies.report().values == pytest.approx((50, 50))
+    assert door.report().values == pytest.approx((200 / 3,))
+    policy = door.policy()
+    assert policy is not None
+    assert all(each.moves["switch"] == pytest.approx(1) for each in policy.decisions() if "switch" in each.moves)
+
+
+def test_cfr_plus_comes_to_the_same_value() -> None:
+    solver = solved("kuhnpoker", 3000, "cfr+")
+    assert solver.report().values[0] == pytest.approx(50 - 25 / 18, abs=0.025)
+    assert solver.report().nash_conv == pytest.approx(0, abs=0.1)
+
+
+def test_a_role_is_followed_to_its_information_set() -> None:
+    """What a role does and is told leads to the set whose moves are legal then."""
+    solver = solved("leducpoker", 1)
+    policy = solver.policy()
+    assert policy is not None
+    machine = policy.tree.machine
+    seen = 0
+    for decision in policy.decisions():
+        follower = Follower(policy.tree, decision.role)
+        for move, told in decision.known:
+            follower.advance(move, told)
+        number = follower.information_set
+        assert number is not None
+        assert policy.decision(number) == decision
+        seen += 1
+    assert seen == 936  # as OpenSpiel counts them
+    lost = Follower(policy.tree, machine.roles[0])
+    lost.advance("raise", ())
+    assert lost.information_set is None
+    lost.advance("noop", ())
+    assert lost.information_set is None
+
+
+def test_what_a_role_cannot_know_is_told() -> None:
+    machine = make_pair(parse_rulesheet(UNKNOWABLE, "unknowable")).circuit
+    with pytest.raises(EquilibriumError, match="unknowable: after 1 steps one cannot know its legal moves"):
+        EquilibriumSolver(machine).run(lambda: False, 1)
+
+
+def test_what_is_too_large_is_told() -> None:
+    machine = make_pair(parse_rulesheet(MANY, "many")).circuit
+    with pytest.raises(EquilibriumError, match="many: there are more than 10,000 histories"):
+        EquilibriumSolver(machine, SolveSettings(histories=10_000)).run(lambda: False, 1)
+    with pytest.raises(EquilibriumError, match="histories need more than 3 MiB"):
+        EquilibriumSolver(machine, memory_bytes=3 * 2**20).run(lambda: False, 1)
+    stopped = EquilibriumSolver(machine)
+    stopped.run(lambda: True, 1)
+    assert stopped.policy() is None
+    assert stopped.report().nash_conv is None

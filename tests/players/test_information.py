@@ -1,0 +1,114 @@
+"""The player of games with `sees`: by what it did and was told, and by nothing else."""
+
+import time
+
+import ggp
+from ggp.gdl.terms import Term
+from ggp.protocol.messages import PlayPercepts, Start
+from players.settings import PlayerSettings
+from players.strategy import Thought
+from players.thinker import Surroundings, Thinker, make_interpreter
+from tests.equilibrium.games import UNKNOWABLE
+
+ENOUGH = 600.0  # seconds: it stops by itself long before
+HIDING = """
+(role seeker) (role keeper) (role random) (init (step 0)) (succ 0 1) (succ 1 2) (succ 2 3)
+(box 1) (box 2) (box 3) (<= (legal keeper (put ?b)) (true (step 0)) (box ?b))
+(<= (legal keeper wait) (not (true (step 0)))) (<= (legal seeker wait) (not (true (step 1))))
+(<= (legal seeker (open ?b)) (true (step 1)) (box ?b)) (legal random wait)
+(<= (next (in ?b)) (does keeper (put ?b))) (<= (next (in ?b)) (true (in ?b)))
+(<= (next found) (does seeker (open ?b)) (true (in ?b))) (<= (next (step ?n)) (true (step ?m)) (succ ?m ?n))
+(<= terminal (true (step 2))) (<= (goal seeker 100) (true found)) (<= (goal seeker 0) (not (true found)))
+(<= (goal keeper 0) (true found)) (<= (goal keeper 100) (not (true found))) (goal random 0)
+(<= (sees keeper (opened ?b)) (does seeker (open ?b)))
+"""
+
+
+class Player:
+    """A player without processes, told of steps one by one."""
+
+    def __init__(self, rules: str, role: str, seed: int = 1) -> None:
+        self.warned: list[str] = []
+        settings = PlayerSettings("mcts", seed=seed, memory=64)
+        around = Surroundings(warn=self.warned.append)
+        self.thinker = Thinker(Start("m", role, rules, 10, 10), settings, make_interpreter, around)
+        self._step = 0
+        self._last: Term | None = None
+
+    def choose(self, *told: Term, seconds: float = ENOUGH) -> Term | None:
+        """The answer to what was told after the answer before."""
+        thought = Thought(time.monotonic, time.monotonic() + seconds)
+        self.thinker.choose(PlayPercepts("m", self._step, self._last, told), self._last, thought)
+        self._step += 1
+        self._last = thought.move
+        return self._last
+
+
+def text_of(name: str) -> str:
+    return ggp.load(name, "interpreter").rulesheet.text
+
+
+def test_the_candidate_always_switches() -> None:
+    chosen = set()
+    for seed in range(6):
+        player = Player(text_of("montyhall"), "candidate", seed)
+        assert player.choose() == "noop"
+        choice = player.choose()
+        assert choice is not None
+        chosen.add(choice)
+        assert player.choose() == "noop"
+        opened = next(door for door in "123" if door != choice[1])
+        assert player.choose(("opened", opened)) == "switch"
+        assert not player.warned
+    assert len(chosen) > 1  # mixed strategies are played as mixed
+
+
+def test_an_equilibrium_is_played_in_kuhn_poker() -> None:
+    """A king answers a bet with a bet, a jack folds, always; a queen does either."""
+    answers = {}
+    for card in ("king", "jack", "queen"):
+        found = set()
+        for seed in range(8):
+            player = Player(text_of("kuhnpoker"), "second", seed)
+            player.choose()
+            player.choose(("dealt", card))
+            found.add(player.choose(("did", "first", "bet")))
+        answers[card] = found
+    assert answers == {"king": {"bet"}, "jack": {"pass"}, "queen": {"bet", "pass"}}
+
+
+def test_what_is_not_told_is_not_known() -> None:
+    """The seeker's answer is the same, wherever the keeper has hidden it: what it hears has the same bytes."""
+    for seed in range(3):
+        answers = set()
+        for _ in ("1", "2", "3"):
+            player = Player(HIDING, "seeker", seed)
+            player.choose()
+            answers.add(player.choose())
+        assert len(answers) == 1
+
+
+def test_a_game_that_is_too_large_is_searched_from_the_belief() -> None:
+    player = Player(text_of("phantomtictactoe"), "o")
+    assert player.choose(seconds=0.5) == "noop"
+    first = player.choose(("turn", "o"), seconds=0.5)
+    assert first is not None
+    again = player.choose("failed", ("turn", "o"), seconds=0.5)
+    assert again is not None
+    assert again[0] == "mark"
+    assert again != first  # that cell is known to be taken
+    assert not player.warned
+
+
+def test_what_fits_nothing_is_answered_all_the_same() -> None:
+    player = Player(text_of("phantomtictactoe"), "o")
+    player.choose(seconds=0.2)
+    assert player.choose("rumour", seconds=0.2) is not None
+    assert any("no world was found that agrees with what was told" in line for line in player.warned)
+
+
+def test_moves_that_cannot_be_known_are_played_with_a_warning() -> None:
+    player = Player(UNKNOWABLE, "one")
+    assert player.choose(seconds=0.2) == "wait"
+    assert player.choose(seconds=0.5) in {"a", "b", "c"}
+    assert any("one cannot know its legal moves" in line for line in player.warned)
