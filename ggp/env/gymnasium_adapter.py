@@ -1,0 +1,294 @@
+"""Environments as Gymnasium has them: `GymVectorEnv` (many matches, on the lanes) and `GymEnv` (one match).
+
+Both end and begin anew as Gymnasium 1 defines it. They need the package gymnasium (`pip install ggp[rl]`).
+"""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, ClassVar, TypeAlias
+
+import gymnasium
+import numpy as np
+from gymnasium import spaces
+from gymnasium.vector import AutoresetMode, VectorEnv
+from numpy.typing import NDArray
+
+from ggp.env.layouts import ArrayLayout
+from ggp.env.rendering import check_visible, draw_rgb, draw_text
+from ggp.env.vector import Step, VectorEnvironment, make_vec
+from ggp.errors import SettingsError, UnknownRoleError, did_you_mean
+from ggp.game import Game, load
+from ggp.simulation.environment_kernels import ONLY
+
+Array: TypeAlias = NDArray[Any]
+Opponent: TypeAlias = Callable[[Array, Array, np.random.Generator], Array]
+"""observations (n, …) and masks (n, moves) of one role → (n,) the numbers of its moves"""
+
+_MODES = {
+    "next_step": AutoresetMode.NEXT_STEP,
+    "same_step": AutoresetMode.SAME_STEP,
+    "disabled": AutoresetMode.DISABLED,
+}
+
+
+def random_opponent(observation: Array, mask: Array, random: np.random.Generator) -> Array:
+    """A random legal move, each as probable as the others; 0 where there is none."""
+    del observation
+    moves: Array = np.argmax(random.random(mask.shape, np.float32) * mask, axis=1)
+    return moves
+
+
+def environment_id(game: Game, version: int = 0) -> str:
+    """`ggp/tictactoe-1a2b3c4d-v0`: the name of a game, a hash of its rules, and the version of our arrays."""
+    name = "".join(letter if letter.isalnum() or letter in "_-." else "_" for letter in game.name)
+    return f"ggp/{name}-{game.rulesheet.sha256[:8]}-v{version}"
+
+
+def register(game: str | Path | Game, **options: Any) -> str:  # noqa: ANN401 - of the constructors
+    """Make `gymnasium.make` and `make_vec` know a game, by the id that is returned; options: of the constructors."""
+    found = game if isinstance(game, Game) else load(game, "circuit")
+    name = environment_id(found)
+
+    def make(**given: Any) -> GymEnv:  # noqa: ANN401 - of GymEnv
+        return GymEnv(found, **{**options, **given})
+
+    def make_many(**given: Any) -> GymVectorEnv:  # noqa: ANN401 - of GymVectorEnv
+        return GymVectorEnv(found, **{**options, **given})
+
+    if name not in gymnasium.registry:
+        gymnasium.register(name, make, vector_entry_point=make_many)
+    return name
+
+
+def observation_space(layout: ArrayLayout, count: int | None = None) -> spaces.Box:
+    """Of one environment, or of so many; bytes are uint8."""
+    shape = layout.shape if count is None else (count, *layout.shape)
+    if layout.dtype == np.uint64:
+        return spaces.Box(0, np.iinfo(np.uint64).max, shape, np.uint64)
+    return spaces.Box(0, 1, shape, np.uint8)
+
+
+def as_numbers(array: Array) -> Array:
+    """Truth values as uint8, without a copy."""
+    return array.view(np.uint8) if array.dtype.char == "?" else array
+
+
+def role_number(environments: VectorEnvironment, role: str) -> int:
+    if role not in environments.roles:
+        hint = did_you_mean(role, environments.roles)
+        raise UnknownRoleError(f"no role is called {role!r}{hint}; the roles are {', '.join(environments.roles)}")
+    return environments.roles.index(role)
+
+
+class GymVectorEnv(VectorEnv[Array, Array, Array]):
+    """Matches of one game. A step is one joint move in every match; nothing waits for anything.
+
+    role None: self-play; an action is the mover's move (n,), or where roles may choose at once all roles' moves (n, R).
+    Else an action is the role's move (n,), where ONLY or any number will do while it has one legal move only; the other
+    roles are played by `opponent`. The reward is that of the role, in self-play of the first one; infos have `reward`
+    of all roles, `action_mask` (n, R, moves), and `mover` (n,). With `same_step`, `final_obs` is that of all.
+    """
+
+    metadata: dict[str, Any]
+
+    def __init__(
+        self,
+        game: str | Path | Game,
+        num_envs: int = 1,
+        *,
+        role: str | None = None,
+        opponent: Opponent = random_opponent,
+        render_mode: str | None = None,
+        **settings: Any,  # noqa: ANN401 - of EnvironmentSettings
+    ) -> None:
+        settings = {"illegal": "first", **settings}
+        self.environments = environments = make_vec(game, num_envs, **settings)
+        self.metadata = {
+            "autoreset_mode": _MODES[environments.settings.autoreset],
+            "render_modes": ["rgb_array", "ansi"],
+        }
+        self.num_envs, self.render_mode = num_envs, render_mode
+        self.role = 0 if role is None else role_number(environments, role)
+        self._opponent = None if role is None else opponent
+        layout = environments.observation_layout
+        self.single_observation_space = observation_space(layout)
+        self.observation_space = observation_space(layout, num_envs)
+        counts = np.array([len(moves) for moves in environments.moves], np.int64)
+        if role is None and environments.has_simultaneous_moves:
+            self.single_action_space: Any = spaces.MultiDiscrete(counts)
+            self.action_space: Any = spaces.MultiDiscrete(np.tile(counts, (num_envs, 1)))
+        else:
+            most = int(counts.max() if role is None else counts[self.role])
+            self.single_action_space = spaces.Discrete(most)
+            self.action_space = spaces.MultiDiscrete(np.full(num_envs, most))
+        self._last: Step | None = None
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Array, dict[str, Any]]:
+        super().reset(seed=seed)
+        mask = None if options is None else options.get("reset_mask")
+        self._last = step = self.environments.reset(seed, mask)
+        return as_numbers(step.observation), self._infos(step)
+
+    def step(self, actions: Array) -> tuple[Array, Array, Array, Array, dict[str, Any]]:
+        moves = actions if self._opponent is None else self._joint(actions)
+        self._last = step = self.environments.step(moves)
+        infos = self._infos(step)
+        if self.environments.settings.autoreset == "same_step":
+            self._add_final(infos, step)
+        return as_numbers(step.observation), step.reward[:, self.role], step.terminated, step.truncated, infos
+
+    def render(self) -> tuple[Any, ...] | None:
+        if self.render_mode is None:
+            return None
+        return tuple(_render(self.environments, at, self.render_mode) for at in range(self.num_envs))
+
+    def close_extras(self, **kwargs: Any) -> None:  # noqa: ANN401, ARG002 - Gymnasium's
+        self.environments.close()
+
+    def _infos(self, step: Step) -> dict[str, Any]:
+        return {"action_mask": as_numbers(step.mask), "mover": step.mover, "reward": step.reward}
+
+    def _add_final(self, infos: dict[str, Any], step: Step) -> None:
+        ended = step.terminated | step.truncated
+        if not ended.any():
+            return
+        final = as_numbers(self.environments.final_observation())
+        found = np.full(self.num_envs, None, object)
+        for at in np.flatnonzero(ended).tolist():
+            found[at] = final[at]
+        infos |= {"final_obs": found, "_final_obs": ended, "final_info": {}, "_final_info": ended}
+
+    def _joint(self, actions: Array) -> Array:
+        """The moves of all roles: ours as given, where we have a choice."""
+        if self._last is None:
+            raise SettingsError("reset the environments before the first step")
+        environments, opponent = self.environments, self._opponent
+        assert opponent is not None
+        masks = environments.unpack_mask(self._last.mask)
+        joint = np.empty((self.num_envs, len(environments.roles)), np.int64)
+        for at in range(len(environments.roles)):
+            own = masks[:, at, : len(environments.moves[at])]
+            if at == self.role:
+                single = own.sum(axis=1) == 1
+                joint[:, at] = np.where(single, own.argmax(axis=1), actions)
+            else:
+                joint[:, at] = opponent(_seen(self._last.observation, at, environments), own, self.np_random)
+        return joint
+
+
+def _seen(observation: Array, role: int, environments: VectorEnvironment) -> Array:
+    """What a role observes: of games with percepts only its own."""
+    return observation[:, role] if environments.compiled.has_percepts else observation
+
+
+def _render(environments: VectorEnvironment, at: int, mode: str) -> Any:  # noqa: ANN401 - as the mode says
+    state = environments.state(at)
+    check_visible(state)
+    drawing = draw_rgb if mode == "rgb_array" else draw_text
+    return drawing(state, environments.board_layout)
+
+
+class GymEnv(gymnasium.Env[Array, np.int64]):
+    """One match, seen by one role (by default the first one); the other roles are played by `opponent`.
+
+    A step is a move of the role, then moves of the others until the role has a choice again or the match is over.
+    role "self": self-play; each step is the move of whoever has the choice, or where several may choose at once the
+    moves of all roles, and the reward is that of the first role. infos have `action_mask` (moves,) and, in self-play,
+    `mover`.
+    """
+
+    metadata: ClassVar[dict[str, Any]] = {"render_modes": ["rgb_array", "ansi"], "render_fps": 2}
+
+    def __init__(
+        self,
+        game: str | Path | Game,
+        *,
+        role: str | None = None,
+        opponent: Opponent = random_opponent,
+        render_mode: str | None = None,
+        **settings: Any,  # noqa: ANN401 - of EnvironmentSettings
+    ) -> None:
+        settings = {"illegal": "first", **settings, "autoreset": "disabled", "copy": False}
+        self.environments = environments = make_vec(game, 1, **settings)
+        self.render_mode, self._opponent = render_mode, opponent
+        self._self_play = role == "self" and "self" not in environments.roles
+        self.role = 0 if role is None or self._self_play else role_number(environments, role)
+        layout = environments.observation_layout
+        self._is_private = environments.compiled.has_percepts
+        shape = layout.shape[1:] if self._is_private else layout.shape
+        high, kind = (np.iinfo(np.uint64).max, np.uint64) if layout.dtype == np.uint64 else (1, np.uint8)
+        self.observation_space = spaces.Box(0, high, shape, kind)
+        counts = [len(moves) for moves in environments.moves]
+        self._is_joint = self._self_play and environments.has_simultaneous_moves
+        self._count = max(counts) if self._self_play else counts[self.role]
+        self.action_space = spaces.MultiDiscrete(counts) if self._is_joint else spaces.Discrete(self._count)
+        self._last: Step | None = None
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Array, dict[str, Any]]:
+        super().reset(seed=seed)
+        del options
+        first = seed if seed is not None else int(self.np_random.integers(1 << 62)) if self._last is None else None
+        self._last = self.environments.reset(first)
+        self._wait()
+        return self._tell(self._last)
+
+    def step(self, action: np.int64) -> tuple[Array, float, bool, bool, dict[str, Any]]:
+        if self._last is None:
+            raise SettingsError("reset the environment before the first step")
+        if self._self_play:
+            self._last = self.environments.step(np.asarray(action).reshape(1, -1) if self._is_joint else [action])
+        else:
+            self._advance(int(action))
+            self._wait()
+        step = self._last
+        seen, info = self._tell(step)
+        return seen, float(step.reward[0, self.role]), bool(step.terminated[0]), bool(step.truncated[0]), info
+
+    def render(self) -> Any:  # noqa: ANN401 - as the mode says
+        return None if self.render_mode is None else _render(self.environments, 0, self.render_mode)
+
+    def close(self) -> None:
+        self.environments.close()
+
+    def _masks(self) -> NDArray[np.bool_]:
+        assert self._last is not None
+        mask: NDArray[np.bool_] = self.environments.unpack_mask(self._last.mask)[0]
+        return mask
+
+    def _advance(self, own: int) -> None:
+        """One joint move, with our number, or ONLY."""
+        masks, joint = self._masks(), np.full((1, len(self.environments.roles)), own, np.int64)
+        for at, moves in enumerate(self.environments.moves):
+            mask = masks[at, : len(moves)]
+            if at != self.role:
+                assert self._last is not None
+                seen = _seen(self._last.observation, at, self.environments)
+                joint[0, at] = self._opponent(as_numbers(seen), mask[np.newaxis], self.np_random)[0]
+            elif own == ONLY:
+                joint[0, at] = mask.argmax()
+        self._last = self.environments.step(joint)
+
+    def _wait(self) -> None:
+        """Go on while the role has one legal move at most and another role has several, or has none of its own."""
+        while not self._self_play and self._last is not None and not self._is_over() and self._is_idle():
+            self._advance(ONLY)
+
+    def _is_over(self) -> bool:
+        assert self._last is not None
+        return bool(self._last.terminated[0] or self._last.truncated[0])
+
+    def _is_idle(self) -> bool:
+        if self._is_private:
+            return False  # a percept may come with every step
+        assert self._last is not None
+        counts = self._masks().sum(axis=1)
+        return bool(counts[self.role] <= 1 and self._last.mover[0] != self.role)
+
+    def _tell(self, step: Step) -> tuple[Array, dict[str, Any]]:
+        seen: Array = as_numbers(_seen(step.observation, self.role, self.environments)[0]).copy()
+        role: Any = max(0, int(step.mover[0])) if self._self_play else self.role
+        mask = self._masks() if self._is_joint else self._masks()[role, : self._count]
+        info: dict[str, Any] = {"action_mask": mask.view(np.int8).copy()}
+        if self._self_play:
+            info["mover"] = int(step.mover[0])
+        return seen, info

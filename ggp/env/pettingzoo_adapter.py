@@ -1,0 +1,198 @@
+"""Environments as PettingZoo has them: `TurnEnv` (AEC: one agent acts after the other) and `TogetherEnv` (Parallel).
+
+An agent is a role. They need the package pettingzoo (`pip install ggp[rl]`).
+"""
+
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+from gymnasium import spaces
+from numpy.typing import NDArray
+from pettingzoo import AECEnv, ParallelEnv
+
+from ggp.env.gymnasium_adapter import as_numbers, environment_id
+from ggp.env.rendering import check_visible, draw_rgb, draw_text
+from ggp.env.vector import SIMULTANEOUS, Step, VectorEnvironment, make_vec
+from ggp.errors import SettingsError
+from ggp.game import Game
+from ggp.simulation.environment_kernels import ONLY
+
+Observation: TypeAlias = dict[str, NDArray[Any]]
+
+
+class _Match:
+    """One match, with what both kinds of environment tell of it."""
+
+    def __init__(self, game: str | Path | Game, settings: dict[str, Any]) -> None:
+        settings = {**settings, "autoreset": "disabled", "copy": False}
+        self.environments: VectorEnvironment = make_vec(game, 1, **settings)
+        self.agents = list(self.environments.roles)
+        layout = self.environments.observation_layout
+        self._is_private = self.environments.compiled.has_percepts
+        shape = layout.shape[1:] if self._is_private else layout.shape
+        high, kind = (np.iinfo(np.uint64).max, np.uint64) if layout.dtype == np.uint64 else (1, np.uint8)
+        self.counts = {agent: len(moves) for agent, moves in zip(self.agents, self.environments.moves, strict=True)}
+        self.actions = {agent: spaces.Discrete(count) for agent, count in self.counts.items()}
+        self.observations = {
+            agent: spaces.Dict(
+                {
+                    "observation": spaces.Box(0, high, shape, kind),
+                    "action_mask": spaces.Box(0, 1, (self.counts[agent],), np.int8),
+                }
+            )
+            for agent in self.agents
+        }
+        self.metadata = {
+            "name": environment_id(self.environments.game).removeprefix("ggp/"),
+            "render_modes": ["rgb_array", "ansi"],
+            "is_parallelizable": True,
+            "render_fps": 2,
+        }
+
+    def observe(self, step: Step, agent: str) -> Observation:
+        number = self.agents.index(agent)
+        seen = step.observation[0, number] if self._is_private else step.observation[0]
+        mask = self.environments.unpack_mask(step.mask)[0, number, : self.counts[agent]]
+        return {"observation": as_numbers(seen).copy(), "action_mask": mask.view(np.int8).copy()}
+
+    def render(self, mode: str | None) -> Any:  # noqa: ANN401 - as the mode says
+        if mode is None:
+            return None
+        state = self.environments.state(0)
+        check_visible(state)
+        return (draw_rgb if mode == "rgb_array" else draw_text)(state, self.environments.board_layout)
+
+
+class TurnEnv(AECEnv[str, Observation, int]):
+    """AEC: the role that has the choice acts; where several may have one, all act in turn, then the step is done.
+
+    Observations are dictionaries of `observation` and `action_mask`. Rewards come at the end of the match.
+    """
+
+    def __init__(
+        self, game: str | Path | Game, *, render_mode: str | None = None, **settings: Any  # noqa: ANN401
+    ) -> None:  # fmt: skip
+        super().__init__()
+        self._match = match = _Match(game, settings)
+        self.environments, self.render_mode, self.metadata = match.environments, render_mode, match.metadata
+        self.possible_agents = list(match.agents)
+        self.agents = list(match.agents)
+        self.observation_spaces, self.action_spaces = match.observations, match.actions
+        self.agent_selection = self.agents[0]
+        self._joint = np.full((1, len(self.agents)), ONLY, np.int64)
+        self._seed: int | None = 0
+
+    def observation_space(self, agent: str) -> spaces.Space[Any]:
+        return self.observation_spaces[agent]
+
+    def action_space(self, agent: str) -> spaces.Space[Any]:
+        return self.action_spaces[agent]
+
+    def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
+        del options
+        self._step = self.environments.reset(seed if seed is not None else self._seed)
+        self._seed = None
+        self.agents = list(self.possible_agents)
+        self.rewards = dict.fromkeys(self.agents, 0.0)
+        self._cumulative_rewards = dict.fromkeys(self.agents, 0.0)
+        self.terminations = dict.fromkeys(self.agents, False)
+        self.truncations = dict.fromkeys(self.agents, False)
+        self.infos: dict[str, dict[str, Any]] = {agent: {} for agent in self.agents}
+        self._begin_step()
+
+    def observe(self, agent: str) -> Observation:
+        return self._match.observe(self._step, agent)
+
+    def step(self, action: int | None) -> None:
+        agent = self.agent_selection
+        if self.terminations[agent] or self.truncations[agent]:
+            self._was_dead_step(action)
+            return
+        if action is None:
+            raise SettingsError(f"{agent} gives no action, and its match is not over")
+        self._cumulative_rewards[agent] = 0.0
+        self._clear_rewards()
+        self._joint[0, self.possible_agents.index(agent)] = int(action)
+        self._waiting.pop(0)
+        if self._waiting:
+            self.agent_selection = self._waiting[0]
+        else:
+            self._step = self.environments.step(self._joint)
+            self._begin_step()
+        self._accumulate_rewards()
+
+    def render(self) -> Any:  # noqa: ANN401 - as the mode says
+        return self._match.render(self.render_mode)
+
+    def close(self) -> None:
+        self.environments.close()
+
+    def _begin_step(self) -> None:
+        """Find who acts, and tell all whether the match is over."""
+        step, agents = self._step, self.possible_agents
+        mover = int(step.mover[0])
+        self._waiting = list(agents) if mover == SIMULTANEOUS else [agents[mover]]
+        self._joint.fill(ONLY)
+        self.agent_selection = self._waiting[0]
+        if step.terminated[0] or step.truncated[0]:
+            for number, agent in enumerate(agents):
+                self.terminations[agent] = bool(step.terminated[0])
+                self.truncations[agent] = bool(step.truncated[0])
+                self.rewards[agent] = float(step.reward[0, number])
+
+
+class TogetherEnv(ParallelEnv[str, Observation, int]):
+    """Parallel: all roles act at every step; a role whose turn it is not has one legal move."""
+
+    def __init__(
+        self, game: str | Path | Game, *, render_mode: str | None = None, **settings: Any  # noqa: ANN401
+    ) -> None:  # fmt: skip
+        self._match = match = _Match(game, settings)
+        self.environments, self.render_mode, self.metadata = match.environments, render_mode, match.metadata
+        self.possible_agents = list(match.agents)
+        self.agents: list[str] = []
+        self.observation_spaces, self.action_spaces = match.observations, match.actions
+        self._seed: int | None = 0
+
+    def observation_space(self, agent: str) -> spaces.Space[Any]:
+        return self.observation_spaces[agent]
+
+    def action_space(self, agent: str) -> spaces.Space[Any]:
+        return self.action_spaces[agent]
+
+    def reset(
+        self, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[dict[str, Observation], dict[str, dict[str, Any]]]:
+        del options
+        step = self.environments.reset(seed if seed is not None else self._seed)
+        self._seed = None
+        self.agents = list(self.possible_agents)
+        return self._observations(step), {agent: {} for agent in self.agents}
+
+    def step(self, actions: dict[str, int]) -> tuple[dict[str, Any], ...]:
+        missing = [agent for agent in self.agents if agent not in actions]
+        if missing or not self.agents:
+            raise SettingsError(f"no action of {', '.join(missing)}" if missing else "the match is over; reset it")
+        step = self.environments.step([[int(actions[agent]) for agent in self.possible_agents]])
+        over, cut = bool(step.terminated[0]), bool(step.truncated[0])
+        agents = self.agents
+        found: tuple[dict[str, Any], ...] = (
+            self._observations(step),
+            {agent: float(reward) for agent, reward in zip(agents, step.reward[0], strict=True)},
+            dict.fromkeys(agents, over),
+            dict.fromkeys(agents, cut),
+            {agent: {} for agent in agents},
+        )
+        if over or cut:
+            self.agents = []
+        return found
+
+    def render(self) -> Any:  # noqa: ANN401 - as the mode says
+        return self._match.render(self.render_mode)
+
+    def close(self) -> None:
+        self.environments.close()
+
+    def _observations(self, step: Step) -> dict[str, Observation]:
+        return {agent: self._match.observe(step, agent) for agent in self.possible_agents}
