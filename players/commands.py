@@ -9,17 +9,18 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperCommand, TyperOption
+from typer.core import TyperCommand, TyperGroup, TyperOption
 
 from ggp.commands.options import given, option_name, options_of, with_options
 from ggp.learning.settings import CHOICES
 from ggp.protocol.messages import DEFAULT_PORT
 from ggp.search.mcts.settings import SearchSettings
 from ggp.settings import make, part_of, read_toml
-from players.settings import NO_OPTIONS, PLAYERS, SERVICE_SETTINGS, PlayerSettings
+from players.settings import NO_OPTIONS, PLAYERS, SERVICE_SETTINGS, PlayerSettings, is_custom
 
 _PANEL = "The search of mcts"
 _SEARCHER = "mcts"  # the only one that uses the options of the search
+_CUSTOM = "FILE.py:NAME"  # the command that runs a user's strategy, whatever its name
 _ALL_PLAY = "A player plays one match at a time and answers busy to others. Ctrl-C or SIGTERM stops it."
 OPTIONS = (
     *options_of(PlayerSettings, only=SERVICE_SETTINGS),
@@ -30,17 +31,33 @@ OPTIONS = (
 
 def add_commands(app: typer.Typer) -> None:
     """Adds the group `player` with a command for each strategy; other packages may add theirs to it."""
-    players = typer.Typer(help=inspect.getdoc(run_player), subcommand_metavar="NAME [OPTIONS]...")
+    players = typer.Typer(help=inspect.getdoc(run_player), subcommand_metavar="NAME [OPTIONS]...", cls=_Players)
     players.callback()(with_options(_hand_down, _options_of_service()))
     for strategy, summary in PLAYERS.items():
         shape = TyperCommand if strategy == _SEARCHER else _WithoutSearch
         command = with_options(partial(run_player, strategy), OPTIONS)
         players.command(strategy, cls=shape, short_help=summary, help=f"{summary}\n\n{_ALL_PLAY}")(command)
+    players.command(_CUSTOM, hidden=True)(with_options(run_player, OPTIONS))
+    players.command("new", short_help="Write the beginning of a strategy of yours, with a test.")(write_new)
     app.add_typer(players, name="player")
+    _add_exploit(app)
+
+
+def _add_exploit(app: typer.Typer) -> None:
+    from players.exploiting import run_exploit  # noqa: PLC0415 - at the top it would be loaded without being used
+
+    app.command("exploit")(run_exploit)
 
 
 def run_player(  # noqa: PLR0913 - an option of a command is a parameter
-    strategy: Annotated[str, typer.Argument(metavar="NAME", help="mcts, legal, random or montecarlo.")],
+    strategy: Annotated[
+        str,
+        typer.Argument(
+            metavar="NAME",
+            help="mcts, legal, random or montecarlo; or a function or class of yours: FILE.py:NAME or "
+            "PACKAGE.MODULE:NAME.",
+        ),
+    ],
     *,
     port: Annotated[int, typer.Option(min=0, max=65535, help="To listen on; 0 for any free one.")] = DEFAULT_PORT,
     host: Annotated[str, typer.Option(help="Address to listen on; 0.0.0.0 for all.")] = "127.0.0.1",
@@ -67,6 +84,8 @@ def run_player(  # noqa: PLR0913 - an option of a command is a parameter
 
     legal plays the first legal move, random any of them, montecarlo a plain UCT on the interpreter: to compare with.
 
+    my_bot.py:Cautious plays by a function or class of yours (docs/write-a-bot.md); package.module:Cautious likewise.
+
     A player plays one match at a time and answers busy to others. Ctrl-C or SIGTERM stops it.
     """
     from players.pipe import log_to_stderr  # noqa: PLC0415
@@ -77,6 +96,21 @@ def run_player(  # noqa: PLR0913 - an option of a command is a parameter
     check_knowledge(chosen)
     log_to_stderr(logging.WARNING if quiet else logging.INFO)
     asyncio.run(serve(chosen, host, port, announce=announce, origins=allow_origin or ()))
+
+
+def write_new(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Of the strategy: my_bot gives my_bot.py with MyBot.")],
+) -> None:
+    """Write the beginning of a strategy of yours, and a test that passes.
+
+    NAME.py has a class with comments, test_NAME.py plays a match with it; docs/write-a-bot.md says more.
+
+    Then:  ggp match tictactoe my_bot.py:MyBot random
+    """
+    from players.skeleton import write_skeleton  # noqa: PLC0415 - only here
+
+    for file in write_skeleton(name, Path()):
+        typer.echo(file)
 
 
 def check_knowledge(settings: PlayerSettings) -> None:
@@ -109,9 +143,18 @@ def _hand_down(context: typer.Context, **_: object) -> None:
         if (source := context.get_parameter_source(name)) is not None and source.name == "COMMANDLINE"
     }
     invoked = context.invoked_subcommand or ""
-    if passed and invoked not in PLAYERS:
+    if passed and invoked not in PLAYERS and not is_custom(invoked):
         context.fail(f"No player is run by {invoked}, so its options stand after it")
     context.default_map = {invoked: passed}
+
+
+class _Players(TyperGroup):
+    """Runs what has the name of a user's strategy by one command, which takes that name as its argument."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:  # noqa: ANN401 - typer's own
+        if args and is_custom(args[0]):
+            return args[0], self.commands[_CUSTOM], args
+        return super().resolve_command(ctx, args)
 
 
 class _WithoutSearch(TyperCommand):

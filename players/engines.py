@@ -18,6 +18,7 @@ from ggp.search.mcts.search import MoveReport, Search, SearchResult, SearchSetti
 from ggp.search.mcts.tuning import PRIOR_WEIGHT, Tuner
 from ggp.search.planning.planner import Planner
 from ggp.simulation.state_machine import CircuitMachine
+from players.information import InformationSearch
 from players.strategy import RoleTask, SearchEngine, Thought, per_second
 
 _SLICE_SECONDS = 0.05  # between two looks at the best move
@@ -51,6 +52,14 @@ def make_engine(task: RoleTask) -> SearchEngine:
     tree_bytes = max(settings.memory_bytes // _TREE_SHARE, 2**20)
     tree = TreeSearch(machine, task.role, replace(settings, memory_bytes=tree_bytes), seed)
     return LineSearch(machine, Planner(machine, seed, settings.memory_bytes - tree_bytes, settings.threads), tree)
+
+
+def make_information_search(task: RoleTask) -> InformationSearch:
+    """As `make_engine`, for games with `sees`."""
+    load_kernels()
+    machine = make_machine(task.rulesheet, "circuit")
+    assert isinstance(machine, CircuitMachine)
+    return InformationSearch(machine, task)
 
 
 def _known(task: RoleTask, machine: CircuitMachine) -> Knowledge | None:

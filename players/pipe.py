@@ -121,6 +121,7 @@ FORK = b"f"  # asked, along with a socket: a process for a match; answered: its 
 END = b"e"  # asked: that this process ends; answered: that it has ended, and its exit code, negative for a signal
 READY = b"r"  # told: processes can be made from now on
 PREPARING = b"p"  # told: that takes minutes
+FAILED = b"x"  # told: why no process can be made; in place of a number the bytes of the text that follows
 
 
 def log_to_stderr(level: int) -> None:

@@ -1,7 +1,8 @@
 """A player without its HTTP: messages → replies, one match at a time, before each deadline.
 
 What thinks is a process of its own (`players.worker`). The best move that it has told so far is answered when the time
-comes, whatever it does; when it ends by itself, another one takes its place.
+comes, whatever it does; when it ends by itself, or a user's strategy hangs in code that nothing can interrupt, another
+one takes its place.
 """
 
 import asyncio
@@ -37,13 +38,14 @@ from ggp.protocol.messages import (
     same_match,
 )
 from players.pipe import Begin, Begun, Cancel, Choose, Finding, Follow, Found, Ponder, Refused, Request
-from players.settings import PlayerSettings
+from players.settings import PlayerSettings, is_custom
 from players.worker import MakeWorker, Worker
 
 SPECIES = "alien"  # what the protocol calls a program
 LEAD = 0.03  # seconds before the answer leaves, when thinking stops; or half the margin, where that is less
 
-_SIMPLER = {"mcts": "montecarlo", "montecarlo": "legal"}  # who plays on when the process of a match has ended by itself
+_SIMPLER = {"mcts": "montecarlo", "random": "random"}  # who plays on when the process of a match has ended by itself
+_SIMPLEST = "legal"  # after any other
 _MOST_LOST = 2  # processes of one match
 _MOST_TOLD = 2**22  # characters of all PLAYs, to be told to another process
 
@@ -116,6 +118,8 @@ class _Match:
     has_begun: bool = False  # the rules are read
     first: str | None = None  # a legal move of the initial state
     number: int = 0  # of the newest thought
+    under_way: set[int] = field(default_factory=set)  # numbers of thoughts that have begun, and have not ended yet
+    heard_of: int = 0  # the newest thought that something was told of
     asked: _Asked | None = None
     answered: str | None = None  # the move that the last PLAY was answered with
     told: list[Follow] = field(default_factory=list)  # all PLAYs
@@ -236,11 +240,17 @@ class GamePlayer:
 
     def _ponder(self, match: _Match, answered: str | None, stop_at: float) -> None:
         match.number += 1
+        match.under_way.add(match.number)
         _send(match, Ponder(match.number, answered, stop_at))
 
     def _take(self, match: _Match, found: Found) -> None:
         """A move that was found, or the end of a thought."""
         asked = match.asked
+        match.heard_of = max(match.heard_of, found.number)
+        if found.is_last:
+            match.under_way.discard(found.number)
+        else:
+            match.under_way.add(found.number)
         if found.number != match.number:
             return
         if asked is not None:
@@ -258,7 +268,8 @@ class GamePlayer:
             log.warning("%s: %s; the match is given up", name, how)
             self.close()
             return
-        match.strategy = _SIMPLER.get(match.strategy, match.strategy)
+        match.strategy = _SIMPLER.get(match.strategy, _SIMPLEST)
+        match.under_way.clear()
         log.warning("%s: %s; %s plays on in another one", name, how, match.strategy)
         match.ready.give(READY)
         self._employ(match)
@@ -290,7 +301,24 @@ class GamePlayer:
         asked = match.asked = _Asked(news, request, received, known)
         _remember(match, request)
         _send(match, request)
-        return await _told(asked, self._by(answer_at, asked.reply, partial(self._give_move, match, asked)), tell)
+        forget = self.clock.call_at((received + answer_at) / 2, partial(self._look_after, match, asked))
+        try:
+            return await _told(asked, self._by(answer_at, asked.reply, partial(self._give_move, match, asked)), tell)
+        finally:
+            forget()
+
+    def _look_after(self, match: _Match, asked: _Asked) -> None:
+        """Half the time has passed: a user's strategy that lets nobody tell even a legal move is ended.
+
+        It hangs in code that holds Python's lock, since what it thought before has not ended, though it was told to.
+        Rules that take long are no such case: the thought before them has ended.
+        """
+        number = asked.request.number
+        is_silent = match.heard_of < number and any(earlier < number for earlier in match.under_way)
+        if match is self._match and match.asked is asked and is_silent and is_custom(match.strategy):
+            if match.worker is not None:
+                match.worker.kill()
+            self._lose(match, f"{match.strategy} does not stop thinking")
 
     def _give_move(self, match: _Match, asked: _Asked) -> None:
         """Answers with the best move so far, and stops the thinking."""
@@ -300,6 +328,8 @@ class GamePlayer:
         match.asked = None
         asked.reply.give(NO_MOVE if match.answered is None else match.answered)
         self._keep_evaluation(match, asked)
+        if match is self._match and is_custom(match.strategy) and not asked.found.is_last:
+            log.warning("%s: %s gave no answer in time, so %s is", match.start.match, match.strategy, match.answered)
         if asked.found.note:
             log.info("%s: %s", match.start.match, asked.found.note)
         if match is not self._match:

@@ -30,6 +30,7 @@ from ggp.gdl.terms import Term, to_text
 from ggp.protocol.messages import Play, PlayPercepts, parse_message
 from players.pipe import (
     END,
+    FAILED,
     FORK,
     FRAME,
     PREPARING,
@@ -50,9 +51,9 @@ from players.pipe import (
     log_to_stderr,
 )
 from players.settings import PlayerSettings
-from players.strategies import prepare
+from players.strategies import MakeStrategy, prepare
 from players.strategy import Thought
-from players.thinker import MakeMachine, Thinker, Turn, make_interpreter
+from players.thinker import MakeMachine, Surroundings, Thinker, Turn, make_interpreter
 
 SWITCH_INTERVAL = 0.001  # seconds for which the thread that thinks may keep the one that hears waiting each time
 
@@ -69,9 +70,15 @@ class MatchThinking:
     """One match: requests in, findings out. The thread that hears also follows the match; another one thinks."""
 
     def __init__(
-        self, tell: Tell, make: MakeMachine = make_interpreter, now: Callable[[], float] = time.monotonic
+        self,
+        tell: Tell,
+        make: MakeMachine = make_interpreter,
+        now: Callable[[], float] = time.monotonic,
+        make_strategy: MakeStrategy | None = None,
     ) -> None:
+        """make_strategy: None: that of the settings, by its name."""
         self._tell = tell
+        self._make_strategy = make_strategy
         self._make = make
         self._now = now
         self._name = ""  # of the match
@@ -107,9 +114,8 @@ class MatchThinking:
     def _begin(self, request: Begin) -> None:
         self._name = request.start.match
         with self._told_in_the_log():
-            self._thinker = Thinker(
-                request.start, request.settings, self._make, log.warning, self._in_background, self._tell_begun
-            )
+            around = Surroundings(log.warning, self._in_background, self._tell_begun, self._make_strategy)
+            self._thinker = Thinker(request.start, request.settings, self._make, around)
         if self._thinker is None:
             self._tell(Refused())
 
@@ -303,10 +309,12 @@ def main() -> None:
     if os.getppid() != parent:
         return
     log_to_stderr(int(sys.argv[4]))
+    sys.stdout = sys.stderr  # what a user's strategy prints is for its author
     try:
         prepare(strategy, lambda: channel.sendall(FRAME.pack(PREPARING, 0, 0)))
     except GgpError as error:
-        log.error("%s cannot be played: %s", strategy, error)
+        reason = str(error).encode()
+        channel.sendall(FRAME.pack(FAILED, len(reason), 0) + reason)
         sys.exit(1)
     gc.collect()
     gc.freeze()  # what is there now is never collected, so that its pages stay shared

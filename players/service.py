@@ -32,7 +32,7 @@ from ggp.protocol.messages import (
     unread_start,
 )
 from players.player import Clock, GamePlayer, MonotonicClock
-from players.settings import PlayerSettings
+from players.settings import PlayerSettings, is_custom
 from players.tolerant import Door, TolerantProtocol, tolerant
 from players.worker import ForkServer, MakeWorker
 
@@ -124,6 +124,8 @@ async def serve(
             log.info("%s listens on %s, port %d", settings.name or settings.strategy, host, actual_port)
             if announce:
                 _announce({"port": actual_port})
+                if is_custom(settings.strategy):
+                    logging.getLogger().setLevel(logging.WARNING)  # the parent shows the rest to its author
             await asyncio.Event().wait()
     except asyncio.CancelledError:
         log.info("stopped")

@@ -6,6 +6,7 @@ from typing import Annotated
 from annotated_types import Ge
 
 from ggp.errors import SettingsError
+from ggp.plugins import parse_plugin
 from ggp.search.mcts.settings import SearchSettings
 from ggp.settings import About, Settings
 
@@ -27,7 +28,7 @@ _MEBIBYTE = 2**20
 class PlayerSettings(Settings):
     """How one player plays; SettingsError for what is out of its range."""
 
-    strategy: str  # a key of PLAYERS
+    strategy: str  # a key of PLAYERS, or a user's own (`ggp.plugins`)
     name: Annotated[str, About("what INFO tells", default="that of the player")] = ""
     seed: Annotated[int, Ge(0), About("of each match anew", default="any")] = 0
     margin: Annotated[
@@ -65,7 +66,7 @@ class PlayerSettings(Settings):
 
     def __post_init__(self) -> None:
         super(PlayerSettings, self).__post_init__()  # slots make another class of this one, so `super()` fails
-        if self.strategy not in PLAYERS:
+        if self.strategy not in PLAYERS and not is_custom(self.strategy):
             raise SettingsError(f"no player is called {self.strategy!r}; the players are {', '.join(PLAYERS)}")
 
     @property
@@ -85,3 +86,8 @@ class PlayerSettings(Settings):
     def margin_of(self, clock: float) -> float:
         """Seconds before the end of a clock of so many seconds."""
         return min(self.margin, clock / 8)
+
+
+def is_custom(strategy: str) -> bool:
+    """Whether the name is that of a user's own strategy, such as `my_bot.py:Cautious`."""
+    return parse_plugin(strategy) is not None

@@ -7,15 +7,20 @@ from functools import partial
 from importlib import import_module
 from operator import itemgetter
 from threading import Event
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from ggp.cache import is_warm
 from ggp.errors import EvaluationError, GgpError
 from ggp.gdl.state_machine import Facts, JointMove
 from ggp.gdl.terms import Term
+from ggp.plugins import parse_plugin
 from ggp.protocol.evaluation import Evaluation
 from ggp.search.uct import UCT, UctResult
-from players.strategy import RoleTask, SearchEngine, Strategy, Thought, per_second
+from players.custom import load_custom, uses_circuit
+from players.strategy import Heard, RoleTask, SearchEngine, Strategy, Thought, per_second
+
+if TYPE_CHECKING:
+    from players.information import InformationSearch
 
 _BATCH = 8  # playouts of the reference between two looks at the best move
 _WAIT = 0.005  # seconds between two looks at whether to stop, while the circuit is being made
@@ -26,9 +31,13 @@ log = logging.getLogger(__name__)
 def prepare(strategy: str, tell_long: Callable[[], None]) -> None:
     """Imports what the strategy needs, and compiles what was never compiled, so that no match waits for it.
 
-    `tell_long` is called first where that takes minutes.
+    `tell_long` is called first where that takes minutes. SettingsError where a user's strategy cannot be used.
     """
-    if strategy != "mcts":
+    plugin = parse_plugin(strategy)
+    if plugin is not None:
+        if not uses_circuit(plugin):  # which imports the user's module
+            return
+    elif strategy != "mcts":
         return
     began, was_warm = time.monotonic(), is_warm()
     if not was_warm:
@@ -48,10 +57,7 @@ class Mcts:
         self._engine: SearchEngine | None = None  # written once, by the thread that prepares it
         self._prepared = Event()  # with or without success
         self._is_over = False
-        if task.rulesheet.has_percepts:
-            self._prepared.set()  # a guessed state is none to search deeply
-        else:
-            task.in_background(self._prepare)
+        task.in_background(self._prepare)
 
     def choose(self, state: Facts, legal: tuple[Term, ...], thought: Thought) -> Term:
         if len(legal) > 1 and not self._think(state, thought):
@@ -106,9 +112,7 @@ class Mcts:
         """In a thread of its own."""
         task = self._task
         try:
-            from players.engines import make_engine  # noqa: PLC0415 - numba is slow to load
-
-            self._engine = make_engine(task)
+            self._engine = self._make_engine(task)
         except GgpError as error:
             task.warn(f"played by the interpreter: {error}")
         except (RecursionError, MemoryError) as error:
@@ -118,11 +122,63 @@ class Mcts:
             if self._is_over:
                 self._drop_engine()
 
+    def _make_engine(self, task: RoleTask) -> SearchEngine:
+        from players.engines import make_engine  # noqa: PLC0415 - numba is slow to load
+
+        return make_engine(task)
+
     def _drop_engine(self) -> None:
         """Its memory is wanted for the next match; cycles of objects are collected much later."""
         engine, self._engine = self._engine, None
         if engine is not None:
             engine.close()
+
+
+class HiddenMcts(Mcts):
+    """In games with `sees`: by what the role did and was told. Until there is a circuit, on a guessed state."""
+
+    def __init__(self, task: RoleTask) -> None:
+        self._heard: list[Heard] = []
+        self._information: InformationSearch | None = None
+        super().__init__(task)
+
+    def perceive(self, heard: Heard) -> None:
+        self._heard.append(heard)
+
+    def choose(self, state: Facts, legal: tuple[Term, ...], thought: Thought) -> Term:
+        if self._engine is None and len(legal) == 1:
+            return legal[0]
+        if not self._think(state, thought) and len(legal) > 1:
+            self._think_plainly(state, thought, thought.stop)
+        move = thought.move or next(iter(legal), None)
+        if move is None:
+            raise EvaluationError("no legal move is known: no world was found that agrees with what was told")
+        return move
+
+    def ponder(self, state: Facts, move: Term | None, thought: Thought) -> None:
+        try:
+            if self._information is not None:
+                self._information.hear(self._heard, thought)
+        except EvaluationError:
+            return
+        super().ponder(state, move, thought)
+
+    def _think(self, state: Facts, thought: Thought) -> bool:
+        if self._engine is None:
+            self._think_plainly(state, thought, lambda: self._engine is not None or thought.stop())
+        if self._information is not None:
+            try:
+                self._information.hear(self._heard, thought)
+            except EvaluationError as error:
+                self._task.warn(f"{self._task.start.match}: {error}")
+                return False
+        return super()._think(state, thought)
+
+    def _make_engine(self, task: RoleTask) -> SearchEngine:
+        from players.engines import make_information_search  # noqa: PLC0415 - numba is slow to load
+
+        self._information = make_information_search(task)
+        return self._information
 
 
 class Memoryless:
@@ -176,11 +232,17 @@ class MonteCarlo:
 MakeStrategy: TypeAlias = Callable[[RoleTask], Strategy]
 
 STRATEGIES: dict[str, MakeStrategy] = {
-    "mcts": Mcts,
+    "mcts": lambda task: HiddenMcts(task) if task.rulesheet.has_percepts else Mcts(task),
     "legal": lambda _task: Memoryless(itemgetter(0)),
     "random": lambda task: Memoryless(task.rng.choice),
     "montecarlo": MonteCarlo,
 }  # by the keys of `PLAYERS`
+
+
+def find_strategy(name: str) -> MakeStrategy:
+    """By its name, or a user's own (`ggp.plugins`); SettingsError where that cannot be used."""
+    plugin = parse_plugin(name)
+    return STRATEGIES[name] if plugin is None else load_custom(plugin)
 
 
 def uct_evaluation(result: UctResult, playouts: int, seconds: float) -> Evaluation | None:

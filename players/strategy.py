@@ -5,17 +5,19 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from random import Random
 from threading import Event
-from typing import Protocol, TypeAlias
+from typing import Protocol, TypeAlias, runtime_checkable
 
 from ggp.errors import GgpError
 from ggp.gdl.rulesheet import Rulesheet
 from ggp.gdl.state_machine import Facts, JointMove, StateMachine
 from ggp.gdl.terms import Term
 from ggp.protocol.evaluation import Evaluation
+from ggp.protocol.messages import Start
 from players.settings import PlayerSettings
 
 Warn: TypeAlias = Callable[[str], None]  # logs one line
 InBackground: TypeAlias = Callable[[Callable[[], None]], None]  # does a job in a thread that ends with the match
+Heard: TypeAlias = tuple[Term | None, tuple[Term, ...]]  # a step: the own move, None if unknown, and what was told
 MakeEvaluation: TypeAlias = Callable[[], Evaluation | None]
 
 _MOMENT = 0.01  # seconds, too few to tell a speed
@@ -72,6 +74,7 @@ class Thought:
 class RoleTask:
     """One role of one match, and the means to play it."""
 
+    start: Start
     rulesheet: Rulesheet
     machine: StateMachine
     role: str
@@ -98,6 +101,14 @@ class Strategy(Protocol):
 
     def forget(self) -> None:
         """Told that the match is over."""
+
+
+@runtime_checkable
+class Perceiving(Protocol):
+    """A strategy that knows how to use percepts; others have a guessed state only in games with `sees`."""
+
+    def perceive(self, heard: Heard) -> None:
+        """Told of each step, and of nothing else: what the role did and was told."""
 
 
 class SearchEngine(Protocol):

@@ -14,8 +14,8 @@ from ggp.gdl.state_machine import Facts, JointMove, StateMachine
 from ggp.gdl.terms import Term, to_text
 from ggp.protocol.messages import Play, PlayPercepts, Start
 from players.settings import PlayerSettings
-from players.strategies import STRATEGIES
-from players.strategy import InBackground, RoleTask, Thought, Warn
+from players.strategies import MakeStrategy, find_strategy
+from players.strategy import Heard, InBackground, Perceiving, RoleTask, Thought, Warn
 
 News: TypeAlias = Play | PlayPercepts
 MakeMachine: TypeAlias = Callable[[Rulesheet], StateMachine]
@@ -36,6 +36,16 @@ def keep_to_itself(_: Term | None) -> None:
 
 
 @dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What a thinker may use, and whom it tells."""
+
+    warn: Warn = log.warning
+    in_background: InBackground = at_once
+    tell_first: Callable[[Term | None], None] = keep_to_itself  # a move of the initial state; None where none is legal
+    make_strategy: MakeStrategy | None = None  # None: that of the settings, by its name
+
+
+@dataclass(frozen=True, slots=True)
 class Turn:
     """What the role has to choose from."""
 
@@ -43,6 +53,7 @@ class Turn:
     legal: tuple[Term, ...]
     made: tuple[JointMove, ...] = ()  # the steps that led here since the turn before
     repeated: Term | None = None  # the answer that was given to the same news before
+    heard: tuple[Heard, ...] = ()  # in games with `sees`: what the role did and was told since the turn before
 
     @property
     def first_move(self) -> Term | None:
@@ -62,13 +73,11 @@ class Thinker:
         start: Start,
         settings: PlayerSettings,
         make_machine: MakeMachine,
-        warn: Warn = log.warning,
-        in_background: InBackground = at_once,
-        tell_first: Callable[[Term | None], None] = keep_to_itself,
+        around: Surroundings = Surroundings(),
     ) -> None:
         """RulesheetError, EvaluationError or UnknownRoleError when this match cannot be played.
 
-        `tell_first` is told a move of the initial state before there is any strategy; None when there is no legal one.
+        A move of the initial state is told before there is any strategy.
         """
         rulesheet = parse_rulesheet(start.rules, start.match)
         self._machine = machine = make_machine(rulesheet)
@@ -76,16 +85,19 @@ class Thinker:
             raise UnknownRoleError(f"no role is called {start.role!r}; the roles are {', '.join(machine.roles)}")
         self._role = start.role
         self._match = start.match
-        self._warn = warn
+        self._warn = around.warn
         self._has_percepts = rulesheet.has_percepts
         self._rng = Random(f"guesses {settings.seed}")  # noqa: S311 - not for secrets
         self.state = machine.initial_state
         self._step = 0
         self._told: tuple[Term, ...] | None = None
         self._made: list[JointMove] = []  # steps that the strategy has not been told of
-        tell_first(next(iter(machine.legal_moves(self.state, start.role)), None))
-        self._strategy = STRATEGIES[settings.strategy](
-            RoleTask(rulesheet, machine, start.role, settings, Random(settings.seed), warn, in_background)  # noqa: S311
+        self._heard: list[Heard] = []  # likewise
+        around.tell_first(next(iter(machine.legal_moves(self.state, start.role)), None))
+        make_strategy = around.make_strategy or find_strategy(settings.strategy)
+        rng = Random(settings.seed)  # noqa: S311 - not for secrets
+        self._strategy = make_strategy(
+            RoleTask(start, rulesheet, machine, start.role, settings, rng, around.warn, around.in_background)
         )
 
     def follow(self, news: News, answered: Term | None) -> Turn:
@@ -100,18 +112,22 @@ class Thinker:
             answered = None
         legal = self._machine.legal_moves(self.state, self._role)
         made, self._made = tuple(self._made), []
-        return Turn(self.state, legal, made, answered)
+        heard, self._heard = tuple(self._heard), []
+        return Turn(self.state, legal, made, answered, heard)
 
     def advance(self, turn: Turn) -> None:
         """Tells the strategy of the steps that led to the turn."""
         for joint_move in turn.made:
             self._strategy.advance(joint_move)
+        if isinstance(self._strategy, Perceiving):
+            for heard in turn.heard:
+                self._strategy.perceive(heard)
 
     def think(self, turn: Turn, thought: Thought) -> None:
         """Writes better and better moves into the thought; none when there is no legal move."""
         self.advance(turn)
         thought.offer(turn.first_move)
-        if turn.legal and turn.repeated is None:
+        if (turn.legal or isinstance(self._strategy, Perceiving)) and turn.repeated is None:
             thought.offer(self._strategy.choose(turn.state, turn.legal, thought), thought.note)
 
     def choose(self, news: News, answered: Term | None, thought: Thought) -> None:
@@ -163,6 +179,9 @@ class Thinker:
         """Makes one step by what was told, legal or not: the game master is right."""
         if step > self._step + 1:
             self._warn(f"{self._match}: {step - self._step - 1} steps were never told")
+        if self._has_percepts:
+            self._heard += [(None, ())] * (step - self._step - 1)
+            self._heard.append((own_move, told))
         self._step = step
         self._told = told
         joint_move = self._guess(told, own_move) if self._has_percepts else joint_move_of(told, self._machine.roles)

@@ -17,7 +17,7 @@ from typing import Protocol, TypeAlias
 
 from ggp.cache import kernel_folder
 from ggp.errors import SettingsError
-from players.pipe import END, FORK, FRAME, PREPARING, READY, Finding, Forget, Request, decode, encode
+from players.pipe import END, FAILED, FORK, FRAME, PREPARING, READY, Finding, Forget, Request, decode, encode
 
 FORGET_SECONDS = 0.3  # in which a process ends by itself after its match, before it is ended
 
@@ -55,6 +55,7 @@ class ForkServer:
         self._process: subprocess.Popen[bytes] | None = None
         self._channel: socket.socket | None = None
         self._heard = b""
+        self._reason = ""  # why it could not begin, in its words
         self._unborn: deque[ProcessWorker] = deque()  # asked for, in their order
         self._alive: dict[int, ProcessWorker] = {}
         self._ready: asyncio.Future[bool] | None = None  # whether the last process has come so far, once that is known
@@ -76,12 +77,12 @@ class ForkServer:
     async def prepare(self) -> None:
         """Starts it, and waits until no match would wait for anything.
 
-        SettingsError when the process ends instead; it has said why on standard error.
+        SettingsError, with the reason where there is one, when the process ends instead.
         """
         self.start()
         assert self._ready is not None
         if not await asyncio.shield(self._ready):  # one who waits may be cancelled, and others wait as well
-            raise SettingsError(f"player {self._strategy!r} did not start")
+            raise SettingsError(self._reason or f"player {self._strategy!r} did not start; standard error may tell why")
 
     def start(self) -> None:
         """Starts it unless it runs; matches that begin before it is ready wait for that. OSError where it cannot be."""
@@ -149,8 +150,12 @@ class ForkServer:
             return
         self._heard += data
         while len(self._heard) >= FRAME.size:
-            frame, self._heard = self._heard[: FRAME.size], self._heard[FRAME.size :]
-            self._hear(*FRAME.unpack(frame))
+            code, number, status = FRAME.unpack(self._heard[: FRAME.size])
+            if code == FAILED:
+                self._reason = self._heard[FRAME.size :].decode(errors="replace")
+                return  # nothing else follows
+            self._heard = self._heard[FRAME.size :]
+            self._hear(code, number, status)
 
     def _hear(self, code: bytes, number: int, status: int) -> None:
         if code == FORK:
@@ -168,7 +173,7 @@ class ForkServer:
         """Until the kernels are there: a user who has started the player is to see that it is at work."""
         if self._ready is None or self._ready.done() or self._channel is None:
             return
-        files = sum(1 for _ in kernel_folder().rglob("*.nbc"))
+        files = sum(1 for _ in kernel_folder().glob("*.kernel"))
         log.info("compiling kernels, once for all players here: %d are there after %d s", files, seconds)
         asyncio.get_running_loop().call_later(_PROGRESS_SECONDS, self._say_how_far, seconds + _PROGRESS_SECONDS)
 

@@ -3,9 +3,9 @@
 import logging
 import weakref
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from random import Random
-from threading import Event
 
 import pytest
 
@@ -24,7 +24,7 @@ from ggp.search.mcts.settings import SearchSettings
 from ggp.simulation.state_machine import CircuitMachine
 from players.engines import LineSearch, TreeSearch, is_settled, make_engine
 from players.settings import PlayerSettings
-from players.strategies import Mcts
+from players.strategies import STRATEGIES, HiddenMcts, Mcts
 from players.strategy import RoleTask, Thought
 from players.thinker import Thinker, make_interpreter
 from tests.players.doubles import NIM, play, start
@@ -83,9 +83,8 @@ def task_of(
 ) -> RoleTask:
     rulesheet = parse_rulesheet(rules)
     machine = make_interpreter(rulesheet)
-    return RoleTask(
-        rulesheet, machine, machine.roles[0], PlayerSettings("mcts", seed=1, memory=16), Random(1), warn, in_background
-    )
+    settings = PlayerSettings("mcts", seed=1, memory=16)
+    return RoleTask(start(), rulesheet, machine, machine.roles[0], settings, Random(1), warn, in_background)
 
 
 def test_proven_move_needs_no_more_thought() -> None:
@@ -265,7 +264,7 @@ def test_state_beyond_the_circuit_is_played_by_the_reference() -> None:
     """Here the state comes from a machine of other rules."""
     task = task_of(NIM.format(heap=6), lambda job: job())
     machine = Nim(6)
-    strategy = Mcts(RoleTask(task.rulesheet, machine, "left", task.settings, Random(1), task.warn, task.in_background))
+    strategy = Mcts(replace(task, machine=machine, role="left", rng=Random(1)))
     state: Facts = frozenset({("heap", "30"), ("mover", "left")})
     thought = Counted().thought(looks=3000)
     legal: tuple[Term, ...] = machine.legal_moves(state, "left")
@@ -276,11 +275,17 @@ def test_state_beyond_the_circuit_is_played_by_the_reference() -> None:
     assert clock.looks >= 50
 
 
-def test_hidden_states_are_not_searched_deeply() -> None:
-    begun = Event()
-    strategy = Mcts(task_of(SEES, lambda _job: begun.set()))
-    assert not begun.is_set()
-    strategy.ponder(frozenset(), None, Thought(lambda: 1.0, 0.0))  # returns
+def test_hidden_states_have_a_search_of_their_own() -> None:
+    """Without a circuit it is the reference on the guessed state, as everywhere."""
+    assert type(STRATEGIES["mcts"](task_of(NIM.format(heap=13), lambda _job: None))) is Mcts
+    task = task_of(SEES, lambda _job: None)
+    strategy = STRATEGIES["mcts"](task)
+    assert isinstance(strategy, HiddenMcts)
+    state = task.machine.initial_state
+    legal = task.machine.legal_moves(state, task.role)
+    thought = Counted().thought(looks=30)
+    assert strategy.choose(state, legal, thought) in legal
+    assert "by the interpreter" in thought.note
 
 
 @pytest.mark.parametrize("rules", [NIM.format(heap=13), CLIMB])
@@ -330,7 +335,7 @@ def known_task(choice: str, warn: Callable[[str], None], *, tune: bool) -> RoleT
     game = ggp.load("connectfour")
     settings = PlayerSettings("mcts", seed=1, memory=64, knowledge=choice, tune=tune, learn=False)
     machine = make_interpreter(game.rulesheet)
-    return RoleTask(game.rulesheet, machine, machine.roles[0], settings, Random(1), warn, lambda job: job())
+    return RoleTask(start(), game.rulesheet, machine, machine.roles[0], settings, Random(1), warn, lambda job: job())
 
 
 def save_net(path: Path, name: str) -> None:
