@@ -20,7 +20,8 @@ from gamemaster.web.api.operations import ROOT, SERVICES, Services, answer_expec
 from gamemaster.web.catalogue import Catalogue
 from gamemaster.web.evaluators.analysis import Analyses
 from gamemaster.web.evaluators.pool import DrawnStates, Pool
-from gamemaster.web.html.pages import add_pages, problem_page
+from gamemaster.web.html.pages import HOME_GAMES, add_pages, problem_page
+from gamemaster.web.html.rendering import load_templates
 from gamemaster.web.live.external import Endpoints
 from gamemaster.web.live.feed import Feed, Streams
 from gamemaster.web.live.runner import LiveMatches
@@ -63,6 +64,7 @@ async def _services(settings: ServeSettings, given: Store | None, app: web.Appli
         store = await asyncio.to_thread(open_store, settings.store)
     services = _make_services(settings, store)
     await asyncio.to_thread(services.catalogue.load)
+    await asyncio.to_thread(load_templates)
     lost = await asyncio.to_thread(services.repository.end_lost)
     services.live_matches.ledger.total_bytes = await asyncio.to_thread(services.repository.size_bytes)
     await services.pool.prepare()
@@ -126,7 +128,7 @@ async def _warm(services: Services) -> None:
     with suppress(GgpError):  # which is said to those who want a match
         services.live_matches.bots.start()
     await asyncio.to_thread(document_text)
-    for entry in services.catalogue.find():
+    for entry in services.catalogue.find()[:HOME_GAMES]:  # others are drawn when they are asked for
         with suppress(Problem, GgpError):
             await start_image(services, entry)
     with suppress(GgpError):
@@ -207,6 +209,8 @@ async def _serve(settings: ServeSettings) -> None:
     )
     await runner.setup()
     try:
+        for strategy in settings.bots.values():
+            await app[SERVICES].live_matches.bots.prepare(strategy)
         site = web.TCPSite(runner, settings.host, settings.port)
         try:
             await site.start()

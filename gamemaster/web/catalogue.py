@@ -3,9 +3,10 @@
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Collection
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import cache
 from hashlib import sha256
 from pathlib import Path
 
@@ -19,10 +20,11 @@ from ggp.errors import GgpError
 from ggp.gdl.reader import decode
 from ggp.gdl.rulesheet import NATURE, Rulesheet, name_and_arity, parse_rulesheet
 from ggp.gdl.terms import to_text
-from ggp.library import SUFFIX, Metadata, game_names, read_bytes, read_metadata, rules_folder
+from ggp.library import SUFFIX, Metadata, is_match, read_bytes, read_metadata, shipped_rulesheets
 
 _ID = re.compile(r"[a-z0-9][a-z0-9_-]{0,79}")
 _LONGEST_NAME = 60
+_FIRST = {"classic", "line", "small", "two-roles"}  # tags of a game to begin with
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,21 +57,33 @@ class Catalogue:
 
     def load(self) -> None:
         """Reads the rulesheets; files that are none are passed over."""
-        for name in game_names():
-            path = rules_folder() / f"{name}{SUFFIX}"
-            self._entries[name] = _read(path, is_shipped=True)
+        for name, path in shipped_rulesheets().items():
+            self._entries[name] = _read_shipped(path, path.stat().st_mtime_ns)
         for path in sorted(self._folder.glob(f"*{SUFFIX}")) if self._folder else ():
             if _ID.fullmatch(path.stem) and path.stem not in self._entries:
                 with suppress(GgpError):
                     self._entries[path.stem] = _read(path, is_shipped=False)
 
+    @property
+    def tags(self) -> dict[str, int]:
+        """The tags of all games with the number of games that have it, the most frequent first."""
+        return dict(Counter(tag for entry in self._entries.values() for tag in entry.metadata.tags).most_common())
+
+    @property
+    def simplest(self) -> CatalogueEntry:
+        """The game to begin with: of small ones that many know, the one with the shortest rules."""
+        entries = self.find()
+        known = [one for one in entries if set(one.metadata.tags) >= _FIRST and "board" in one.metadata.drawing]
+        return min(known or entries, key=lambda entry: len(entry.source.text))
+
     def get(self, game: str) -> CatalogueEntry | None:
         return self._entries.get(game)
 
-    def find(self, words: str = "") -> list[CatalogueEntry]:
-        """Those that have all the words in their name, title or description, the shipped ones first."""
-        wanted = words.lower().split()
-        found = [entry for entry in self._entries.values() if _has(entry, wanted)]
+    def find(self, words: str = "", tags: Collection[str] = ()) -> list[CatalogueEntry]:
+        """Those that have all the words in their name, title, description, roles or tags, and all the tags; the shipped
+        ones first."""
+        wanted = words.split()
+        found = [one for one in self._entries.values() if is_match(wanted, tags, one.id, one.roles, one.metadata)]
         return sorted(found, key=lambda entry: (not entry.is_shipped, entry.title.lower()))
 
     def add(self, name: str, text: str, visitor: str = "") -> CatalogueEntry:
@@ -127,6 +141,13 @@ def roles_of(rulesheet: Rulesheet) -> tuple[str, ...]:
     return tuple(dict.fromkeys(to_text(head[1]) for head in heads))
 
 
+@cache
+def _read_shipped(path: Path, modified: int) -> CatalogueEntry:
+    """Once in a process for each version of the file: reading all of them takes a third of a second."""
+    del modified
+    return _read(path, is_shipped=True)
+
+
 def _read(path: Path, *, is_shipped: bool) -> CatalogueEntry:
     return _entry(path.stem, read_metadata(path), decode(read_bytes(path), path.name), is_shipped=is_shipped)
 
@@ -141,11 +162,6 @@ def _entry(game: str, metadata: Metadata, text: str, *, is_shipped: bool) -> Cat
 def _id(title: str, text: str) -> str:
     words = re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-")[:40].strip("-") or "game"
     return f"{words}-{sha256(text.encode(errors='replace')).hexdigest()[:8]}"
-
-
-def _has(entry: CatalogueEntry, wanted: Iterable[str]) -> bool:
-    text = f"{entry.id} {entry.title} {entry.metadata.description} {' '.join(entry.roles)}".lower()
-    return all(word in text for word in wanted)
 
 
 def _write(folder: Path, entry: CatalogueEntry) -> None:

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from gamemaster.web.settings import Limits, ServeSettings, check_settings, network
+from gamemaster.web.settings import Limits, ServeSettings, check_settings, network, offered_bots
 from ggp.commands.options import given, option_name, options_of, with_options
 from ggp.settings import make
 
@@ -64,6 +64,14 @@ def serve(  # noqa: PLR0913 - an option of a command is a parameter
             metavar="HOST", help="A name under which the service may be called, in addition to its addresses."
         ),
     ] = None,
+    bot: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="FILE.py:NAME",
+            help="A strategy of yours that users may choose as a bot, also PACKAGE.MODULE:NAME; name=FILE.py:NAME "
+            "gives it a name; can be given several times.",
+        ),
+    ] = None,
     **limits: Any,  # noqa: ANN401 - those of Limits
 ) -> None:
     """Serve pages and an API: watch, play, replay and compare in a browser.
@@ -92,6 +100,7 @@ def serve(  # noqa: PLR0913 - an option of a command is a parameter
                 trusted_proxies=tuple(map(network, trusted_proxy or ())),
                 allowed_players=frozenset(map(str.lower, allow_players or ())),
                 hosts=frozenset(map(str.lower, name or ())),
+                bots=offered_bots(bot or ()),
                 limits=make(Limits, given(limits), option_name),
             )
         )

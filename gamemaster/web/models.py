@@ -67,6 +67,7 @@ class GameHead(Part):
     title: str
     description: str
     roles: tuple[str, ...]
+    tags: tuple[str, ...]
     is_shipped: bool
     url: str
     picture: str = Field(description="Where the picture of the start state is.")
@@ -123,6 +124,7 @@ class Game(GameHead):
     role_descriptions: dict[str, str]
     source: str = Field(description="Where the rules come from.")
     readings: tuple[str, ...] = Field(description="How ambiguous sentences of the source were read.")
+    truths: dict[str, Any] = Field(description="What is known of the game, such as its value or perft numbers.")
     has_percepts: bool = Field(description="Whether the roles are told different things, as in GDL-II.")
     rulesheet: str
     statistics: Statistics
@@ -298,7 +300,9 @@ class Bot(Part):
     """A bot, which the service starts."""
 
     kind: Literal["bot"]
-    bot: Literal["mcts", "montecarlo", "random", "legal"]
+    bot: Annotated[str, Field(max_length=60)] = Field(
+        description="mcts, montecarlo, random, legal, or one that the operator has added."
+    )
     name: Name = ""
 
 
@@ -456,6 +460,11 @@ class GamesWanted(Part):
     """Which games are listed."""
 
     search: Annotated[str, Field(max_length=200)] = ""
+    tags: Annotated[str, Field(max_length=200, description="Tags that each has, with commas between them.")] = ""
+
+    @property
+    def all_tags(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(tag.strip() for tag in self.tags.split(",") if tag.strip()))
 
 
 class Tiltyard(BaseModel):

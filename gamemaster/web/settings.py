@@ -1,5 +1,6 @@
 """The settings of the service: where it listens, whose words it trusts, and how much it does at a time."""
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 from pathlib import Path
@@ -7,7 +8,9 @@ from typing import Annotated, TypeAlias
 
 from annotated_types import Ge, Gt
 
+from gamemaster.player import parse_player
 from ggp.errors import SettingsError
+from ggp.plugins import parse_plugin
 from ggp.settings import About, Settings
 
 Count: TypeAlias = Annotated[int, Ge(1)]
@@ -15,7 +18,7 @@ Seconds: TypeAlias = Annotated[float, Ge(0)]
 Rate: TypeAlias = Annotated[float, Gt(0)]
 Network: TypeAlias = IPv4Network | IPv6Network
 
-BOTS = ("mcts", "montecarlo", "random", "legal")  # that users may choose
+BOTS = ("mcts", "montecarlo", "random", "legal")  # that users may always choose
 LOOPBACK_NAMES = frozenset({"localhost", "ip6-localhost"})
 
 
@@ -86,7 +89,13 @@ class ServeSettings:
     allowed_players: frozenset[str] = frozenset()  # hosts, or host:port, at which users may name external players
     warm: bool = True  # whether to prepare in advance what the first users would wait for
     hosts: frozenset[str] = frozenset()  # names under which the service may be called, in addition to its addresses
+    bots: Mapping[str, str] = field(default_factory=dict)  # name → strategy of a user, which the operator offers
     limits: Limits = field(default_factory=Limits)
+
+    @property
+    def all_bots(self) -> dict[str, str]:
+        """Name → strategy of all that visitors may choose."""
+        return {**{name: name for name in BOTS}, **self.bots}
 
     @property
     def needs_token(self) -> bool:
@@ -133,3 +142,16 @@ def network(text: str) -> Network:
         return ip_network(text, strict=False)
     except ValueError:
         raise SettingsError(f"--trusted-proxy: an address or a network such as 10.0.0.0/8, not {text!r}") from None
+
+
+def offered_bots(texts: Iterable[str]) -> dict[str, str]:
+    """Name → strategy, from `FILE.py:NAME` or `name=FILE.py:NAME`; SettingsError for anything else, or a name twice."""
+    found: dict[str, str] = {}
+    for text in texts:
+        address = parse_player(text)
+        if parse_plugin(address.place) is None:
+            raise SettingsError(f"--bot: FILE.py:NAME or PACKAGE.MODULE:NAME, perhaps after name=, not {text!r}")
+        if address.name in found or address.name in BOTS:
+            raise SettingsError(f"--bot: {address.name} is the name of another bot; name=FILE.py:NAME gives it its own")
+        found[address.name] = address.place
+    return found

@@ -11,11 +11,14 @@ Files, in reading order:
 * `layout`: how the facts of a game become pictures; `finding`: rules → layout, by way of
   `orders` (of constants), `profiles` (of relations), `groups` (relations about the same cells), `grids` and `irregular`
   (boards), or `hints` (what the metadata of a game say)
-* `text`: picture → lines of text; `drawing`: picture → shapes; `shapes`: shapes → SVG and PNG
+* `text`: picture → lines of text; `drawing`: picture → shapes; `shapes`: shapes → SVG and PNG; `animation`: pictures
+  one after the other → SVG, GIF and WebP
 """
 
+from ggp.boards.animation import Frame, animated_image, animated_svg
 from ggp.boards.drawing import picture_png, picture_svg
 from ggp.boards.finding import find_layout
+from ggp.boards.hints import hinted_words, role_colours
 from ggp.boards.layout import Layout, make_picture, move_cells
 from ggp.boards.marks import Mark
 from ggp.boards.picture import Board, Cell, Label, LineSegment, Picture, Piece, Spot, Value, ValueEntry, Wall
@@ -25,6 +28,7 @@ from ggp.boards.text import Span, Style, TextLine, list_facts, picture_lines, pl
 __all__ = [
     "Board",
     "Cell",
+    "Frame",
     "Label",
     "Layout",
     "LineSegment",
@@ -38,7 +42,10 @@ __all__ = [
     "Value",
     "ValueEntry",
     "Wall",
+    "animated_image",
+    "animated_svg",
     "find_layout",
+    "hinted_words",
     "list_facts",
     "make_picture",
     "move_cells",
@@ -47,4 +54,5 @@ __all__ = [
     "picture_style",
     "picture_svg",
     "plain_text",
+    "role_colours",
 ]

@@ -2,13 +2,12 @@
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
-from math import sqrt
+from math import hypot, sqrt
 from typing import Literal
 
-from ggp.boards.marks import CHESS, Colour, Mark
 from ggp.boards.orders import natural_key
 from ggp.boards.picture import Board, Cell, LineSegment, Picture, Spot, Value, ValueEntry, Wall
+from ggp.boards.pieces import piece_shapes
 from ggp.boards.shapes import (
     Brush,
     Circle,
@@ -211,6 +210,7 @@ class _Planner:
             case _:
                 pass
         self._is_upward = len(board.rows) > 1 and natural_key(board.rows[0].text) > natural_key(board.rows[-1].text)
+        self._neighbours = self._find_neighbours()
         self._left = _LABELS if board.rows else 0.0
         self._top = _LABELS if board.columns and not self._is_upward else 0.0
 
@@ -218,6 +218,8 @@ class _Planner:
         board, unit = self._board, self._unit
         groups = [ShapeGroup(self._labels(), kind="labels"), ShapeGroup(self._guides(), kind="guides")]
         groups += [self._cell(cell) for cell in board.cells]
+        groups.append(ShapeGroup(tuple(shape for cell in board.cells for shape in self._corner(cell)), kind="joints"))
+        groups.append(ShapeGroup(self._bands(), kind="bands"))
         groups += [self._line(line) for line in board.lines]
         groups += [
             ShapeGroup(piece_shapes(box.pieces[0].mark, *self._at(box.down, box.across), 0.8 * unit), box.text, "box")
@@ -266,10 +268,61 @@ class _Planner:
         brush = Brush(None, "grid", 2.0)
         return tuple(Polyline((self._at(*start), self._at(*end)), brush) for start, end in self._board.guides)
 
+    def _bands(self) -> tuple[Shape, ...]:
+        """The thick lines between groups of rows and columns, and around them."""
+        if not self._board.bands:
+            return ()
+        height, width, step = round(self._board.height), round(self._board.width), self._board.bands
+        brush = Brush(None, "ink", 3.0)
+        ends = [((down, 0), (down, width)) for down in {*range(0, height, step), height}]
+        ends += [((0, across), (height, across)) for across in {*range(0, width, step), width}]
+        return tuple(
+            Polyline((self._at(one[0] - 0.5, one[1] - 0.5), self._at(other[0] - 0.5, other[1] - 0.5)), brush)
+            for one, other in sorted(ends)
+        )
+
+    def _joints(self, cell: Cell, x: float, y: float) -> list[Shape]:
+        """What joins a block with those of the same piece on the right and below, and with the side that it reaches."""
+        shapes: list[Shape] = []
+        for piece in (piece for piece in cell.pieces if piece.mark.symbol in ("block", "crate")):
+            near, far = 0.42 * self._unit * piece.mark.size, 0.5 * self._unit
+            sides = {piece.mark.joins} if piece.mark.joins else self._neighbours.get(cell.spot, set())
+            for side in sorted(sides - {"corner"}):
+                right, down = {"right": (1, 0), "left": (-1, 0), "bottom": (0, 1), "top": (0, -1)}[side]
+                brush = Brush(piece.mark.colour)
+                left, top = min(0.0, right * far) - abs(down) * near, min(0.0, down * far) - abs(right) * near
+                wide, high = far if right else 2 * near, far if down else 2 * near
+                shapes.append(Rect(x + left, y + top, wide, high, brush))
+        return shapes
+
+    def _corner(self, cell: Cell) -> list[Shape]:
+        """What fills the gap between four blocks of the same piece."""
+        if "corner" not in self._neighbours.get(cell.spot, set()):
+            return []
+        x, y = self._at(cell.down, cell.across)
+        near, wide = 0.42 * self._unit, 0.16 * self._unit
+        blocks = [piece.mark.colour for piece in cell.pieces if piece.mark.symbol == "block"]
+        return [Rect(x + near, y + near, wide, wide, Brush(colour)) for colour in blocks]
+
+    def _find_neighbours(self) -> dict[Spot, set[str]]:
+        """The sides on which a square has a neighbour with the same piece, where those are joined."""
+        cells = {(cell.down, cell.across): cell for cell in self._board.cells} if self._board.is_joined else {}
+        steps = {"right": (0, 1), "left": (0, -1), "bottom": (1, 0), "top": (-1, 0), "corner": (1, 1)}
+        found: dict[Spot, set[str]] = {}
+        for (down, across), cell in cells.items():
+            names = {piece.name for piece in cell.pieces}
+            for side, (by_down, by_across) in steps.items():
+                other = cells.get((down + by_down, across + by_across))
+                if other is not None and names & {piece.name for piece in other.pieces}:
+                    found.setdefault(cell.spot, set()).add(side)
+        whole = {"right", "bottom", "corner"}  # four blocks, between which no gap is left
+        return {spot: sides if whole <= sides else sides - {"corner"} for spot, sides in found.items()}
+
     def _cell(self, cell: Cell) -> ShapeGroup:
         x, y = self._at(cell.down, cell.across)
         is_marked = cell.spot in self._marked
-        shapes = [*self._ground(cell, x, y, is_marked=is_marked), *self._content(cell, x, y)]
+        shapes = [*self._ground(cell, x, y, is_marked=is_marked), *self._joints(cell, x, y)]
+        shapes += self._content(cell, x, y)
         data = {"board": cell.spot.board, "cell": " ".join(cell.spot.place)}
         return ShapeGroup(tuple(shapes), cell.text, "cell", data)
 
@@ -284,8 +337,20 @@ class _Planner:
                 Circle(x, y, 0.3 * unit, Brush("marked" if is_marked else "none")),
                 Circle(x, y, 0.09 * unit, Brush("ink")),
             ]
+        if shape == "free":
+            unseen = Brush("none", "marked" if is_marked else None, 0.06 * unit)
+            return [Rect(x - unit / 2, y - unit / 2, unit, unit, unseen)]
         if shape == "points":
             return [Circle(x, y, 0.3 * unit, brush)]
+        if shape == "crossings":
+            return [
+                Circle(x, y, 0.46 * unit, Brush("marked" if is_marked else "none")),
+                Circle(x, y, 0.07 * unit, Brush("grid")),
+            ]
+        if shape == "holes":
+            edge = Brush("paper", "marked", 0.09 * unit) if is_marked else Brush("paper")
+            return [Rect(x - unit / 2, y - unit / 2, unit, unit, Brush("sheet", "sheet", 1.0)),
+                    Circle(x, y, 0.41 * unit, edge)]  # fmt: skip
         if shape == "stacks":
             wide, high = (self._across - 0.08) * unit, 0.64 * unit
             return [Rect(x - wide / 2, y - high / 2, wide, high, brush, 5.0)]
@@ -312,6 +377,7 @@ class _Planner:
             return [Text(x, y, " ".join(cell.spot.place), self._small, "ink", is_bold=True)]
         marks = [piece.mark for piece in cell.pieces]
         scale = 0.8 if self._board.shape in ("points", "hexagons") else 1.0
+        scale = 0.98 if self._board.shape == "holes" else scale
         if len(marks) <= 1:
             return [shape for mark in marks for shape in piece_shapes(mark, x, y, scale * unit)]
         shapes: list[Shape] = []
@@ -334,7 +400,8 @@ class _Planner:
         start, end = self._at(line.from_down, line.from_across), self._at(line.to_down, line.to_across)
         unit = self._unit
         paint = line.owner.mark.colour if line.owner else "ink"
-        near, far = _between(start, end, 0.16), _between(start, end, 0.84)
+        gap = 0.16 / max(1.0, hypot(line.to_down - line.from_down, line.to_across - line.from_across))
+        near, far = _between(start, end, gap), _between(start, end, 1 - gap)
         visible = Brush(None, paint, 0.13 * unit) if line.is_drawn else Brush(None, "faint", 0.05 * unit)
         shapes = (Polyline((near, far), Brush(None, "none", 0.5 * unit)), Polyline((near, far), visible))
         data = {
@@ -370,130 +437,3 @@ def _hexagon() -> tuple[Point, ...]:
     """Upright, 1 wide, around (0, 0)."""
     half = _HALF_HEIGHT / 2
     return ((0.0, -2 * half), (0.5, -half), (0.5, half), (0.0, 2 * half), (-0.5, half), (-0.5, -half))
-
-
-_BASE: tuple[Point, ...] = ((-0.3, 0.42), (0.3, 0.42), (0.3, 0.36), (0.23, 0.29), (-0.23, 0.29), (-0.3, 0.36))
-_PAWN: tuple[Point, ...] = ((-0.2, 0.3), (-0.08, -0.04), (-0.15, -0.04), (-0.15, -0.1), (0.15, -0.1), (0.15, -0.04),
-                            (0.08, -0.04), (0.2, 0.3))  # fmt: skip
-_ROOK: tuple[Point, ...] = (
-    (-0.21, 0.3), (-0.16, -0.1), (-0.25, -0.17), (-0.25, -0.38), (-0.14, -0.38), (-0.14, -0.29), (-0.055, -0.29),
-    (-0.055, -0.38), (0.055, -0.38), (0.055, -0.29), (0.14, -0.29), (0.14, -0.38), (0.25, -0.38), (0.25, -0.17),
-    (0.16, -0.1), (0.21, 0.3),
-)  # fmt: skip
-_BISHOP: tuple[Point, ...] = (
-    (-0.17, 0.3), (-0.12, 0.16), (-0.21, 0.05), (-0.21, -0.12), (-0.12, -0.24), (0.0, -0.37), (0.12, -0.24),
-    (0.21, -0.12), (0.21, 0.05), (0.12, 0.16), (0.17, 0.3),
-)  # fmt: skip
-_QUEEN: tuple[Point, ...] = (
-    (-0.23, 0.3), (-0.38, -0.18), (-0.2, 0.05), (-0.18, -0.3), (-0.06, 0.02), (0.0, -0.34), (0.06, 0.02), (0.18, -0.3),
-    (0.2, 0.05), (0.38, -0.18), (0.23, 0.3),
-)  # fmt: skip
-_KING: tuple[Point, ...] = (
-    (-0.22, 0.3), (-0.38, 0.02), (-0.37, -0.15), (-0.22, -0.21), (-0.07, -0.12), (0.0, -0.27), (0.07, -0.12),
-    (0.22, -0.21), (0.37, -0.15), (0.38, 0.02), (0.22, 0.3),
-)  # fmt: skip
-_CROWN_CROSS: tuple[Point, ...] = (
-    (-0.035, -0.2), (-0.035, -0.31), (-0.11, -0.31), (-0.11, -0.38), (-0.035, -0.38), (-0.035, -0.46), (0.035, -0.46),
-    (0.035, -0.38), (0.11, -0.38), (0.11, -0.31), (0.035, -0.31), (0.035, -0.2),
-)  # fmt: skip
-_KNIGHT: tuple[Point, ...] = (
-    (0.24, 0.3), (0.26, 0.08), (0.22, -0.12), (0.14, -0.26), (0.03, -0.34), (-0.02, -0.45), (-0.09, -0.35),
-    (-0.17, -0.29), (-0.22, -0.17), (-0.35, 0.0), (-0.36, 0.09), (-0.28, 0.14), (-0.2, 0.08), (-0.08, 0.05),
-    (-0.05, 0.06), (-0.09, 0.15), (-0.18, 0.22), (-0.21, 0.3),
-)  # fmt: skip
-_TIPS: tuple[Point, ...] = ((-0.38, -0.2), (-0.18, -0.32), (0.0, -0.37), (0.18, -0.32), (0.38, -0.2))
-_ON_DARK = frozenset(("blue", "grey"))  # colours with light letters
-_OUTLINE = 0.025
-
-
-def piece_shapes(mark: Mark, x: float, y: float, size: float) -> tuple[Shape, ...]:
-    """The shapes of a mark in a square of this size around a point. Pieces of chess are drawn by hand."""
-    brush = Brush(mark.colour, _edge(mark.colour), max(1.0, _OUTLINE * size))
-    match mark.symbol:
-        case "cross":
-            return _cross(mark.colour, x, y, size)
-        case "ring":
-            return (Circle(x, y, 0.29 * size, Brush(None, mark.colour, 0.11 * size)),)
-        case "disc":
-            disc = Circle(x, y, 0.38 * size, brush)
-            return (disc, *_owner(mark, x, y, 0.8 * size, mark.letters))
-        case "block":
-            side = 0.84 * size
-            return (Rect(x - side / 2, y - side / 2, side, side, Brush(mark.colour), 0.08 * size),)
-        case "dot":
-            return (Circle(x, y, 0.13 * size, brush),)
-        case "text" | "badge":
-            return _lettered(mark, x, y, size, brush)
-        case _:
-            piece = (placed(shape, x, y, size) for shape in _piece(mark, brush))
-            return (*piece, *_owner(mark, x, y + 0.17 * size, 0.5 * size, ""))
-
-
-def _lettered(mark: Mark, x: float, y: float, size: float, brush: Brush) -> tuple[Shape, ...]:
-    if mark.symbol == "text":
-        return (Text(x, y, mark.letters, _size(mark.letters, 1.2 * size), "ink", is_bold=True),)
-    side = 0.76 * size
-    box = Rect(x - side / 2, y - side / 2, side, side, brush, 0.2 * size)
-    return (box, _letters(mark.letters, mark.colour, x, y, size))
-
-
-def _owner(mark: Mark, x: float, y: float, size: float, other: str) -> tuple[Shape, ...]:
-    """Letters on pieces that would differ by colour alone; black and white differ enough."""
-    text = mark.owner or other
-    return (_letters(text, mark.colour, x, y, size),) if text and mark.colour not in ("white", "black") else ()
-
-
-def _letters(text: str, colour: Colour, x: float, y: float, size: float) -> Text:
-    paint = "black-edge" if colour == "black" else "on-dark" if colour in _ON_DARK else "on-light"
-    return Text(x, y, text, _size(text, size), paint, is_bold=True)
-
-
-def _size(text: str, size: float) -> float:
-    """The size of letters that fit into a square."""
-    return min(0.5 * size, 1.15 * size / max(1, len(text)))
-
-
-def _edge(colour: Colour) -> str:
-    return f"{colour}-edge" if colour in ("white", "black") else "edge"
-
-
-def _cross(colour: Colour, x: float, y: float, size: float) -> tuple[Shape, ...]:
-    arm = 0.27 * size
-    brush = Brush(None, colour, 0.12 * size)
-    return (
-        Polyline(((x - arm, y - arm), (x + arm, y + arm)), brush),
-        Polyline(((x - arm, y + arm), (x + arm, y - arm)), brush),
-    )
-
-
-def _piece(mark: Mark, brush: Brush) -> tuple[Shape, ...]:
-    """A piece of chess in the square of side 1."""
-    assert mark.symbol in CHESS
-    base = Polygon(_BASE, brush)
-    line = Brush(None, brush.stroke, brush.width)
-    match mark.symbol:
-        case "pawn":
-            return (Polygon(_PAWN, brush), base, Circle(0.0, -0.2, 0.14, brush))
-        case "rook":
-            return (Polygon(_ROOK, brush), base, Polyline(((-0.16, -0.1), (0.16, -0.1)), line))
-        case "bishop":
-            slit = Polyline(((0.02, -0.16), (0.1, -0.02)), line)
-            return (Polygon(_rounded(_BISHOP), brush), base, slit, Circle(0.0, -0.38, 0.05, brush))
-        case "queen":
-            tips = tuple(Circle(tip[0], tip[1], 0.05, brush) for tip in _TIPS)
-            return (Polygon(_QUEEN, brush), *tips, base)
-        case "king":
-            return (Polygon(_CROWN_CROSS, brush), Polygon(_rounded(_KING), brush), base)
-        case _:
-            eye = Circle(-0.13, -0.17, 0.025, Brush(brush.stroke))
-            return (Polygon(_rounded(_KNIGHT), brush), base, eye)
-
-
-def _rounded(points: tuple[Point, ...], times: int = 2) -> tuple[Point, ...]:
-    """The polygon with its corners cut (Chaikin, 1974), except the first and the last point."""
-    for _ in range(times):
-        cut: list[Point] = [points[0]]
-        for (x, y), (u, v) in pairwise(points):
-            cut += [(0.75 * x + 0.25 * u, 0.75 * y + 0.25 * v), (0.25 * x + 0.75 * u, 0.25 * y + 0.75 * v)]
-        points = (*cut, points[-1])
-    return points

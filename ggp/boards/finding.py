@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from ggp.boards.grids import grid_boards
 from ggp.boards.groups import find_groups
-from ggp.boards.hints import hinted_boards
+from ggp.boards.hints import hidden_relations, hinted_boards, hinted_words
 from ggp.boards.irregular import irregular_board, stack_board
 from ggp.boards.layout import BoardLayout, Click, Layout, Place, Placement
 from ggp.boards.marks import CHESS, Mark, make_marks
@@ -44,12 +44,16 @@ def find_layout(rulesheet: Rulesheet, machine: StateMachine, hints: Mapping[str,
     profiles = find_profiles(program, domains, samples, chains)
     hinted, hinted_marks = hinted_boards(hints or {}, dict(profiles.keys()))
     placed = {placement.relation for board in hinted for placement in board.placements}
-    free = {relation: profile for relation, profile in profiles.items() if relation not in placed}
+    told = (hints or {}).get("values")
+    hidden = hidden_relations(hints or {})
+    unseen = hidden | frozenset(told if isinstance(told, list) else ())
+    free = {r: profile for r, profile in profiles.items() if r not in placed and r[0] not in unseen}
     found = [*hinted, *_found_boards(free, program, samples, machine.roles, chains)]
     boards = _arranged(found[:_MOST_BOARDS])
     marks = _marks(boards, profiles, machine.roles, hinted_marks)
     boards = tuple(replace(board, shade=_shade(board, profiles, marks)) for board in boards)
-    return Layout(boards, marks, _find_clicks(boards, program, samples))
+    words = hinted_words(hints or {}, "words")
+    return Layout(boards, marks, _find_clicks(boards, program, samples), hidden, words)
 
 
 def _found_boards(
@@ -97,6 +101,9 @@ def _marks(
     """The marks of all pieces, and of roles that look like a piece."""
     names: dict[str, None] = {}
     given = dict(hinted_marks)
+    for board in boards:
+        names.update(dict.fromkeys(name for static in board.static.values() for name in static))
+        names.update(dict.fromkeys(placement.piece for placement in board.placements if placement.kind == "heaps"))
     for placement in (placement for board in boards for placement in board.placements):
         if placement.kind in ("pieces", "boxes", "lines", "stacks") and placement.relation in profiles:
             own = _names(placement, profiles[placement.relation])

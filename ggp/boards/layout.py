@@ -27,7 +27,7 @@ from ggp.gdl.terms import Term, to_text
 
 Place: TypeAlias = tuple[str, ...]  # the constants of the coordinates of a cell, in the order of the rules
 GridPoint: TypeAlias = tuple[float, float]  # down, across
-PlacementKind = Literal["pieces", "notes", "walls", "lines", "boxes", "stacks"]
+PlacementKind = Literal["pieces", "notes", "walls", "lines", "boxes", "stacks", "heaps"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +47,7 @@ class Placement:
     side: Side | None = None  # for walls, if the name of the relation gives the side
     side_argument: int | None = None  # for walls, if an argument gives the side
     sign: str = ""  # for walls: a sign such as `>` instead of a line
+    piece: str = ""  # for heaps, whose place says the row and how many pieces stand in it: their name
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +64,9 @@ class BoardLayout:
     lines: tuple[tuple[Place, Place], ...] = field(repr=False, default=())  # all that can be drawn
     guides: tuple[tuple[GridPoint, GridPoint], ...] = field(repr=False, default=())  # see `Board`
     shade: int | None = None  # see `Board`
+    bands: int = 0  # see `Board`
+    is_joined: bool = False  # see `Board`
+    static: Mapping[Place, tuple[str, ...]] = field(repr=False, default_factory=dict)  # pieces that no fact tells
     down: int = 0
     across: int = 0
 
@@ -91,6 +95,8 @@ class Layout:
     boards: tuple[BoardLayout, ...] = ()
     marks: Mapping[str, Mark] = field(default_factory=dict)  # name of a piece or a role → how it looks
     clicks: Mapping[Relation, tuple[Click, ...]] = field(default_factory=dict)
+    hidden: frozenset[str] = frozenset()  # relations that are not shown
+    words: Mapping[str, str] = field(default_factory=dict)  # relation or constant → how labelled values call it
 
 
 _MAX_VALUE_ARGUMENTS = 2  # facts with more are not shown as labelled values
@@ -100,25 +106,30 @@ def make_picture(layout: Layout, facts: Facts) -> Picture:
     """The picture of a state. Facts that no board shows become labelled values or are listed."""
     rows: dict[Relation, list[tuple[Term, Place]]] = {}
     for fact in sorted(facts, key=to_text):
+        if name_and_arity(fact)[0] in layout.hidden:
+            continue
         words = () if isinstance(fact, str) else tuple(map(to_text, fact[1:]))
         rows.setdefault(name_and_arity(fact), []).append((fact, words))
     shown: set[Term] = set()
     boards = tuple(_Painter(layout, board, rows, shown).board() for board in layout.boards)
-    listed = sorted(facts - shown, key=lambda fact: natural_key(to_text(fact)))
+    unshown = (fact for fact in facts - shown if name_and_arity(fact)[0] not in layout.hidden)
+    listed = sorted(unshown, key=lambda fact: natural_key(to_text(fact)))
     values = [fact for fact in listed if name_and_arity(fact)[1] <= _MAX_VALUE_ARGUMENTS]
     rest = tuple(fact for fact in listed if name_and_arity(fact)[1] > _MAX_VALUE_ARGUMENTS)
-    return Picture(boards, _values(values, layout.marks), rest, tuple(listed))
+    return Picture(boards, _values(values, layout), rest, tuple(listed))
 
 
-def _values(facts: Sequence[Term], marks: Mapping[str, Mark]) -> tuple[Value, ...]:
+def _values(facts: Sequence[Term], layout: Layout) -> tuple[Value, ...]:
+    marks, words = layout.marks, layout.words
     groups: dict[Relation, list[ValueEntry]] = {}
     for fact in facts:
         entries = groups.setdefault(name_and_arity(fact), [])
         if not isinstance(fact, str):
             *key, value = map(to_text, fact[1:])
             first = key[0] if key else ""
-            entries.append(ValueEntry(first, value, marks.get(value) or marks.get(first)))
-    return tuple(Value(name, tuple(entries)) for (name, _), entries in groups.items())
+            mark = next((marks[word] for word in (value, first) if word in marks and not word.isdecimal()), None)
+            entries.append(ValueEntry(words.get(first, first), words.get(value, value), mark))
+    return tuple(Value(words.get(name, name), tuple(entries)) for (name, _), entries in groups.items())
 
 
 def move_cells(layout: Layout, move: Term) -> tuple[tuple[Spot, ...], ...]:
@@ -172,6 +183,8 @@ class _Painter:
         layout = self._board
         if layout.shape == "stacks":
             return self._stacks(layout.placements[0])
+        for place, names in layout.static.items():
+            self._pieces[place] = [self._named(name) for name in names]
         for placement in layout.placements:
             for fact, words in self._rows.get(placement.relation, ()):
                 if all(words[place] == constant for place, constant in placement.fixed) and self._put(placement, words):
@@ -182,12 +195,14 @@ class _Painter:
         )
         return Board(
             layout.name, layout.title, layout.shape, layout.height, layout.width, layout.rows, layout.columns, cells,
-            tuple(self._boxes), tuple(self._walls), self._lines(), layout.guides, layout.shade, layout.down,
-            layout.across,
+            tuple(self._boxes), tuple(self._walls), self._lines(), layout.guides, layout.shade, layout.bands,
+            layout.is_joined, layout.down, layout.across,
         )  # fmt: skip
 
     def _put(self, placement: Placement, words: Place) -> bool:
         """Draws a fact; False if it does not fit on this board."""
+        if placement.kind == "heaps":
+            return self._put_heap(placement, words)
         place = tuple(words[argument] for argument in placement.place)
         point = self._board.places.get(place)
         if point is None:
@@ -207,9 +222,21 @@ class _Painter:
         return True
 
     def _piece(self, placement: Placement, words: Place) -> Piece:
-        name = " ".join(words[argument] for argument in placement.pieces) or placement.relation[0]
+        return self._named(" ".join(words[argument] for argument in placement.pieces) or placement.relation[0])
+
+    def _named(self, name: str) -> Piece:
         mark = self._layout.marks.get(name) or make_marks([name], [], {name: name})[name]
         return Piece(name, mark)
+
+    def _put_heap(self, placement: Placement, words: Place) -> bool:
+        """As many pieces as the fact says, in the row of the place from the left."""
+        heap, count = (words[argument] for argument in placement.place)
+        places = [(heap, str(number + 1)) for number in range(int(count))] if count.isdecimal() else [("", "")]
+        if not all(place in self._board.places for place in places):
+            return False
+        for place in places:
+            self._pieces[place] = [self._named(placement.piece)]
+        return True
 
     def _put_wall(self, placement: Placement, words: Place, place: Place, point: GridPoint) -> bool:
         side = placement.side if placement.side_argument is None else side_of(words[placement.side_argument])
@@ -221,7 +248,8 @@ class _Painter:
     def _put_line(self, placement: Placement, words: Place, place: Place, point: GridPoint) -> bool:
         end = tuple(words[argument] for argument in placement.end)
         there = self._board.places.get(end)
-        if there is None or abs(there[0] - point[0]) + abs(there[1] - point[1]) != 1:
+        is_known = (place, end) in self._board.lines or (end, place) in self._board.lines
+        if there is None or (not is_known and abs(there[0] - point[0]) + abs(there[1] - point[1]) != 1):
             return False
         owner = self._piece(placement, words) if placement.pieces else None
         self._drawn[(end, place) if (end, place) in self._board.lines else (place, end)] = owner

@@ -1,7 +1,7 @@
 """Names of pieces → marks: a symbol, a colour and letters, so that two pieces never differ by colour alone.
 
-The colours are those of Okabe and Ito (Color Universal Design, 2008), which people with any kind of colour vision can
-distinguish; light and dark pages use different shades of them.
+The colours are those of Okabe and Ito (Color Universal Design, 2008), with a red that everybody calls so (Tol 2018);
+people with any kind of colour vision can distinguish them. Light and dark pages use different shades.
 """
 
 import re
@@ -14,8 +14,14 @@ Symbol = Literal[
     "cross",
     "ring",
     "disc",
+    "crowned",  # a disc with a crown
     "block",
     "dot",
+    "frame",  # the outline of a block
+    "bar",  # as wide as its size says, and flat
+    "crate",
+    "person",
+    "seeds",  # as many dots as its letters say
     "king",
     "queen",
     "rook",
@@ -30,6 +36,8 @@ COLOURS: tuple[Colour, ...] = get_args(Colour)
 SYMBOLS: tuple[Symbol, ...] = get_args(Symbol)
 CHESS = frozenset(("king", "queen", "rook", "bishop", "knight", "pawn"))
 EMPTY_WORDS = frozenset(("blank", "empty", "none", "nothing", "nobody", "free", "vacant", "unmarked", "available"))
+
+SIDES = ("top", "right", "bottom", "left")
 
 _ORDER: tuple[Colour, ...] = ("blue", "red", "green", "orange", "purple", "sky", "yellow", "grey")
 _COLOUR_WORDS: dict[str, Colour] = {
@@ -64,6 +72,9 @@ class Mark:
     colour: Colour
     letters: str  # in text, and on badges; unique among the pieces of a game
     owner: str = ""  # a letter or two for the owner, if the name contains it
+    size: float = 1.0  # of the symbol, in parts of its usual size
+    is_plain: bool = False  # nothing is written on it, so that only its colour and symbol say what it is
+    joins: str = ""  # the side of the cell that a block reaches to: "top", "right", "bottom" or "left"
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +90,8 @@ class _Parts:
 def make_marks(names: Sequence[str], roles: Sequence[str], given: Mapping[str, Any] | None = None) -> dict[str, Mark]:
     """A mark for each name; names of two words (`white king`) start with the owner.
 
-    given: name → letters, or a table with `symbol`, `colour` and `letters`; other values are ignored.
+    given: name → letters, or a table with `symbol`, `colour`, `letters`, `size`, `plain` and `joins`; other values are
+    ignored.
     """
     unique = list(dict.fromkeys(names))
     numbers = _series(unique) | _counts(unique)
@@ -221,7 +233,16 @@ def _wished(mark: Mark, wish: object) -> Mark:
     symbol = next((symbol for symbol in SYMBOLS if symbol == wish.get("symbol")), mark.symbol)
     colour = next((colour for colour in COLOURS if colour == wish.get("colour")), mark.colour)
     letters = wish.get("letters")
-    return Mark(symbol, colour, letters if isinstance(letters, str) and letters else mark.letters, mark.owner)
+    size, joins = wish.get("size"), wish.get("joins")
+    return Mark(
+        symbol,
+        colour,
+        letters if isinstance(letters, str) and letters else mark.letters,
+        mark.owner,
+        float(size) if isinstance(size, int | float) and 0 < size <= 1 else mark.size,
+        wish.get("plain") is True,
+        joins if joins in SIDES else mark.joins,
+    )
 
 
 def _distinct(marks: Mapping[str, Mark], parts: Mapping[str, _Parts], given: Mapping[str, Any]) -> dict[str, Mark]:

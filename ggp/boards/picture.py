@@ -15,6 +15,9 @@ BoardShape = Literal[
     "hexagons",  # rows one above the other, shifted by halves of a cell
     "dots",  # points of a grid with lines between them; a piece stands on its point
     "points",  # points without a grid
+    "free",  # pieces without cells
+    "crossings",  # lines between points; pieces stand where they meet
+    "holes",  # squares of an upright sheet, each with a round hole
     "row",  # one row of named cells
     "stacks",  # columns of things that lie on each other
 ]
@@ -94,6 +97,7 @@ class Label:
 
     text: str
     at: float
+    term: str = ""  # what the rules call it, where that is something else; where moves are typed, this is shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +119,8 @@ class Board:
         tuple[tuple[float, float], tuple[float, float]], ...
     ] = ()  # (down, across) of both ends; they only show which points belong together
     shade: int | None = None  # 0 or 1: cells with (down + across) % 2 equal to it are darker
+    bands: int = 0  # a thick line after each so many rows and columns of squares
+    is_joined: bool = False  # blocks of the same piece on neighbouring squares are one shape
     down: int = 0
     across: int = 0
 

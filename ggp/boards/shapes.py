@@ -32,7 +32,8 @@ _FONT = 0.92  # the letters of matplotlib's font are wider than those of most
 LIGHT: Mapping[str, str] = {
     "paper": "#ffffff", "cell": "#f8f5ee", "shade": "#e3dac8", "grid": "#b8ad9a", "ink": "#20242a", "dim": "#5d6670",
     "marked": "#ffd75e", "faint": "#cfc7b8", "white": "#ffffff", "black": "#23262b", "white-edge": "#3a3f47",
-    "black-edge": "#d9dde2", "edge": "#20242a", "blue": "#0072b2", "red": "#d55e00", "green": "#009e73",
+    "black-edge": "#d9dde2", "edge": "#20242a", "sheet": "#2b62a8", "blue": "#0072b2", "red": "#cc3311",
+    "green": "#009e73",
     "orange": "#e69f00", "purple": "#cc79a7", "sky": "#56b4e9", "yellow": "#f0e442", "grey": "#6b7077",
     "on-light": "#16181b", "on-dark": "#ffffff",
 }  # fmt: skip
@@ -40,7 +41,8 @@ DARK: Mapping[str, str] = {
     **LIGHT,
     "paper": "#16191d", "cell": "#333c47", "shade": "#22282f", "grid": "#566170", "ink": "#e8ebee", "dim": "#a3adb8",
     "marked": "#8a6d00", "faint": "#414a56", "black": "#0b0c0e", "black-edge": "#c3cad2", "white": "#f4f5f6",
-    "edge": "#e8ebee", "blue": "#3d9fdc", "red": "#f07a1f", "green": "#1fbf92", "purple": "#dc93bb", "sky": "#9ad4f7",
+    "edge": "#e8ebee", "sheet": "#2a5188", "blue": "#3d9fdc", "red": "#f0603f",
+    "green": "#1fbf92", "purple": "#dc93bb", "sky": "#9ad4f7",
     "grey": "#8d949d", "on-dark": "#0b0c0e",
 }  # fmt: skip
 

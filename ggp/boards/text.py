@@ -170,14 +170,14 @@ def _draw(board: Board) -> list[TextLine]:
     if board.shape == "row":
         return _draw_row(board)
     scale = _scale(board)
-    margin = max((len(label.text) for label in board.rows), default=0)
+    margin = max((len(label.term or label.text) for label in board.rows), default=0)
     left = margin + len(_MARGIN) if board.rows else 0
     top = (1 if board.columns else 0) + (1 if board.walls else 0)
     canvas = _Canvas()
     for label in board.columns:
-        canvas.put(0, left + scale.at(0, label.at)[1], label.text, "dim")
+        canvas.put(0, left + scale.at(0, label.at)[1], label.term or label.text, "dim")
     for label in board.rows:
-        canvas.put(top + scale.at(label.at, 0)[0], 0, f"{label.text:>{margin}}", "dim")
+        canvas.put(top + scale.at(label.at, 0)[0], 0, f"{label.term or label.text:>{margin}}", "dim")
     for start, end in board.guides:
         _put_guide(canvas, scale.at(*start), scale.at(*end), (top, left))
     for cell in board.cells:
@@ -192,7 +192,10 @@ def _draw(board: Board) -> list[TextLine]:
 
 
 def _scale(board: Board) -> _Scale:
-    width = max([_cell_width(cell) for cell in board.cells] + [len(label.text) for label in board.columns], default=1)
+    width = max(
+        [_cell_width(cell) for cell in board.cells] + [len(label.term or label.text) for label in board.columns],
+        default=1,
+    )
     match board.shape:
         case "dots":
             return _Scale(2, max(_DOTS_APART, width + 1), 1)

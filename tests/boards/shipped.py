@@ -22,5 +22,7 @@ def picture_of(name: str, steps: int = 0) -> Picture:
     """The state after some steps, in which each role makes its first legal move."""
     state = game_of(name).initial_state
     for _ in range(steps):
+        if state.is_terminal:
+            break
         state = state.play({role: state.legal_moves(role)[0] for role in state.game.roles})
     return make_picture(layout_of(name), state.terms)

@@ -4,8 +4,8 @@ from itertools import combinations
 
 import pytest
 
-from ggp.boards.drawing import piece_shapes
 from ggp.boards.marks import COLOURS, Mark, make_marks
+from ggp.boards.pieces import piece_shapes
 from ggp.boards.shapes import DARK, LIGHT, Shape, Text
 
 

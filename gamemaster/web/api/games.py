@@ -30,6 +30,7 @@ def game_head(entry: CatalogueEntry) -> models.GameHead:
         title=entry.title,
         description=entry.metadata.description.strip(),
         roles=entry.roles,
+        tags=entry.metadata.tags,
         is_shipped=entry.is_shipped,
         url=f"/games/{name}",
         picture=f"/api/v1/games/{name}/picture",
@@ -44,6 +45,7 @@ async def whole_game(services: Services, entry: CatalogueEntry) -> models.Game:
         role_descriptions=entry.metadata.roles,
         source=entry.metadata.source,
         readings=entry.metadata.readings,
+        truths=entry.metadata.truths,
         has_percepts=entry.has_percepts,
         rulesheet=entry.source.text,
         statistics=statistics,
@@ -90,7 +92,7 @@ async def add_game(request: web.Request, paste: models.Paste) -> CatalogueEntry:
 
 async def list_games(request: web.Request) -> web.Response:
     wanted = read_query(request, models.GamesWanted)
-    found = services_of(request).catalogue.find(wanted.search)
+    found = services_of(request).catalogue.find(wanted.search, wanted.all_tags)
     return answer(models.Games(total=len(found), games=tuple(map(game_head, found))))
 
 
@@ -158,7 +160,7 @@ async def get_engine(request: web.Request) -> web.Response:
 
 
 OPERATIONS = (
-    Operation("GET", "/games", "listGames", "games", "Games, by words to search for.", list_games, models.Games,
+    Operation("GET", "/games", "listGames", "games", "Games, by words and tags.", list_games, models.Games,
               query=models.GamesWanted),
     Operation("POST", "/games", "addGame", "games", "Keep a rulesheet of one's own, so that it can be played.",
               post_game, models.Game, body=models.Paste, status=201, problems=(413, 415, 507)),

@@ -1,9 +1,11 @@
 """The pages of games: the list, each game, and a rulesheet of one's own with coloured words."""
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
+from urllib.parse import urlencode
 
 from aiohttp import web
 
@@ -13,7 +15,6 @@ from gamemaster.web.api.operations import read_form, read_query, services_of
 from gamemaster.web.html.rendering import environment, page
 from gamemaster.web.problems import Problem
 from ggp.gdl.rulesheet import KEYWORDS
-from ggp.library import game_names
 
 SECTION = "/games"
 _COLOURED = 64  # rulesheets that are at hand with their colours
@@ -22,8 +23,31 @@ _MOST_LINES = 6000  # that are coloured
 
 async def show_games(request: web.Request) -> web.Response:
     wanted = read_query(request, models.GamesWanted)
-    found = [game_head(entry) for entry in services_of(request).catalogue.find(wanted.search)]
-    return page(request, "games.html", SECTION, {"wanted": wanted, "found": found})
+    catalogue = services_of(request).catalogue
+    found = [game_head(entry) for entry in catalogue.find(wanted.search, wanted.all_tags)]
+    values = {"wanted": wanted, "found": found, "filters": _filters(wanted, catalogue.tags)}
+    return page(request, "games.html", SECTION, values)
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """A tag as a link that adds it to what is wanted, or takes it away."""
+
+    tag: str
+    games: int
+    is_on: bool
+    url: str
+
+
+def _filters(wanted: models.GamesWanted, tags: Mapping[str, int]) -> list[Filter]:
+    own = wanted.all_tags
+    unknown = {tag: 0 for tag in own if tag not in tags}
+    found = []
+    for tag, games in {**unknown, **tags}.items():
+        rest = [one for one in own if one != tag] if tag in own else [*own, tag]
+        query = {name: text for name, text in (("search", wanted.search), ("tags", ",".join(rest))) if text}
+        found.append(Filter(tag, games, tag in own, f"{SECTION}?{urlencode(query)}" if query else SECTION))
+    return found
 
 
 async def show_game(request: web.Request) -> web.Response:
@@ -49,7 +73,7 @@ async def show_paste(request: web.Request) -> web.Response:
     services = services_of(request)
     text = ""
     if "example" in request.query:
-        text = min((find_game(services, name).source.text for name in game_names()), key=len, default="")
+        text = services.catalogue.simplest.source.text
     values: dict[str, object] = {"name": "A game", "text": text, "check": None, "lines": None, "marks": {}}
     return page(request, "paste.html", SECTION, values)
 

@@ -1,9 +1,11 @@
 """The paths of all pages; the pages of the service itself, of matches, of humans and of tournaments."""
 
 import asyncio
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from itertools import groupby
+from typing import Any
 from urllib.parse import urlencode
 
 from aiohttp import web
@@ -14,18 +16,17 @@ from gamemaster.web.api.games import game_head
 from gamemaster.web.api.humans import endpoint_view, find_endpoint, find_human
 from gamemaster.web.api.matches import find_match
 from gamemaster.web.api.operations import ROOT, Services, answer_expectation, read_form, read_query, services_of
-from gamemaster.web.catalogue import CatalogueEntry
 from gamemaster.web.html import games
 from gamemaster.web.html.rendering import page
 from gamemaster.web.problems import Problem
 from gamemaster.web.safety import COOKIE, cookie_of
 from gamemaster.web.views import api_url, human_cookie
-from ggp.boards import picture_style
+from ggp.boards import hinted_words, picture_style, role_colours
 from ggp.errors import GgpError
 from ggp.gdl.rulesheet import NATURE
 from ggp.plots import Curve, rating_plot, value_plot
 
-_SOME_GAMES = 8
+HOME_GAMES = 8  # that the first page shows
 _SOME_MATCHES = 8
 _SOME_TOURNAMENTS = 5
 _MATCHES, _TOURNAMENTS = "/matches", "/tournaments"  # sections
@@ -73,7 +74,7 @@ async def show_home(request: web.Request) -> web.Response:
     values = {
         "count": len(entries),
         "hero": _hero(services, shipped),
-        "some": shipped[:_SOME_GAMES],
+        "some": shipped[:HOME_GAMES],
         "live": live,
         "matches": last,
         "games": titles(services),
@@ -132,8 +133,16 @@ async def show_match(request: web.Request) -> web.Response:
         "step": step,
         "takes_part": found.sight.hides_evaluations and found.viewer.takes_part,
     }
-    values |= {"thoughts": thoughts(match, step), "plot": value_plot(curves(match), last, step)}
+    wording = wording_of(services.catalogue.source_of(found.record).drawing, match.roles)
+    values |= {"thoughts": thoughts(match, step), "wording": wording}
+    values |= {"plot": value_plot(curves(match, wording["colours"]), last, step)}
     return page(request, "match.html", _MATCHES, values)
+
+
+def wording_of(drawing: Mapping[str, Any], roles: Sequence[str]) -> dict[str, dict[str, str]]:
+    """How pages call roles, write moves and colour what belongs to a role."""
+    words, moves = (hinted_words(drawing, table) for table in ("words", "moves"))
+    return {"words": words, "moves": moves, "colours": role_colours(drawing, roles)}
 
 
 def thoughts(match: models.Match, state: int) -> dict[str, tuple[int, models.Evaluation]]:
@@ -147,8 +156,8 @@ def thoughts(match: models.Match, state: int) -> dict[str, tuple[int, models.Eva
     return {role: found[role] for role in match.roles if role in found}
 
 
-def curves(match: models.Match) -> list[Curve]:
-    """What each role's player expected, over the match."""
+def curves(match: models.Match, colours: Mapping[str, str]) -> list[Curve]:
+    """What each role's player expected, over the match, in the colours of their pieces."""
     points = {
         role: tuple(
             (step.number, said.value)
@@ -157,7 +166,7 @@ def curves(match: models.Match) -> list[Curve]:
         )
         for role in match.roles
     }
-    return [Curve(role, found) for role, found in points.items() if found]
+    return [Curve(role, found, colours.get(role, "")) for role, found in points.items() if found]
 
 
 async def show_play(request: web.Request) -> web.Response:
@@ -168,7 +177,7 @@ async def show_play(request: web.Request) -> web.Response:
         "origin": None,
         "state": None,
         "title": None,
-        "chosen": request.query.get("game") or _simplest(entries),
+        "chosen": request.query.get("game") or services.catalogue.simplest.id,
     }
     roles: object = {entry.id: entry.players for entry in entries}
     if "match" in request.query:
@@ -179,13 +188,8 @@ async def show_play(request: web.Request) -> web.Response:
         values |= {"origin": models.Origin(match=found.id, step=step), "state": state}
         values |= {"title": titles(services).get(found.head.game, found.head.game)}
     values |= {"games": [game_head(entry) for entry in entries], "roles": roles}
+    values |= {"bots": [*services.settings.bots]}
     return page(request, "play.html", "/play", values)
-
-
-def _simplest(entries: list[CatalogueEntry]) -> str:
-    """The game with the fewest words of rules, to begin with."""
-    shipped = [entry for entry in entries if entry.is_shipped] or entries
-    return min(shipped, key=lambda entry: len(entry.source.text)).id
 
 
 def _step(request: web.Request, usual: int) -> int:
@@ -211,6 +215,7 @@ async def show_human(request: web.Request) -> web.Response:
         "description": entry.metadata.roles.get(human.role, "") if entry else "",
         "state": state,
         "is_hidden": live.is_hidden,
+        "wording": wording_of(live.order.source.drawing, tuple(live.head.players)),
         "told": list(zip(human.own_moves, human.percepts, strict=True)),
     }
     response = page(request, "human.html", "/play", values)

@@ -83,6 +83,13 @@ def environment() -> Environment:
 
 
 @cache
+def load_templates() -> None:
+    """Compiles all pages, which takes too long to be done in the event loop when they are first asked for."""
+    for name in environment().list_templates():
+        environment().get_template(name)
+
+
+@cache
 def assets_version() -> str:
     """Changes with every style sheet and module, so that browsers ask for them anew."""
     digest = hashlib.sha256()

@@ -11,16 +11,16 @@ from typing import TypeAlias
 from urllib.parse import urlsplit
 
 from gamemaster.evaluator import Evaluator, load_rules
+from gamemaster.local_bots import Bots, LocalBot
 from gamemaster.match import MatchRunner, new_match_name
 from gamemaster.player import Player, parse_player
 from gamemaster.record import Keep, MatchRecord
 from gamemaster.settings import derived, make_settings
 from gamemaster.transport import HttpTransport, open_session
 from gamemaster.web.evaluators.pool import DrawnStates, Pool, evaluator_of
-from gamemaster.web.live.bots import Bots
 from gamemaster.web.live.human import HumanPlayer
 from gamemaster.web.live.match import LiveMatch, MatchOrder
-from gamemaster.web.models import Bot, External, Human, NewPlayer
+from gamemaster.web.models import Bot, External, NewPlayer
 from gamemaster.web.problems import Problem, busy, refused
 from gamemaster.web.settings import Limits, ServeSettings
 from ggp.errors import GgpError
@@ -33,7 +33,7 @@ _ANSWER_BYTES = 1000  # to ABORT, which nobody reads
 _DAY = 86_400.0
 _MOST_ENTRIES = 100  # of a visitor
 _LOOK = 2.0  # seconds between two looks whether a match should be given up
-_SEARCHING = ("mcts", "montecarlo")
+_THOUGHTLESS = ("random", "legal")
 _SEARCHING_BYTES, _PLAIN_BYTES = 2**29, 2**26  # of a bot as a whole
 _REMEMBERED = 4  # states
 
@@ -73,7 +73,9 @@ class LiveMatches:
         if set(players) != set(roles):
             raise refused(f"the players must be those of {', '.join(roles)}, not of {', '.join(players) or 'nobody'}")
         for player in players.values():
-            if not isinstance(player, Human | Bot):
+            if isinstance(player, Bot):
+                self._check_bot(player.bot)
+            elif isinstance(player, External):
                 self._check_url(player.url)
 
     def following_seed(self, match: str, step: int) -> int:
@@ -224,7 +226,9 @@ class LiveMatches:
                 rules_wait=limits.check_seconds,
             )
             others = await stack.enter_async_context(
-                self.bots.playing(order.bots, settings.seed, clocks=order.bot_clocks, ponder=not order.has_humans)
+                self.bots.playing(
+                    self._bots_of(order), settings.seed, clocks=order.bot_clocks, ponder=not order.has_humans
+                )
             )
             others |= {role: Player(role, one.name, is_human=True, local=one) for role, one in live.humans.items()}
             others |= {role: _external(role, one) for role, one in order.players.items() if isinstance(one, External)}
@@ -248,6 +252,15 @@ class LiveMatches:
                 live.excess = f"a record of more than {limit:,} bytes, the limit here"
 
         return metered
+
+    def _check_bot(self, name: str) -> None:
+        if name not in self._settings.all_bots:
+            raise refused(f"no bot is called {name!r}; the bots are {', '.join(self._settings.all_bots)}")
+
+    def _bots_of(self, order: MatchOrder) -> dict[str, LocalBot]:
+        """A user's strategy is called by the name that the operator gave it: where it is concerns nobody else."""
+        strategies = self._settings.all_bots
+        return {role: LocalBot(strategies[bot.bot], bot.name, bot.bot) for role, bot in order.bots.items()}
 
     def _check_url(self, url: str) -> None:
         try:
@@ -304,7 +317,7 @@ class Ledger:
 
 def bots_bytes(order: MatchOrder) -> int:
     """The memory that the bots of a match may come to need."""
-    return sum(_SEARCHING_BYTES if bot.bot in _SEARCHING else _PLAIN_BYTES for bot in order.bots.values())
+    return sum(_PLAIN_BYTES if bot.bot in _THOUGHTLESS else _SEARCHING_BYTES for bot in order.bots.values())
 
 
 def _external(role: str, player: External) -> Player:

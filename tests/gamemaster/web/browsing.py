@@ -94,6 +94,12 @@ OBSTACLES = """() => {
 }"""
 
 
+def said(cell: str) -> str:
+    """How pages tell the move that marks a cell of tic-tac-toe."""
+    row, column = cell.split()
+    return f"row {row}, column {column}"
+
+
 def what_is_missing() -> str:
     """Why there is no browser; empty where there is one."""
     try:

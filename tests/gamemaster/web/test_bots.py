@@ -1,16 +1,18 @@
 """Bots of pages: called in the process of the service, thinking in processes of their own."""
 
+import json
 import os
 import signal
 from pathlib import Path
 
 import pytest
 
-from gamemaster.web.live.bots import Bots
-from gamemaster.web.models import Bot
+from gamemaster.local_bots import Bots, LocalBot
+from gamemaster.web.settings import offered_bots
 from ggp.errors import SettingsError
 from tests.gamemaster.processes import descendants, is_alive, until, with_tcp
 from tests.gamemaster.web.api_client import ApiClient
+from tests.gamemaster.web.conftest import Serve
 from tests.gamemaster.web.test_humans_api import ANN, move
 
 LEGAL, MONTE_CARLO = {"kind": "bot", "bot": "legal"}, {"kind": "bot", "bot": "montecarlo"}
@@ -19,7 +21,7 @@ LEGAL, MONTE_CARLO = {"kind": "bot", "bot": "legal"}, {"kind": "bot", "bot": "mo
 def thinking(client: ApiClient) -> set[int]:
     """The processes of matches."""
     bots = client.services.live_matches.bots
-    return {*bots._plain._alive, *bots._loaded._alive}
+    return {number for server in (bots._plain, bots._loaded, *bots._custom.values()) for number in server._alive}
 
 
 async def test_a_bot_opens_no_socket_and_has_no_address(client: ApiClient, tmp_path: Path) -> None:
@@ -109,7 +111,7 @@ async def test_where_no_process_can_be_started_the_match_fails_in_a_line(monkeyp
     monkeypatch.setattr("players.worker.sys.executable", "/nonexistent")
     bots = Bots()
     with pytest.raises(SettingsError, match="no process for bots can be started: No such file or directory"):
-        async with bots.playing({"a": Bot(kind="bot", bot="legal")}, 1, clocks=None, ponder=True):
+        async with bots.playing({"a": LocalBot("legal")}, 1):
             pytest.fail("nobody plays")
 
 
@@ -125,3 +127,41 @@ async def test_nothing_is_left_and_nothing_started_once_the_service_ends(client:
     with pytest.raises(SettingsError, match="the service is being stopped"):
         async with live_matches.bots.playing({}, 1, clocks=None, ponder=True):
             pytest.fail("nobody plays")
+
+
+async def test_a_strategy_that_the_operator_offers_is_a_bot_by_its_name(serve: Serve, tmp_path: Path) -> None:
+    """Where it is, nobody is told; nobody may name another one, and one that dies costs its match only."""
+    (tmp_path / "bots.py").write_text(
+        "import os\ndef last(state, role, clock):\n    return state.legal_moves(role)[-1]\n"
+        "def dies(state, role, clock):\n    os._exit(3)\n"
+    )
+    offered = offered_bots([f"Last={tmp_path}/bots.py:last", f"{tmp_path}/bots.py:dies"])
+    client = await serve(bots=offered)
+    assert 'data-bots="[&#34;Last&#34;, &#34;dies&#34;]"' in await client.page("/play")
+    last, dies = {"kind": "bot", "bot": "Last"}, {"kind": "bot", "bot": "dies"}
+    match = await client.ended((await client.begin("tictactoe", {"xplayer": last, "oplayer": dies}))["match"])
+    assert (match["status"], match["faults"]) == ("terminal", 0)
+    assert match["joint_moves"][0]["moves"]["xplayer"] == "(mark 3 3)"
+    record = await client.get(f"/matches/{match['id']}/record")
+    assert record["players"]["xplayer"]["bot"] == "Last"
+    assert str(tmp_path) not in json.dumps(record)
+    for name in ("nosuch", "bots.py:last"):
+        refusal = await client.post(
+            "/matches",
+            {"game": "tictactoe", "players": {"xplayer": {"kind": "bot", "bot": name}, "oplayer": last}},
+            422,
+        )
+        assert f"no bot is called '{name}'; the bots are mcts" in refusal["detail"]
+
+
+@pytest.mark.parametrize(
+    ("texts", "reason"),
+    [
+        (["mcts"], "--bot: FILE.py:NAME or PACKAGE.MODULE:NAME, perhaps after name=, not 'mcts'"),
+        (["a.py:x", "b.py:x"], "--bot: x is the name of another bot; name=FILE.py:NAME gives it its own"),
+        (["legal=a.py:x"], "--bot: legal is the name of another bot"),
+    ],
+)
+def test_an_offer_that_is_none_is_refused(texts: list[str], reason: str) -> None:
+    with pytest.raises(SettingsError, match=f"^{reason}"):
+        offered_bots(texts)

@@ -10,7 +10,7 @@ import pytest
 import pytest_asyncio
 
 from tests.gamemaster.scripted import ScriptedPlayer, held_until, silent
-from tests.gamemaster.web.browsing import LOW_CONTRAST, Server, a_browser, a_page, listening, what_is_missing
+from tests.gamemaster.web.browsing import LOW_CONTRAST, Server, a_browser, a_page, listening, said, what_is_missing
 
 if TYPE_CHECKING:
     from playwright.async_api import Browser, Page
@@ -58,7 +58,7 @@ async def click(page: "Page", cell: str) -> None:
 async def mark(page: "Page", cell: str) -> None:
     """Clicks on a cell to mark it, and waits until that has happened: what is clicked meanwhile does not count."""
     await click(page, cell)
-    await page.locator("#moves .move", has_text=f"(mark {cell})").wait_for()
+    await page.locator("#moves .move", has_text=said(cell)).wait_for()
 
 
 async def test_tictactoe_is_played_by_clicking(browser: "Browser", server: Server) -> None:
@@ -80,7 +80,7 @@ async def test_connect_four_is_played_by_clicking_on_columns(browser: "Browser",
         await begin(page, server, "connectfour", {"red": ("human", ""), "yellow": ("external", urls["yellow"])})
         for number, row in enumerate(("6", "3", "5", "4")):  # any cell of a column will do
             await click(page, f"2 {row}")
-            await page.locator("#moves .move", has_text="(drop 2)").nth(number).wait_for()
+            await page.locator("#moves .move", has_text="column 2").nth(number).wait_for()
         await say(page, "You win, 100 to 0")
 
 
@@ -92,7 +92,7 @@ async def test_dots_and_boxes_is_played_by_clicking_on_lines(browser: "Browser",
             await page.locator(f"{line}[data-can]").click()
             await page.locator(f"{line}[data-drawn='yes']").wait_for(state="attached")
         drawn = await page.locator("#moves td:nth-child(2) .move").all_inner_texts()
-        assert [move for move in drawn if move != "noop"] == ["(draw 1 1 1 2)", "(draw 2 1 2 2)", "(draw 3 3 4 3)"]
+        assert [move for move in drawn if move != "–"] == ["a1–a2", "b1–b2", "c3–d3"]
 
 
 async def test_a_piece_is_moved_from_and_to(browser: "Browser", server: Server) -> None:
@@ -102,7 +102,7 @@ async def test_a_piece_is_moved_from_and_to(browser: "Browser", server: Server) 
         assert await page.locator("#board g.cell[data-chosen]").count() == 1
         assert await page.locator("#choices button").count() == 3  # straight, and aslant to both sides
         await click(page, "4 3")
-        await page.locator("#moves .move", has_text="(move 3 2 4 3)").wait_for()
+        await page.locator("#moves .move", has_text="c2–d3").wait_for()
 
 
 async def test_moves_are_typed_and_refused(browser: "Browser", server: Server) -> None:
@@ -113,15 +113,15 @@ async def test_moves_are_typed_and_refused(browser: "Browser", server: Server) -
         await begin(page, server, "tictactoe", {"xplayer": ("human", ""), "oplayer": ("external", urls["oplayer"])})
         await say(page, "Your move")
         await page.locator("#filter").fill("3 3")
-        assert await page.locator("#choices button").all_inner_texts() == ["mark 3 3"]
+        assert await page.locator("#choices button").all_inner_texts() == [said("3 3")]
         await page.locator("#filter").press("Enter")
-        await page.locator("#moves .move", has_text="(mark 3 3)").wait_for()
+        await page.locator("#moves .move", has_text=said("3 3")).wait_for()
         await say(page, "Your move")
         await page.locator("#filter").fill("mark 3 3")
         await page.locator("#filter").press("Enter")
         await page.locator("#refused", has_text="(true (cell 3 3 b)) does not hold").wait_for()
         await page.locator("#board g.cell[data-cell='1 2'][data-can]").press("Enter")  # by the keyboard
-        await page.locator("#moves .move", has_text="(mark 1 2)").wait_for()
+        await page.locator("#moves .move", has_text=said("1 2")).wait_for()
 
 
 async def test_two_people_in_two_browsers(browser: "Browser", server: Server) -> None:

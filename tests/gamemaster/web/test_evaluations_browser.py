@@ -51,7 +51,7 @@ async def test_a_page_follows_what_players_think(browser: "Browser", server: Ser
         assert await card.locator("svg .point").count() == 4
         assert await card.locator("svg .curve").count() == 2
         label = await card.locator("svg").get_attribute("aria-label") or ""
-        assert "red 55 in state 0, 100 in state 4, all from 55 to 100; yellow 20 in state 3" in label
+        assert "Red 55 in state 0, 100 in state 4, all from 55 to 100; Yellow 20 in state 3" in label
         assert await page.locator("#moves .worth").all_text_contents() == [
             "expects 55", "expects 70", "expects 20", "expects =100",
         ]  # fmt: skip
@@ -60,8 +60,8 @@ async def test_a_page_follows_what_players_think(browser: "Browser", server: Ser
         await card.locator("li", has_text="70 expected").wait_for()
         text = await card.locator("#thought-list").inner_text()
         assert "in state 2, proven from 50 to 100, 51,234 random matches a second" in text
-        assert "(drop 3)" in text
-        assert "yellow" not in text  # it had not said anything by then
+        assert "column 3" in text
+        assert "Yellow" not in text  # it had not said anything by then
 
         shown = await card.inner_html()
         await page.reload()
@@ -94,7 +94,7 @@ async def test_a_person_who_takes_part_sees_it_when_it_is_over(browser: "Browser
     async with listening(oplayer=thinker) as urls, a_page(browser) as own, a_page(browser) as other:
         players = {"xplayer": ("human", "Ann"), "oplayer": ("external", urls["oplayer"])}
         await begin(own, server, "tictactoe", players)
-        await own.locator("#choices button", has_text="mark 2 2").click()
+        await own.locator("#choices button", has_text="row 2, column 2").click()
         await own.locator("#moves tr[data-step='2']").wait_for(state="attached")
         assert await own.locator("#moves .worth").count() == 0
         await own.get_by_role("link", name="the match as others see it").click()

@@ -14,7 +14,7 @@ from gamemaster.web.problems import Problem
 from gamemaster.web.settings import Limits
 from ggp.errors import EvaluationError, GgpError
 from ggp.gdl.reader import read_term
-from ggp.library import rules_folder
+from ggp.library import find_rulesheet
 
 LOOK = {"do": "draw", **START}
 _NAMES = [f"?x{number}" for number in range(14)]
@@ -28,7 +28,7 @@ SLOW = f"""
 
 
 def source(name: str) -> RulesheetSource:
-    return RulesheetSource(name, (rules_folder() / f"{name}.kif").read_text(encoding="utf-8"))
+    return RulesheetSource(name, find_rulesheet(name).read_text(encoding="utf-8"))
 
 
 async def test_a_state_is_seen_and_drawn() -> None:

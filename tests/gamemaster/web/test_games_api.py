@@ -17,7 +17,7 @@ async def test_all_shipped_games_are_listed(client: ApiClient) -> None:
 
 
 async def test_games_are_found_by_words(client: ApiClient) -> None:
-    found = await client.get("/games?search=columns+DISCS")
+    found = await client.get("/games?search=columns+DISCS+7")
     assert [game["id"] for game in found["games"]] == ["connectfour"]
     assert (await client.get("/games?search=nosuchword"))["total"] == 0
 
@@ -112,3 +112,14 @@ async def test_rulesheets_have_a_limit_in_number(serve: Serve) -> None:
     await client.post("/games", {"name": "one", "rulesheet": games.COUNTDOWN}, 201)
     problem = await client.post("/games", {"name": "two", "rulesheet": games.GUESSING}, 422)
     assert "as many as are kept" in problem["detail"]
+
+
+async def test_tags_filter_games_in_the_api_and_on_the_page(client: ApiClient) -> None:
+    found = await client.get("/games?tags=line,classic&search=discs")
+    assert [game["id"] for game in found["games"]] == ["connectfour"]
+    assert "line" in found["games"][0]["tags"]
+    page = await client.page("/games?tags=line&search=discs")
+    assert 'href="/games?search=discs" aria-current="true">line' in page
+    assert 'href="/games?search=discs&amp;tags=line%2Cclassic"' in page
+    assert "breakthrough" not in page
+    assert (await client.get("/games?tags=nosuchtag"))["total"] == 0

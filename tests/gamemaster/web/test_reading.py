@@ -21,6 +21,7 @@ from tests.gamemaster.web.browsing import (
     a_browser,
     a_page,
     listening,
+    said,
     what_is_missing,
 )
 from tests.gamemaster.web.tournaments import NAME, a_finished_match, a_tournament, finish, pairings_of
@@ -200,7 +201,7 @@ async def test_a_match_is_played_by_the_keyboard_alone(browser: "Browser", serve
             await page.locator(f"#board g.cell[data-cell='{cell}'][data-can]").wait_for()
             await tab_to(page, f"g.cell[data-cell='{cell}']")
             await page.keyboard.press("Enter")
-            await page.locator("#moves .move", has_text=f"(mark {cell})").wait_for()
+            await page.locator("#moves .move", has_text=said(cell)).wait_for()
         await page.locator("#say", has_text=re.compile("You win, 100 to 0")).wait_for()
 
 
@@ -233,13 +234,13 @@ async def test_a_person_is_told_percepts_only(browser: "Browser", server: Server
         await page.locator("#filter").fill("")
         await page.locator("#choices button", has_text="ask 1").click()
         await page.locator("#percepts tr", has_text="warm").wait_for()
-        assert await page.locator("#percepts td").all_inner_texts() == ["1", "(ask 1)", "warm"]
+        assert await page.locator("#percepts td").all_inner_texts() == ["1", "ask 1", "warm"]
         await looker.goto(f"{server.url}{begun['url']}")
         await looker.locator("#board", has_text="hidden until it is over").wait_for()
         assert await looker.locator("#verify:visible, #branch:visible, details:visible").count() == 0
         await page.locator("#choices button", has_text="ask 1").click()
-        await looker.locator("#moves .move", has_text="(hide 2)").wait_for()  # by itself, when it is over
-        await page.locator("#moves .move", has_text="(hide 2)").wait_for()
+        await looker.locator("#moves .move", has_text="hide 2").wait_for()  # by itself, when it is over
+        await page.locator("#moves .move", has_text="hide 2").wait_for()
 
 
 async def test_a_tournament_moves_while_one_looks(browser: "Browser", server: Server, cup: Cup) -> None:

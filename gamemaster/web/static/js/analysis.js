@@ -1,6 +1,7 @@
 // What a search found out, as elements.
 
 import { big, make, seconds } from "./lib.js";
+import { moveWords, roleName, variationWords } from "./words.js";
 
 /** The best lines with their values, and how the search went. */
 export function analysisList(analysis, label = "") {
@@ -12,9 +13,9 @@ export function analysisList(analysis, label = "") {
     bar.firstElementChild.style.width = `${goal || 0}%`;
     const own = line.moves.length ? line.moves[0][analysis.role] : "";
     return make("li", {},
-      make("div", { class: "row" }, make("b", { class: "move" }, own), make("span", { class: "push numbers" }, make("b", {}, value), ` ${proven}`)),
+      make("div", { class: "row" }, make("b", { title: own }, moveWords(own) || own), make("span", { class: "push numbers" }, make("b", {}, value), ` ${proven}`)),
       bar,
-      line.moves.length > 1 ? make("div", { class: "move muted small" }, shortened(line.text)) : null);
+      line.moves.length > 1 ? make("div", { class: "muted small", title: line.text }, shortened(variationWords(line.moves.map(Object.values)) || line.text)) : null);
   });
   const went = [];
   if (analysis.is_solved) went.push("solved");
@@ -22,7 +23,7 @@ export function analysisList(analysis, label = "") {
   if (analysis.playouts_per_second) went.push(`${big(analysis.playouts_per_second)} random matches a second`);
   went.push(seconds(analysis.seconds));
   return make("div", {},
-    make("p", { class: "small muted" }, `${label || `For ${analysis.role}`}: ${went.join(", ")}${analysis.is_final ? "" : " …"}`),
+    make("p", { class: "small muted" }, `${label || `For ${roleName(analysis.role)}`}: ${went.join(", ")}${analysis.is_final ? "" : " …"}`),
     items.length ? make("ol", { class: "lines" }, ...items) : make("p", {}, analysis.is_final ? "There is nothing to choose here." : "Searching …"));
 }
 

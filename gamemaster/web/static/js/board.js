@@ -106,6 +106,7 @@ export class Clicking {
       const isChosen = this.clicked.includes(key);
       this.mark1(cell, next.has(key) || isChosen, first.has(key), isChosen, () => this.click(key));
     }
+    this.light();
     this.box.toggleAttribute("data-lined", lines.length > 0); // there the lines are what people click
     for (const line of lines) {
       const from = cellKey(line.dataset.board || "", line.dataset.from), to = cellKey(line.dataset.board || "", line.dataset.to);
@@ -114,10 +115,26 @@ export class Clicking {
     }
   }
 
+  /** Where any of several cells makes a move, such as those of a column, all of them light up together. */
+  light() {
+    const cells = new Map([...this.box.querySelectorAll("g.cell[data-cell]")].map((cell) => [cellKey(cell.dataset.board || "", cell.dataset.cell), cell]));
+    for (const cell of cells.values()) cell.onpointerenter = cell.onpointerleave = null;
+    for (const move of this.possible) {
+      const group = (move.clicks[this.clicked.length] || []).map(([board, cell]) => cells.get(cellKey(board, cell))).filter(Boolean);
+      if (group.length < 2) continue;
+      for (const cell of group) {
+        cell.toggleAttribute("data-grouped", true);
+        cell.onpointerenter = () => group.forEach((one) => one.toggleAttribute("data-lit", true));
+        cell.onpointerleave = () => group.forEach((one) => one.removeAttribute("data-lit"));
+      }
+    }
+  }
+
   mark1(element, can, mayBegin, isChosen, action) {
     element.onclick = can || mayBegin ? action : null;
     element.toggleAttribute("data-can", can);
     element.toggleAttribute("data-chosen", isChosen);
+    for (const old of ["data-grouped", "data-lit"]) element.removeAttribute(old);
     if (!can) {
       element.removeAttribute("tabindex");
       if (element.getAttribute("role") === "button") element.setAttribute("role", "img");

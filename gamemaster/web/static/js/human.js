@@ -6,6 +6,7 @@ import { Countdown } from "./clock.js";
 import { byId, get, make, post, postLines } from "./lib.js";
 import { follow } from "./stream.js";
 import { moveRow, showPlayers } from "./table.js";
+import { moveWords, outcome, roleName, translate } from "./words.js";
 
 const root = byId("human"), board = byId("board"), status = byId("status"), choices = byId("choices"), filter = byId("filter");
 const api = `/api/v1/humans/${encodeURIComponent(root.dataset.link)}`;
@@ -24,7 +25,7 @@ function say(text, mood = "") {
   status.dataset.mood = mood;
 }
 
-/** A move without the parentheses around it is easier to read. */
+/** A move without the parentheses around it. */
 const plain = (move) => move.replace(/^\((.*)\)$/s, "$1");
 
 const words = (text) => text.toLowerCase().replace(/[()]/g, " ").split(/\s+/).filter(Boolean);
@@ -32,12 +33,13 @@ const words = (text) => text.toLowerCase().replace(/[()]/g, " ").split(/\s+/).fi
 /** The moves that have the words one after the other, the last one perhaps not to its end. */
 function matching(moves, typed) {
   const together = ` ${words(typed).join(" ")}`;
-  return moves.filter(({ move }) => ` ${words(move).join(" ")}`.includes(together));
+  const has = (text) => ` ${words(text).join(" ")}`.includes(together);
+  return moves.filter(({ move }) => has(move) || has(moveWords(move)));
 }
 
 function showChoices() {
   const found = matching(narrowed, filter.value);
-  const shown = found.slice(0, MOST_SHOWN).map(({ move }) => make("button", { type: "button", title: move, onclick: () => send(move) }, plain(move)));
+  const shown = found.slice(0, MOST_SHOWN).map(({ move }) => make("button", { type: "button", title: move, onclick: () => send(move) }, moveWords(move) || plain(move)));
   if (found.length > MOST_SHOWN) shown.push(make("span", { class: "muted small" }, `and ${found.length - MOST_SHOWN} more: type to find them`));
   if (!found.length && narrowed.length) shown.push(make("span", { class: "muted small" }, "No legal move has these words; Enter asks for the reason."));
   choices.replaceChildren(...shown);
@@ -92,21 +94,21 @@ function showStatus() {
       return;
     }
     const best = others.length ? Math.max(...others) : null;
-    const outcome = best === null ? `You reached ${own} of 100.` : own > best ? `You win, ${own} to ${best}.` : own < best ? `You lose, ${own} to ${best}.` : `A draw, ${own} each.`;
-    say(outcome, best === null ? (own >= 50 ? "won" : "") : own > best ? "won" : own < best ? "bad" : "");
-    byId("result").textContent = outcome;
+    const said = best === null ? `You reached ${own} of 100.` : own > best ? `You win, ${own} to ${best}.` : own < best ? `You lose, ${own} to ${best}.` : `A draw, ${own} each.`;
+    say(said, best === null ? (own >= 50 ? "won" : "") : own > best ? "won" : own < best ? "bad" : "");
+    byId("result").textContent = [outcome(match.goals), said].filter(Boolean).join(": ");
     return;
   }
   countdown.run(clock.remaining, clock.total);
   if (human.asked !== null) say(clicking.moves.length ? "Your move: click on the board, or choose from the list." : "Your move.", "yours");
   else if (match.status === "preparing") say("The players are being started …");
   else if (clock.phase === "start") say("Waiting for everybody to be ready …");
-  else say(`Waiting for ${clock.waiting.filter((name) => name !== role).join(", ") || "the game master"} …`);
+  else say(`Waiting for ${clock.waiting.filter((name) => name !== role).map(roleName).join(", ") || "the game master"} …`);
 }
 
 /** What the human did and was told. */
 function perceived() {
-  const steps = percepts.map(({ told, own }, at) => make("tr", {}, make("td", { class: "numbers" }, String(at + 1)), make("td", {}, make("span", { class: "move" }, own || "?")), make("td", { class: "mono small" }, told.join(" ") || "nothing")));
+  const steps = percepts.map(({ told, own }, at) => make("tr", {}, make("td", { class: "numbers" }, String(at + 1)), make("td", {}, make("span", { class: "move", title: own || "" }, own ? moveWords(own) || "–" : "?")), make("td", { class: "mono small" }, told.join(" ") || "nothing")));
   if (!steps.length) return make("p", { class: "small" }, "You have been told nothing yet.");
   const head = ["Step", "You did", "You were told"].map((name) => make("th", { scope: "col" }, name));
   return make("table", {}, make("thead", {}, make("tr", {}, ...head)), make("tbody", {}, ...steps));
@@ -171,6 +173,7 @@ const stop = follow(`${api}/events`, { changed: () => begin() }, async () => {
   }
   return !isLast();
 });
+translate();
 begin().then(() => { if (isLast()) stop(); });
 
 filter.addEventListener("input", showChoices);
@@ -179,7 +182,7 @@ filter.addEventListener("keydown", (event) => {
   event.preventDefault();
   const found = showChoices(), typed = filter.value.trim();
   if (!typed) return;
-  const exact = found.find(({ move }) => move === typed || plain(move) === typed);
+  const exact = found.find(({ move }) => [move, plain(move), moveWords(move)].includes(typed));
   if (exact) send(exact.move);
   else if (found.length === 1) send(found[0].move);
   else if (!found.length) send(/^\(|^\S+$/.test(typed) ? typed : `(${typed})`);

@@ -8,6 +8,7 @@ import { valuePlot } from "./plot.js";
 import { follow } from "./stream.js";
 import { moveRow, showPlayers, statusChip } from "./table.js";
 import { Thoughts } from "./thoughts.js";
+import { roleColour, roleName, translate } from "./words.js";
 
 const root = byId("match"), board = byId("board"), slider = byId("slider"), at = byId("at");
 const rows = document.querySelector("#moves tbody");
@@ -105,7 +106,7 @@ function showClock(clock, match = null) {
     return;
   }
   countdown.run(clock.remaining, clock.total);
-  byId("waiting").textContent = clock.phase === "start" ? "waiting for the players to be ready" : `waiting for ${clock.waiting.join(", ") || "the game master"}`;
+  byId("waiting").textContent = clock.phase === "start" ? "waiting for the players to be ready" : `waiting for ${clock.waiting.map(roleName).join(", ") || "the game master"}`;
   const waiting = new Set(clock.waiting);
   for (const item of document.querySelectorAll("#players li")) item.toggleAttribute("data-thinking", waiting.has(item.dataset.role));
 }
@@ -196,7 +197,7 @@ byId("analyse").addEventListener("click", async (event) => {
 
 function showValues() {
   const series = roles.filter((role) => [...values.values()].some((goals) => goals[role] !== undefined))
-    .map((role) => ({ name: role, values: Array.from({ length: last + 1 }, (_, number) => values.get(number)?.[role] ?? null) }));
+    .map((role) => ({ name: roleName(role), colour: roleColour(role), values: Array.from({ length: last + 1 }, (_, number) => values.get(number)?.[role] ?? null) }));
   byId("values").replaceChildren(...valuePlot(series, last, step, go));
 }
 
@@ -239,6 +240,13 @@ if (byId("end") && isLive) {
   byId("end").addEventListener("click", () => post(`${api}/end`).catch((problem) => { byId("verdict").textContent = problem.message; }));
 }
 
-if (!isLive && !byId("thoughts").hidden) get(api).then((match) => { thoughts.note(match.joint_moves); thoughts.show(step, last); }, () => {});
+translate();
+if (!isLive) {
+  get(api).then((match) => {
+    showPlayers(byId("players"), match);
+    thoughts.note(match.joint_moves);
+    thoughts.show(step, last);
+  }, () => {});
+}
 showPlace();
 localTimes();

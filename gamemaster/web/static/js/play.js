@@ -5,7 +5,7 @@ import { byId, get, make, post } from "./lib.js";
 
 const form = byId("order"), choices = byId("choices"), refused = byId("refused");
 const roles = JSON.parse(form.dataset.roles);
-const CHOICES = [["human", "a human"], ["mcts", "mcts, the strong one"], ["montecarlo", "montecarlo"], ["random", "random"], ["legal", "legal, always the first move"], ["external", "an external player"]];
+const CHOICES = [["human", "a human"], ["mcts", "mcts, the strong one"], ["montecarlo", "montecarlo"], ["random", "random"], ["legal", "legal, always the first move"], ...JSON.parse(form.dataset.bots).map((name) => [name, name]), ["external", "an external player"]];
 
 const game = () => byId("game")?.value ?? "";
 

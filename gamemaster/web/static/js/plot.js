@@ -4,7 +4,9 @@ import { make, makeSvg } from "./lib.js";
 
 const WIDTH = 420, HEIGHT = 170, LEFT = 44, BOTTOM = 24, TOP = 14, RIGHT = 10, SERIES = 8;
 
-/** series: [{ name, values: [number | null] }], 0 to 100; `at` is the step that is shown; `go` is called with a step. */
+const seriesClass = ({ colour }, number) => (colour ? `c-${colour}` : `s${(number % SERIES) + 1}`);
+
+/** series: [{ name, colour: of the pieces, values: [number | null] }], 0 to 100; `at` is the step that is shown; `go` is called with a step. */
 export function valuePlot(series, steps, at, go, label = "Expected goal value after each step") {
   const x = (step) => LEFT + ((WIDTH - LEFT - RIGHT) * step) / Math.max(1, steps);
   const y = (value) => TOP + ((HEIGHT - TOP - BOTTOM) * (100 - value)) / 100;
@@ -18,7 +20,7 @@ export function valuePlot(series, steps, at, go, label = "Expected goal value af
   }
   svg.append(makeSvg("line", { class: "here", x1: x(at), x2: x(at), y1: TOP, y2: HEIGHT - BOTTOM }));
   series.forEach((one, number) => {
-    const group = makeSvg("g", { class: `s${(number % SERIES) + 1}` });
+    const group = makeSvg("g", { class: seriesClass(one, number) });
     const points = one.values.map((value, step) => (value === null || value === undefined ? null : [x(step), y(value)]));
     let path = "";
     points.forEach((point) => {
@@ -34,6 +36,6 @@ export function valuePlot(series, steps, at, go, label = "Expected goal value af
     const share = (((event.clientX - box.left) / box.width) * WIDTH - LEFT) / (WIDTH - LEFT - RIGHT);
     go(Math.max(0, Math.min(steps, Math.round(share * steps))));
   });
-  const legend = make("ul", { class: "legend" }, ...series.map((one, number) => make("li", { class: `s${(number % SERIES) + 1}` }, one.name)));
+  const legend = make("ul", { class: "legend" }, ...series.map((one, number) => make("li", { class: seriesClass(one, number) }, one.name)));
   return [svg, legend];
 }

@@ -2,6 +2,7 @@
 
 import { make, seconds } from "./lib.js";
 import { worth } from "./thoughts.js";
+import { outcome, showMove } from "./words.js";
 
 /** The row of a joint move; `link` makes the address of a step, where steps can be gone to. */
 export function moveRow(roles, joint, link = null) {
@@ -10,7 +11,7 @@ export function moveRow(roles, joint, link = null) {
     const fault = joint.faults[role];
     const said = fault && fault.answer !== null ? ` ${fault.answer}` : "";
     return make("td", {},
-      make("span", { class: fault ? "move fault" : "move" }, joint.moves[role] ?? ""),
+      moveText(joint.moves[role] ?? "", fault ? "move fault" : "move"),
       role in joint.seconds ? make("span", { class: "took" }, ` ${seconds(joint.seconds[role])}`) : null,
       ...(joint.evaluations[role] ? [" ", worth(joint.evaluations[role])] : []),
       fault ? make("span", { class: "fault-note" }, `${faultKind(fault)}${said}: ${fault.detail}`) : null);
@@ -19,11 +20,22 @@ export function moveRow(roles, joint, link = null) {
   return make("tr", { "data-step": number }, make("td", { class: "numbers" }, first), ...cells);
 }
 
+function moveText(move, kind) {
+  const element = make("span", { class: kind });
+  showMove(element, move);
+  return element;
+}
+
 /** Goal values, and who is thinking. */
 export function showPlayers(list, match) {
   const goals = Object.values(match.goals || {}).filter((goal) => goal !== null);
   const best = new Set(goals).size > 1 ? Math.max(...goals) : null;
   const waiting = new Set(match.clock && match.clock.phase !== "over" ? match.clock.waiting : []);
+  const result = document.getElementById("outcome");
+  if (result) {
+    result.textContent = outcome(match.goals);
+    result.hidden = !result.textContent;
+  }
   for (const item of list.querySelectorAll("li[data-role]")) {
     const goal = match.goals ? match.goals[item.dataset.role] : null;
     const place = item.querySelector(".goal");

@@ -2,6 +2,7 @@
 
 import { big, make, seconds } from "./lib.js";
 import { valuePlot } from "./plot.js";
+import { roleColour, roleName, variationWords } from "./words.js";
 
 const isProven = (said) => said.lower !== null && said.lower === said.upper;
 const isKnown = (value) => value !== null && value !== undefined;
@@ -33,7 +34,7 @@ export class Thoughts {
     this.card.hidden = !this.said.size;
     if (!this.said.size) return;
     const series = this.roles
-      .map((role) => ({ name: role, values: Array.from({ length: last + 1 }, (_, state) => this.said.get(state)?.[role]?.value ?? null) }))
+      .map((role) => ({ name: roleName(role), colour: roleColour(role), values: Array.from({ length: last + 1 }, (_, state) => this.said.get(state)?.[role]?.value ?? null) }))
       .filter(({ values }) => values.some(isKnown));
     const items = this.roles.map((role) => this.#item(role, at)).filter(Boolean);
     this.card.querySelector("#thought-plot").replaceChildren(...(series.length ? valuePlot(series, last, at, this.go, label(series)) : []));
@@ -46,10 +47,10 @@ export class Thoughts {
     if (state < 0) return null;
     const said = this.said.get(state)[role];
     return make("li", {},
-      make("div", { class: "row" }, make("b", {}, role), make("span", { class: "push numbers" },
+      make("div", { class: "row" }, make("b", {}, roleName(role)), make("span", { class: "push numbers" },
         ...(isKnown(said.value) ? [make("b", {}, String(Math.round(said.value))), ` ${isProven(said) ? "proven" : "expected"}`] : []))),
       make("p", { class: "small muted" }, went(said, state)),
-      said.text ? make("div", { class: "move small" }, said.text) : null);
+      said.text ? make("div", { class: "small", title: said.text }, variationWords(said.principal_variation) || said.text) : null);
   }
 }
 
