@@ -1,6 +1,6 @@
 """Bots of `ggp match` and of tournaments: players that are started as subprocesses on free ports of this computer.
 
-Those of pages are players within the service (`gamemaster.web.live.bots`).
+Those of pages are players within the service (`gamemaster.local_bots`).
 """
 
 import asyncio
@@ -22,6 +22,7 @@ from gamemaster.faults import shown
 from gamemaster.player import Player, PlayerAddress
 from gamemaster.settings import derived
 from ggp.errors import SettingsError
+from ggp.plugins import parse_plugin
 
 Tell: TypeAlias = Callable[[str], None]  # takes a line that a person may want to read
 
@@ -31,6 +32,7 @@ START_WAIT = 30.0  # seconds for a bot to listen, or to say on standard error ho
 LOOK_EVERY = 0.5  # seconds between two looks at what it says
 SEED_WAIT = 5.0  # seconds for a bot to take a seed
 STOP_WAIT = 2.0  # seconds for a bot to end when told to, before it is killed
+MOST_LINES = 20  # of what a user's strategy wrote in a match that are shown to its author
 LONGEST_LOG = 2**20  # bytes of what a bot wrote to its standard error, beyond which it is thrown away
 
 
@@ -40,6 +42,7 @@ class Bot:
     def __init__(self, process: Process, port: int, errors: IO[bytes]) -> None:
         self._process = process
         self._errors = errors
+        self._read = os.fstat(errors.fileno()).st_size  # bytes of its log that were shown, or are not worth it
         self.pid = process.pid
         self.url = f"http://{HOST}:{port}/"
 
@@ -70,11 +73,20 @@ class Bot:
         said = _last_line(self._errors)
         return f"{how}: {said}" if said else how
 
+    def news(self) -> list[str]:
+        """What a bot with a user's strategy has written since it was asked before: some lines, without line ends."""
+        data = os.pread(self._errors.fileno(), LONGEST_LOG, self._read)
+        self._read += len(data)
+        lines = [shown(line) for line in data.decode(errors="replace").split("\n") if line.strip()]
+        more = len(lines) - MOST_LINES
+        return [*lines[:MOST_LINES], *([f"and {more} lines more"] if more > 0 else [])]
+
     def forget_log(self) -> None:
         """Throws away what it wrote to standard error, when that has become long."""
         if os.fstat(self._errors.fileno()).st_size > LONGEST_LOG:
             self._errors.seek(0)  # also where the bot goes on to write
             self._errors.truncate()
+            self._read = 0
 
     async def stop(self) -> None:
         try:
@@ -120,20 +132,23 @@ async def start_bot(
 
 @asynccontextmanager
 async def players_at(
-    addresses: Mapping[str, PlayerAddress], seed: int, tell: Tell = lambda _: None
+    addresses: Mapping[str, PlayerAddress], seed: int, tell: Tell = lambda _: None, warn: Tell = lambda _: None
 ) -> AsyncIterator[dict[str, Player]]:
     """Role → player, with all bots listening; they are stopped again however the block ends.
 
-    SettingsError with what the bot said when one does not start; `tell` as for `start_bot`. A bot also ends by itself
-    when the game master dies, because its standard input ends.
+    SettingsError with what the bot said when one does not start; `tell` as for `start_bot`. `warn` hears at the end
+    what users' strategies have said. A bot also ends by itself when the game master dies: its standard input ends then.
     """
-    bots: list[Bot] = []
+    bots: dict[str, Bot] = {}  # by their roles
     try:
         yield await _all_players({
             role: _player(role, address, derived(seed, "bot", role), bots, tell) for role, address in addresses.items()
         })  # fmt: skip
     finally:
-        await _stop_all(bots)
+        for role, bot in bots.items():
+            if is_custom(addresses[role].place):
+                tell_news(bot, addresses[role].name, warn)
+        await _stop_all(bots.values())
 
 
 async def _all_players(made: Mapping[str, Coroutine[Any, Any, Player | SettingsError]]) -> dict[str, Player]:
@@ -178,14 +193,27 @@ def _threads(pid: int) -> set[int]:
     return found
 
 
-async def _player(role: str, address: PlayerAddress, seed: int, bots: list[Bot], tell: Tell) -> Player | SettingsError:
+def is_custom(bot: str) -> bool:
+    """Whether a bot plays by a user's own strategy, such as `my_bot.py:Cautious`."""
+    return parse_plugin(bot) is not None
+
+
+def tell_news(bot: Bot, name: str, tell: Tell) -> None:
+    """Tells what a user's strategy has said, by the name of its player: its author wants to see it."""
+    for line in bot.news():
+        tell(f"{name}: {line}")
+
+
+async def _player(
+    role: str, address: PlayerAddress, seed: int, bots: dict[str, Bot], tell: Tell
+) -> Player | SettingsError:
     if not address.is_bot:
         return Player(role, address.name, address.place, dialect=address.dialect)
     try:
         bot = await start_bot(address.place, seed, tell=lambda said: tell(f"{address.name}: {said}"))
     except SettingsError as error:
         return error
-    bots.append(bot)
+    bots[role] = bot
     return Player(role, address.name, bot.url, address.place, seed, address.dialect)
 
 

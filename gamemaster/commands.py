@@ -19,8 +19,9 @@ Players = Annotated[
     typer.Argument(
         metavar="PLAYER",
         help="One for each role, in the order of the rulesheet: http://host:port, host:port, or the name of a bot, "
-        "which is started and stopped again: mcts, montecarlo, random or legal. name=PLAYER gives it another "
-        "name; #dresden after the port speaks the dialect of Dresden.",
+        "which is started and stopped again: mcts, montecarlo, random, legal, or FILE.py:NAME, a function or class of "
+        "yours (docs/write-a-bot.md). name=PLAYER gives it another name; #dresden after the port speaks the dialect "
+        "of Dresden.",
     ),
 ]
 Record = Annotated[

@@ -109,9 +109,14 @@ async def _played(
         wanted = _wanted(source.name, rules.game.roles, addresses)
         starting = "for the players to start"
         display.waiting(starting)
-        bots = players_at(wanted, settings.seed, lambda said: display.waiting(f"{starting}: {said}"))
+        bots = players_at(wanted, settings.seed, lambda said: display.waiting(f"{starting}: {said}"), _warn)
         players = await stack.enter_async_context(bots)
         await run_match(rules, players, settings, name, writer.write, display.watch)
+
+
+def _warn(said: str) -> None:
+    """On standard error, so that JSON stays what it is."""
+    Console(stderr=True, highlight=False, soft_wrap=True).print(said, markup=False)
 
 
 def _source(game: str) -> RulesheetSource:

@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 
 from ggp.commands.bots import BOTS
 from ggp.errors import SettingsError, did_you_mean
+from ggp.plugins import parse_plugin
 from ggp.protocol.evaluation import Evaluation
 from ggp.protocol.messages import DEFAULT_PORT, Dialect, Message
 
@@ -24,7 +25,7 @@ class PlayerAddress:
     """Where to find a player: at a URL, or as a bot that the game master starts."""
 
     name: str  # empty when only the player itself can say
-    place: str  # the URL or the name of the bot
+    place: str  # the URL, the name of the bot, or that of a user's strategy (`ggp.plugins`)
     is_bot: bool
     dialect: Dialect = Dialect.GGP_BASE
 
@@ -60,12 +61,15 @@ class Player:
 
 
 def parse_player(text: str) -> PlayerAddress:
-    """`URL`, `host:port` or the name of a bot, each also as `name=…`; a URL may end in the fragment `#dresden`.
+    """`URL`, `host:port`, the name of a bot or `FILE.py:NAME`, each also as `name=…`; a URL may end in `#dresden`.
 
     SettingsError for anything else.
     """
     named = _NAMED.fullmatch(text)
     name, place = (named[1].strip(), named[2]) if named else ("", text)
+    plugin = parse_plugin(place)
+    if plugin is not None:
+        return PlayerAddress(name or plugin.name, place, is_bot=True)
     if _BOT.fullmatch(place):
         if place.lower() not in BOTS:
             raise _wrong(text, f"no bot is called {place!r}{did_you_mean(place, BOTS)}; the bots are {', '.join(BOTS)}")

@@ -24,8 +24,8 @@ Players = Annotated[
     str | None,
     typer.Option(
         metavar="PLAYER,…",
-        help="In place of FILE: bots (mcts, montecarlo, random, legal), http://host:port or host:port; name=PLAYER "
-        "gives another name.",
+        help="In place of FILE: bots (mcts, montecarlo, random, legal, FILE.py:NAME), http://host:port or host:port; "
+        "name=PLAYER gives another name.",
     ),
 ]
 Rounds = Annotated[int | None, typer.Option(metavar="N", help="In place of FILE: how often all is played.")]

@@ -24,6 +24,7 @@ from gamemaster.settings import (
     Steps,
 )
 from ggp.errors import SettingsError
+from ggp.plugins import parse_plugin
 from ggp.protocol.messages import Dialect
 from ggp.settings import declared
 
@@ -154,7 +155,7 @@ class PlayerSpec(_Part):
     """A player: a bot that is started here, or an external program or a human at a URL."""
 
     name: PlayerName = Field("", description="in tables and reports")
-    bot: Bot | None = Field(None, description="mcts, random, legal or montecarlo, started on this computer")
+    bot: Bot | None = Field(None, description="mcts, random, legal, montecarlo or FILE.py:NAME, started here")
     url: Url | None = Field(None, description="in place of bot: a player that is running somewhere")
     human: bool = Field(False, description="the player at the URL is a human")
     dialect: Annotated[Dialect, Field(strict=False)] = Field(Dialect.GGP_BASE, description="or dresden")
@@ -317,7 +318,8 @@ def _address(text: str) -> PlayerAddress:
 
 def _name_of(bot: object, url: object) -> str | None:
     if isinstance(bot, str):
-        return bot[:LONGEST_NAME]
+        plugin = parse_plugin(bot)
+        return (bot if plugin is None else plugin.name)[:LONGEST_NAME]
     return urlsplit(url if "//" in url else f"//{url}").netloc[:LONGEST_NAME] if isinstance(url, str) else None
 
 

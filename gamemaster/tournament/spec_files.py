@@ -33,6 +33,7 @@ from gamemaster.tournament.spec import (
 from ggp.errors import GgpError, SettingsError
 from ggp.gdl.rulesheet import NATURE
 from ggp.library import game_names
+from ggp.plugins import parse_plugin, placed_plugin
 
 Place: TypeAlias = tuple[str | int, ...]  # of a field: keys and indices from the outside in
 
@@ -79,7 +80,7 @@ def parse_spec(text: str, where: str, base: Path) -> TournamentSpec:
 
 
 def placed(spec: TournamentSpec, base: Path, rules_base: Path | None = None) -> TournamentSpec:
-    """The same with absolute paths, and with a store; rulesheets may be relative to another folder."""
+    """The same with absolute paths, and with a store; rulesheets and bots' files may be relative to another folder."""
     base = base.absolute()
     rules = rules_base.absolute() if rules_base is not None else base
     shipped = game_names()
@@ -92,11 +93,15 @@ def placed(spec: TournamentSpec, base: Path, rules_base: Path | None = None) -> 
         )
         for game in spec.games
     )
+    players = tuple(
+        player.model_copy(update={"bot": None if player.bot is None else placed_plugin(player.bot, rules)})
+        for player in spec.players
+    )
     store, folder = spec.results.store, spec.results.folder
     if "://" not in store:
         store = str(base / (store or f"{spec.name}.sqlite"))
     results = ResultsSpec(store=store, folder=str(base / folder) if folder else "")
-    return spec.model_copy(update={"games": games, "results": results})
+    return spec.model_copy(update={"games": games, "players": players, "results": results})
 
 
 def read_text(path: Path) -> str:
@@ -456,7 +461,7 @@ class _Writer:
             yield from self._table("games.match", MatchOverrides, _unusual(game.match), remarks=number == 0)
         for number, player in enumerate(spec.players):
             yield from ("", "[[players]]")
-            yield from self._fields(PlayerSpec, {"name": player.name, **_unusual(player)}, remarks=number == 0)
+            yield from self._fields(PlayerSpec, self._player(player), remarks=number == 0)
             yield from self._table("players.settings", None, player.settings)
         yield from self._table("match", MatchSpec, _unusual(spec.match))
         yield from self._table("limits", LimitsSpec, _unusual(spec.limits))
@@ -472,6 +477,13 @@ class _Writer:
             written["name"] = game.name
         if game.openings:
             written["openings"] = self._relative(game.openings)
+        return written
+
+    def _player(self, player: PlayerSpec) -> dict[str, object]:
+        written = {"name": player.name, **_unusual(player)}
+        plugin = None if player.bot is None else parse_plugin(player.bot)
+        if plugin is not None and plugin.is_file:
+            written["bot"] = str(replace(plugin, home=self._relative(plugin.home)))
         return written
 
     def _results(self) -> dict[str, object]:

@@ -12,7 +12,7 @@ from itertools import islice
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from gamemaster.bots import Bot, Tell, start_bot
+from gamemaster.bots import Bot, Tell, is_custom, start_bot, tell_news
 from gamemaster.evaluator import RULES_BYTES, Evaluator, RemoteRules, RulesheetSource, find_source, load_rules
 from gamemaster.faults import Fault
 from gamemaster.match import Listener, run_match
@@ -329,6 +329,8 @@ class BotPool:
 
     def give_back(self, player: PlayerSpec, bot: Bot, *, is_sound: bool) -> None:
         """Keeps a bot for another match; one that is not sound is stopped."""
+        if is_custom(player.bot or ""):
+            tell_news(bot, player.name, self._tell)
         if not is_sound or not bot.is_alive:
             self._stop(bot, DEATH_WAIT)
             return

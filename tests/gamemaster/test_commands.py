@@ -276,7 +276,7 @@ async def test_the_game_master_compiles_nothing(in_folder: Path) -> None:
     async with asyncio.timeout(120):
         output, _ = await process.communicate()
     assert json.loads(output)["status"] == "terminal"
-    assert not [path for path in cache.rglob("*") if path.suffix in (".nbi", ".nbc")]
+    assert not [path for path in cache.rglob("*") if path.suffix == ".kernel"]
     assert not (cache / "kernels").exists()
 
 

@@ -14,6 +14,9 @@ from ggp.protocol.messages import Dialect
     [
         ("random", PlayerAddress("random", "random", is_bot=True)),
         ("alice=random", PlayerAddress("alice", "random", is_bot=True)),
+        ("my_bot.py:Cautious", PlayerAddress("Cautious", "my_bot.py:Cautious", is_bot=True)),
+        ("me=bots/my_bot.py:choose", PlayerAddress("me", "bots/my_bot.py:choose", is_bot=True)),
+        ("package.module:Cautious", PlayerAddress("Cautious", "package.module:Cautious", is_bot=True)),
         ("localhost:80", PlayerAddress("", "http://localhost:80/", is_bot=False)),
         ("[::1]:9000", PlayerAddress("", "http://[::1]:9000/", is_bot=False)),
         ("http://192.0.2.7", PlayerAddress("", "http://192.0.2.7:9147/", is_bot=False)),

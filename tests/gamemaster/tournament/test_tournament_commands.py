@@ -217,13 +217,13 @@ def test_a_tournament_in_one_line(in_folder: Path) -> None:
     assert (spec.seed, spec.rounds, spec.match.playclock) == (3, 1, 2)
     code, message = outcome("run", *words, "--name", "countdown")
     assert (code, message.partition(":")[0]) == (2, "countdown was begun already")
-    assert outcome("run", *words, "--results", "there", "--json")[0] == 0
-    for name, earlier in (("countdown-2", "countdown"), ("countdown-3", "countdown-2")):
+    for name, earlier in (("countdown", ""), ("countdown-2", "countdown")):
         result = CliRunner().invoke(make_app(), ["tournament", "run", *map(str, words), "--results", "there", "--json"])
         assert result.exit_code == 0
         assert json.loads(result.stdout)["name"] == name
-        assert f"ggp: there/{earlier}.toml was run before; this plays it again, as {name}." in result.stderr
-        assert f"ggp tournament resume there/{earlier}.toml\n" in result.stderr
+        again = f"ggp: there/{earlier}.toml was run before; this plays it again, as {name}."
+        assert (again in result.stderr) == bool(earlier)
+        assert (f"ggp tournament resume there/{earlier}.toml\n" in result.stderr) == bool(earlier)
 
 
 def test_the_hint_in_a_container_is_what_works_outside(in_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -235,7 +235,9 @@ def test_the_hint_in_a_container_is_what_works_outside(in_folder: Path, monkeypa
     assert resume_command("my cup.toml", "cup") == "ggp tournament resume 'my cup.toml' --name cup"
 
 
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGKILL, -9)])
+@pytest.mark.parametrize(
+    ("number", "code"), [(signal.SIGINT, 130), pytest.param(signal.SIGKILL, -9, marks=pytest.mark.slow)]
+)
 async def test_a_signal_in_mid_match_leaves_no_bot_and_it_goes_on(number: signal.Signals, code: int, cup: Path) -> None:
     reached = asyncio.Event()
 

@@ -1,0 +1,157 @@
+"""A tournament from Python, in a few lines; all that there is to say is in a specification (`spec_files`)."""
+
+import asyncio
+import logging
+import shutil
+import tempfile
+import weakref
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from threading import Thread
+from typing import Any, TypeAlias
+
+from gamemaster.history import Record, as_arrow, as_pandas
+from gamemaster.tournament.exporting import report
+from gamemaster.tournament.results import MatchResult
+from gamemaster.tournament.runner import MatchFinished, News, Notice, run_tournament
+from gamemaster.tournament.spec import TournamentSpec
+from gamemaster.tournament.spec_files import check_spec, read_spec
+from gamemaster.tournament.spec_options import make_folder, new_spec
+from gamemaster.tournament.standings import Standings, standings
+from gamemaster.tournament.standings_texts import as_text
+from gamemaster.tournament.store import Store, open_store
+from gamemaster.tournament.venue import LocalVenue
+from ggp.plots import rating_plot, standalone
+
+_log = logging.getLogger(__name__)
+
+OnResult: TypeAlias = Callable[[MatchResult], object]
+MATCH_FIELDS = ("startclock", "playclock")  # that may stand among the fields of the specification
+
+
+class Tournament:
+    """A tournament between bots and external players, all named by text, on the processors of this computer.
+
+    games: names of shipped games or paths of rulesheets; players: as `ggp match` takes them, a class of one's own by
+    its file. fields: those of a specification, such as format, rounds, seed; startclock and playclock. What is played
+    goes to an SQLite file in the folder, or in one that lasts as long as this object; `run` goes on with what is not
+    played yet. SettingsError for anything wrong.
+    """
+
+    def __init__(
+        self,
+        games: Sequence[str],
+        players: Sequence[str],
+        *,
+        folder: Path | str | None = None,
+        **fields: Any,  # noqa: ANN401 - judged by the specification
+    ) -> None:
+        clocks = {name: fields.pop(name) for name in MATCH_FIELDS if name in fields}
+        match = {**fields.pop("match", {}), **clocks}
+        base = Path(tempfile.mkdtemp() if folder is None else folder)
+        if folder is None:
+            weakref.finalize(self, shutil.rmtree, base, ignore_errors=True)
+        make_folder(base)
+        self._take(new_spec(games, players, base, **fields, match=match))
+
+    @classmethod
+    def read(cls, path: Path | str) -> "Tournament":
+        """That of a specification in a file."""
+        self = cls.__new__(cls)
+        self._take(read_spec(Path(path)))
+        return self
+
+    def _take(self, spec: TournamentSpec) -> None:
+        check_spec(spec)
+        self.spec = spec
+
+    def run(self, on_result: OnResult = lambda _: None, on_notice: Callable[[str], object] = _log.info) -> Standings:
+        """Plays what is not played yet, and calls `on_result` after each match.
+
+        on_notice: takes lines for people, such as that a player is still being prepared; by default they are logged.
+        """
+        failures: list[BaseException] = []
+
+        def listen(news: News) -> None:
+            if isinstance(news, MatchFinished):
+                on_result(news.result)
+            elif isinstance(news, Notice):
+                on_notice(news.text)
+
+        def play() -> None:
+            try:
+                with self._store() as store:
+                    if self.spec.name not in {stored.spec.name for stored in store.tournaments()}:
+                        store.create(self.spec)
+                    asyncio.run(_played(self.spec, store, listen))
+            except BaseException as error:  # noqa: BLE001 - it is raised below
+                failures.append(error)
+
+        thread = Thread(target=play, name="tournament", daemon=True)  # a notebook has an event loop in its own
+        thread.start()
+        thread.join()
+        for failure in failures:
+            raise failure
+        return self.standings
+
+    @property
+    def results(self) -> tuple[MatchResult, ...]:
+        """Of the matches that were played."""
+        with self._store() as store:
+            return store.results(self.spec.name)
+
+    @property
+    def standings(self) -> Standings:
+        """Ranks, ratings in Elo with 95 % intervals, and tables of games."""
+        return standings([player.name for player in self.spec.players], self.results)
+
+    def record(self, match: str) -> Record:
+        """That of a match, by its name in the results. NotStoredError where there is none."""
+        with self._store() as store:
+            return Record(store.record(self.spec.name, match))
+
+    def rows(self) -> list[dict[str, Any]]:
+        """A row for each match and player, of plain values."""
+        return [
+            {
+                "match": result.pairing.id,
+                "game": result.pairing.game,
+                "role": role,
+                "player": player,
+                "goal": None if result.goals is None else result.goals[at],
+                "ending": result.ending,
+                "steps": result.steps,
+            }
+            for result in self.results
+            for at, (role, player) in enumerate(zip(result.roles, result.pairing.players, strict=True))
+        ]
+
+    def to_pandas(self) -> Any:  # noqa: ANN401 - of a package that may be absent
+        return as_pandas(self.rows())
+
+    def to_arrow(self) -> Any:  # noqa: ANN401 - likewise
+        return as_arrow(self.rows())
+
+    def report(self) -> str:
+        """The whole report as a page in HTML."""
+        return report(self.spec, self.results, with_links=False)
+
+    def __str__(self) -> str:
+        """The tables as text."""
+        return as_text(self.standings)
+
+    def _repr_svg_(self) -> str | None:
+        """In a notebook: the ratings."""
+        rated = [(line.player, line.rating) for line in self.standings.lines if line.rating is not None]
+        return standalone(rating_plot(rated, "Ratings in Elo points, with 95 % intervals")) if rated else None
+
+    def _store(self) -> Store:
+        return open_store(self.spec.results.store)
+
+
+async def _played(spec: TournamentSpec, store: Store, listen: Callable[[News], None]) -> None:
+    venue = LocalVenue(spec, lambda text: listen(Notice(text)))
+    try:
+        await run_tournament(spec, store, venue, listen)
+    finally:
+        await venue.close()

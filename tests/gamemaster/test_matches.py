@@ -1,0 +1,166 @@
+"""Matches, records and tournaments as objects of Python."""
+
+import asyncio
+import os
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import ggp
+from gamemaster import Match, Record, Step, Tournament, load_record
+from ggp.errors import RecordError, SettingsError
+from ggp.game import State
+from tests.gamemaster.processes import descendants
+
+QUICK: dict[str, Any] = {"startclock": 20, "playclock": 60, "seed": 1}
+
+
+def last(state: State, role: str, clock: object) -> str:
+    return state.legal_moves(role)[-1]
+
+
+@pytest.fixture(scope="module")
+def record() -> Record:
+    return Match("tictactoe", {"xplayer": last, "oplayer": "legal"}, **QUICK).run()
+
+
+def test_a_function_meets_a_bot_and_the_record_is_objects(record: Record) -> None:
+    game = ggp.load("tictactoe", "interpreter")
+    assert (record.status, record.goals) == ("terminal", {"xplayer": 100, "oplayer": 0})
+    assert record.players == {"xplayer": "last", "oplayer": "legal"}
+    assert record.faults == ()
+    state = game.initial_state
+    for number, step in enumerate(record):
+        assert isinstance(step, Step)
+        assert (step.number, step.state.terms) == (number, state.terms)
+        state = state.play(step.moves)
+        assert step.after.terms == state.terms
+    assert len(record) == len(record.states) - 1 == 5
+    assert record[-1].after.is_terminal
+    assert record.data.players["xplayer"].bot == "last"
+    with pytest.raises(IndexError):
+        _ = record[5]
+
+
+def test_rows_are_plain_values(record: Record) -> None:
+    rows = record.rows()
+    assert len(rows) == 10
+    assert {type(value) for row in rows for value in row.values()} <= {str, int, float, type(None)}
+    assert [row["move"] for row in rows if row["role"] == "xplayer"][:2] == ["(mark 3 3)", "noop"]
+
+
+def test_rows_as_tables(record: Record) -> None:
+    pytest.importorskip("pandas", reason="needs pandas")
+    pytest.importorskip("pyarrow", reason="needs pyarrow")
+    assert list(record.to_pandas()["move"]) == [row["move"] for row in record.rows()]
+    assert record.to_arrow().to_pylist() == record.rows()
+
+
+def test_a_record_is_saved_and_read_again(record: Record, tmp_path: Path) -> None:
+    record.save(tmp_path / "match.json")
+    assert load_record(tmp_path / "match.json").data == record.data
+    with pytest.raises(RecordError, match="No such file"):
+        record.save(tmp_path / "absent" / "match.json")
+
+
+class _Looking(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: list[tuple[str, dict[str, str | None]]] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.found.append((tag, dict(attrs)))
+
+
+def test_a_record_is_a_page_with_buttons_and_no_scripts(record: Record) -> None:
+    page = _Looking()
+    page.feed(record._repr_html_())
+    tags = [tag for tag, _ in page.found]
+    states = [attributes["id"] for tag, attributes in page.found if tag == "input"]
+    assert tags.count("input") == tags.count("svg") == 6
+    assert "script" not in tags
+    targets = [attributes["for"] for tag, attributes in page.found if tag == "label"]
+    assert set(targets) == set(states)
+    assert targets[:4] == [states[0], states[0], states[1], states[5]]
+    assert targets[-4:] == [states[0], states[4], states[5], states[5]]
+
+
+def test_steps_come_as_they_are_made_and_leaving_them_ends_the_match() -> None:
+    match = Match("tictactoe", ["legal", "legal"], **QUICK)
+    with pytest.raises(SettingsError, match="has not begun"):
+        _ = match.record
+    for step in match.steps():
+        assert step.moves["xplayer"] == "(mark 1 1)"
+        break
+    assert match.record.status in ("aborted", "terminal")  # it may have been over by then
+    with pytest.raises(SettingsError, match="a match is run once"):
+        match.run()
+
+
+async def test_a_match_runs_where_there_is_an_event_loop_and_leaves_no_process() -> None:
+    before = descendants(os.getpid())
+    await asyncio.sleep(0)
+    record = Match("tictactoe", ["legal", "random"], **QUICK).run()  # as in a notebook, which has a loop of its own
+    assert record.status == "terminal"
+    assert descendants(os.getpid()) <= before
+
+
+def test_a_step_that_its_reader_refuses_ends_the_match() -> None:
+    def refuse(step: Step) -> None:
+        raise ZeroDivisionError
+
+    match = Match("tictactoe", ["legal", "legal"], **QUICK)
+    with pytest.raises(ZeroDivisionError):
+        match.run(refuse)
+    assert match.record.status in ("aborted", "terminal")
+
+
+def test_a_class_that_goes_wrong_costs_its_match(caplog: pytest.LogCaptureFixture) -> None:
+    class Wrong:
+        def __init__(self, task: object) -> None:
+            """Nothing is kept."""
+
+        def choose(self, state: State, clock: object) -> str:
+            return "no move at all)"
+
+    record = Match(ggp.load("tictactoe", "interpreter"), [Wrong, "legal"], **QUICK).run()
+    assert (record.status, record.faults) == ("terminal", ())
+    assert any("test_matches.py:Wrong answered no legal move" in line for line in caplog.messages)
+
+
+@pytest.mark.parametrize(
+    ("players", "reason"),
+    [
+        (["legal"], r"the game takes 2 players \(xplayer, oplayer\), not 1"),
+        ("legal", "not a text"),
+        ({"xplayer": "legal"}, "not those of xplayer"),
+        (["legal", "deep"], "no bot is called 'deep'"),
+        (["legal", 5], "a player is a text, a function or a class, not 5"),
+        (["legal", lambda: None], r"does not take \(state, role, clock\)"),
+    ],
+)
+def test_what_cannot_be_played_is_told(players: object, reason: str) -> None:
+    with pytest.raises(SettingsError, match=reason):
+        Match("tictactoe", players, **QUICK)  # type: ignore[arg-type]
+
+
+def test_a_whole_tournament_in_ten_lines(tmp_path: Path) -> None:
+    (tmp_path / "bots.py").write_text("def last(state, role, clock):\n    return state.legal_moves(role)[-1]\n")
+    tournament = Tournament(
+        ["tictactoe"], ["legal", f"me={tmp_path}/bots.py:last"], folder=tmp_path / "event", seed=1, playclock=60
+    )
+    seen: list[str] = []
+    standings = tournament.run(lambda result: seen.append(result.pairing.id))
+    assert set(standings.players) == {"legal", "me"}
+    assert len(seen) == len(tournament.results) == 2
+    assert tournament.run().matches == 2  # nothing is left to play
+    rows = tournament.rows()
+    assert [row["goal"] for row in rows if row["role"] == "xplayer"] == [100, 100]
+    assert tournament.record(rows[0]["match"]).goals == {"xplayer": 100, "oplayer": 0}
+    assert "me" in str(tournament)
+    assert (tournament._repr_svg_() or "").startswith("<svg")
+    assert tournament.report().startswith("<!DOCTYPE html>")
+    with pytest.raises(SettingsError, match="--format"):
+        Tournament(["tictactoe"], ["legal", "random"], format="league")
