@@ -10,7 +10,7 @@ PYTEST := $(BIN)/pytest -n $(shell expr $$(nproc) + 1) --dist loadfile --no-load
 # Tests start hundreds of processes: each would compile all sources anew where the environment forbids to keep that.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo test test-slow extras warm check clean
+.PHONY: demo test test-slow extras warm docs check clean
 
 demo: $(READY) warm
 	$(BIN)/ggp match tictactoe mcts random --startclock 5 --playclock 1
@@ -22,14 +22,19 @@ test: $(READY) warm
 test-slow: $(READY) warm
 	$(PYTEST) -m slow
 
-# The optional parts: tests in a browser, a cluster, PostgreSQL. Without them their tests are skipped.
+# The optional parts: tests in a browser, a cluster, PostgreSQL, environments. Without them their tests are skipped.
 extras: $(READY)
 	PIP_CONSTRAINT=constraints.txt $(BIN)/pip install --quiet --disable-pip-version-check \
-		--editable '.[dev,browser,cluster,postgresql]'
+		--editable '.[dev,browser,cluster,docs,openspiel,oracles,postgresql,rl,tables]'
 
 # Compiles the kernels once for these sources, so that neither clocks nor tests wait for it.
 warm: $(READY)
 	@$(BIN)/ggp cache warm
+
+# The documentation as static pages, in build/docs.
+docs: $(READY)
+	PIP_CONSTRAINT=constraints.txt $(BIN)/pip install --quiet --disable-pip-version-check --editable '.[dev,docs]'
+	$(BIN)/mkdocs build --strict --quiet
 
 check: $(READY)
 	$(BIN)/ruff format --check .

@@ -7,6 +7,8 @@ to use it. All other modules are private: they may change in any release.
     load(game), load_text(text) → Game: a rulesheet with an engine that evaluates it
     game.initial_state → State: facts, legal moves, `play` to the next state, goal values
     analyse(state), analyses(state) → Analysis: the best moves, their expected and proven goal values
+    Search(state, evaluator, prior): a search tree that can be looked into (TreeNode), with functions of your own
+    StateBatch.of(states): facts, moves, ends and playouts of many states side by side
     GgpError: the base class of every mistake that is reported
 
 There is no network and no event loop in this package, and `import ggp` is quick: names are loaded when they are used.
@@ -17,17 +19,35 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ggp.analysis import Analysis, analyse, analyses
+    from ggp.batches import StateBatch
     from ggp.errors import GgpError
     from ggp.game import Game, State, load, load_text
     from ggp.library import game_names as games
+    from ggp.trees import Search, TreeNode
 
-__all__ = ["Analysis", "Game", "GgpError", "State", "analyse", "analyses", "games", "load", "load_text"]
+__all__ = [
+    "Analysis",
+    "Game",
+    "GgpError",
+    "Search",
+    "State",
+    "StateBatch",
+    "TreeNode",
+    "analyse",
+    "analyses",
+    "games",
+    "load",
+    "load_text",
+]
 
 _HOMES = {
     "Analysis": ("ggp.analysis", "Analysis"),
     "Game": ("ggp.game", "Game"),
     "GgpError": ("ggp.errors", "GgpError"),
+    "Search": ("ggp.trees", "Search"),
     "State": ("ggp.game", "State"),
+    "StateBatch": ("ggp.batches", "StateBatch"),
+    "TreeNode": ("ggp.trees", "TreeNode"),
     "analyse": ("ggp.analysis", "analyse"),
     "analyses": ("ggp.analysis", "analyses"),
     "games": ("ggp.library", "game_names"),

@@ -7,7 +7,7 @@ from functools import partial
 from time import perf_counter
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
-from ggp.errors import GroundingError, HiddenStateError, SettingsError, UnknownRoleError
+from ggp.errors import SettingsError, UnknownRoleError
 from ggp.game import Game, State
 from ggp.gdl.rulesheet import NATURE
 from ggp.gdl.state_machine import JointMove
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from ggp.learning.net import Net
     from ggp.search.mcts.search import Search, SearchSettings
     from ggp.search.planning.planner import Planner
-    from ggp.simulation.state_machine import CircuitMachine
 
 Progress: TypeAlias = Callable[["Analysis"], None]
 
@@ -156,12 +155,13 @@ def learn(game: Game, seconds: float, knowledge: str, seed: int, stop: Callable[
     None where nothing is known and nothing was asked for. KnowledgeError for a file that cannot be used, SettingsError
     for a game that cannot be learned, and the errors of `analyse`.
     """
+    from ggp.batches import machine_of  # noqa: PLC0415
     from ggp.learning.knowledge import find_knowledge  # noqa: PLC0415
     from ggp.learning.learner import Learner  # noqa: PLC0415
     from ggp.learning.training import can_train  # noqa: PLC0415
     from ggp.search.loading import load_kernels  # noqa: PLC0415
 
-    machine = _machine_of(game)
+    machine = machine_of(game)
     known = find_knowledge(knowledge, machine.rulesheet, machine.compiled)
     if seconds <= 0:
         return None if known is None else known.net
@@ -189,45 +189,37 @@ def make_analyser(
 
     net: what was learned of the game; its priors are used (PUCT).
     """
+    from ggp.batches import machine_of  # noqa: PLC0415 - numpy is slow to load
     from ggp.search.loading import load_kernels  # noqa: PLC0415
     from ggp.search.mcts.search import Search, SearchSettings  # noqa: PLC0415
     from ggp.search.mcts.tuning import PRIOR_WEIGHT  # noqa: PLC0415
     from ggp.search.planning.planner import Planner  # noqa: PLC0415
 
     game, chosen = state.game, settings or SearchSettings()
-    machine = _machine_of(game)
+    machine = machine_of(game)
     if role is not None and role.lower() not in game.roles:
         raise UnknownRoleError(f"no role is called {role!r}; the roles are {', '.join(game.roles)}")
     load_kernels()
-    own = _first_chooser(state) if role is None else role.lower()
+    own = first_chooser(state) if role is None else role.lower()
     if len(game.roles) == 1:
         return _LineAnalyser(state, Planner(machine, seed, chosen.memory_bytes, chosen.threads), chosen)
     search = Search(machine, chosen, seed)
     if net is not None:
         search.adopt(replace(chosen, prior_weight=chosen.prior_weight or PRIOR_WEIGHT), net)
     search.go_to(state.terms)
-    return _TreeAnalyser(state, search, own, lines)
+    return TreeAnalyser(state, search, own, lines)
 
 
-def _machine_of(game: Game) -> "CircuitMachine":
-    from ggp.simulation.state_machine import CircuitMachine  # noqa: PLC0415 - here and above: numba takes half a second to load
+class TreeAnalyser:
+    """What a search tree says of its root."""
 
-    if game.rulesheet.has_percepts:
-        reason = "its roles see only what `sees` tells them, and the search would use the whole state"
-        raise HiddenStateError(f"{game.name} cannot be analysed: {reason}")
-    if not isinstance(game.machine, CircuitMachine):
-        reason = game.fallback or "another engine was asked for"
-        raise GroundingError(f"{game.name} has no circuit, which the search needs: {reason}")
-    return game.machine
-
-
-class _TreeAnalyser:
-    def __init__(self, state: State, search: "Search", role: str, lines: int) -> None:
+    def __init__(self, state: State, search: "Search", role: str, lines: int, seconds: float = 0.0) -> None:
+        """seconds: that it has searched before."""
         self._state = state
         self._search = search
         self._role = role
         self._lines = lines
-        self._seconds = 0.0
+        self._seconds = seconds
 
     def go_on(self, stop: Callable[[], bool]) -> None:
         began = perf_counter()
@@ -299,7 +291,7 @@ def _step_text(step: JointMove, choices: tuple[bool, ...]) -> str:
     return " / ".join(map(to_text, chosen or step))
 
 
-def _first_chooser(state: State) -> str:
+def first_chooser(state: State) -> str:
     """The first role with several moves, chance apart; where there is none, the first role."""
     roles = [role for role in state.game.roles if role != NATURE] or list(state.game.roles)
     if state.is_terminal:

@@ -7,8 +7,11 @@
     ├── UnknownRoleError     the rulesheet has no such role
     ├── EvaluationError      rules that have no meaning in some state, or exceed a bound
     ├── GroundingError       rules that cannot be grounded within the budget, so there is no circuit
+    ├── EquilibriumError     a game that is too large to be solved, or whose percepts say too little
+    │   └── AmbiguousMovesError   a role cannot know its legal moves from what it is told
     ├── HiddenStateError     rules by which a role does not see the state, where the whole state would be used or shown
     ├── IllegalMoveError     a move that is not legal, with the reason
+    │   └── IllegalActionError  an integer that an environment takes for no legal move; also with its environment
     ├── MessageError         text that is no message of the protocol
     ├── KnowledgeError       a file of what was learned that is damaged, or about other rules
     ├── RecordError          a match record that cannot be read, or whose moves contradict it
@@ -86,6 +89,14 @@ class GroundingError(GgpError):
         self.is_lasting = is_lasting
 
 
+class EquilibriumError(GgpError):
+    """The game has more histories than are allowed, or rules that give it no equilibrium to look for."""
+
+
+class AmbiguousMovesError(EquilibriumError):
+    """The rules do not tell a role its legal moves: two histories that look the same to it differ in them."""
+
+
 class HiddenStateError(GgpError):
     """The rules hide the state from their roles (`sees`), and what was asked for would use or show all of it."""
 
@@ -102,6 +113,15 @@ class IllegalMoveError(GgpError):
         self.role = role
         self.move = move
         self.reason = reason
+
+
+class IllegalActionError(IllegalMoveError):
+    """An integer that stands for no legal move of a role in one environment of many; both count from 0."""
+
+    def __init__(self, environment: int, role: str, action: int, reason: str) -> None:
+        super().__init__(role, f"environment {environment}: move {action}", reason)
+        self.environment = environment
+        self.action = action
 
 
 class MessageError(GgpError):

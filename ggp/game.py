@@ -1,8 +1,11 @@
 """Games and states for users of the library: facts and moves are text."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
+from html import escape
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ggp.engines import choose_engine
 from ggp.errors import IllegalMoveError, UnknownRoleError
@@ -12,6 +15,9 @@ from ggp.gdl.state_machine import Facts, JointMove, StateMachine
 from ggp.gdl.terms import Term, to_text
 from ggp.interpreter.legality import refusal
 from ggp.library import Metadata, find_rulesheet, read_bytes, read_metadata
+
+if TYPE_CHECKING:
+    from ggp.boards import Layout
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,9 +40,33 @@ class Game:
         """In the order of the rulesheet."""
         return self.machine.roles
 
+    @cached_property
+    def layout(self) -> "Layout":
+        """How its states are drawn; see `ggp.boards`."""
+        from ggp.boards import find_layout  # noqa: PLC0415 - only to draw
+
+        return find_layout(self.rulesheet, self.machine, self.metadata.drawing)
+
+    def _repr_html_(self) -> str:
+        """In a notebook: what is known of the game, and its initial state."""
+        about = self.metadata
+        roles = "".join(f"<li><b>{escape(role)}</b> {escape(about.roles.get(role, ''))}</li>" for role in self.roles)
+        engine = f"<p>Evaluated by the {self.engine}.</p>"
+        words = f"<h3>{escape(about.title or self.name)}</h3><p>{escape(about.description)}</p><ul>{roles}</ul>"
+        return f"<div>{words}{engine}{'' if self.rulesheet.has_percepts else self.initial_state._repr_svg_()}</div>"
+
     @property
     def initial_state(self) -> "State":
         return State(self, self.machine.initial_state)
+
+    def with_engine(self, engine: str) -> "Game":
+        """The same rules by another engine, `circuit` or `interpreter`; GroundingError where there is no circuit."""
+        choice = choose_engine(self.rulesheet, engine)
+        return Game(self.name, self.rulesheet, choice.machine, self.metadata, choice.fallback)
+
+    def state(self, facts: Iterable[str | Term]) -> "State":
+        """The state in which these facts are true, as text such as `(cell 1 1 b)` or as terms. ReadError for others."""
+        return State(self, frozenset(read_term(fact) if isinstance(fact, str) else fact for fact in facts))
 
     def read_move(self, state: Facts, role: str, text: str) -> Term:
         """The term of a legal move; IllegalMoveError with the reason if the text is no legal move."""
@@ -57,6 +87,16 @@ class State:
     def facts(self) -> tuple[str, ...]:
         """The facts that are true, as text, sorted."""
         return tuple(sorted(map(to_text, self.terms)))
+
+    def svg(self) -> str:
+        """The state as an SVG image."""
+        from ggp.boards import make_picture, picture_svg  # noqa: PLC0415 - only to draw
+
+        return picture_svg(make_picture(self.game.layout, self.terms), self.game.metadata.title or self.game.name)
+
+    def _repr_svg_(self) -> str:
+        """In a notebook."""
+        return self.svg()
 
     @property
     def is_terminal(self) -> bool:

@@ -61,6 +61,7 @@ class Curve:
 
     name: str
     points: tuple[tuple[int, float], ...]  # x (a state, or a number of matches) and value
+    colour: str = ""  # that of a piece, as a class of the page; "": that of its place in the series
 
 
 def rating_plot(ratings: Sequence[tuple[str, Interval]], title: str) -> Markup:
@@ -136,12 +137,16 @@ def value_plot(curves: Sequence[Curve], last: int, at: int) -> Markup:
     )
     for number, curve in enumerate(curves):
         parts.append(
-            Markup('<g class="{}"><path class="curve" d="{}"/>').format(series_class(number), frame.way(curve))
+            Markup('<g class="{}"><path class="curve" d="{}"/>').format(_class(number, curve), frame.way(curve))
         )
         parts += [*frame.points(curve), Markup("</g>")]
     parts.append(Markup('</svg><ul class="legend">'))
-    parts += [Markup('<li class="{}">{}</li>').format(series_class(n), curve.name) for n, curve in enumerate(curves)]
+    parts += [Markup('<li class="{}">{}</li>').format(_class(n, curve), curve.name) for n, curve in enumerate(curves)]
     return _joined([*parts, Markup("</ul>")])
+
+
+def _class(number: int, curve: Curve) -> str:
+    return f"c-{curve.colour}" if curve.colour else series_class(number)
 
 
 def values_label(curves: Sequence[Curve]) -> str:

@@ -132,8 +132,11 @@ def test_validate_reads_standard_input_and_bytes_that_are_no_text(tmp_path: Path
 @pytest.mark.parametrize(
     ("arguments", "line"),
     [
-        (("perft", "chess960"), "ggp: no game or file is called 'chess960'; the games are"),
-        (("perft", "tictactow"), "no game or file is called 'tictactow' (did you mean tictactoe?); the games are"),
+        (("perft", "qwxyz"), "ggp: no game or file is called 'qwxyz'; `ggp games` lists the games"),
+        (
+            ("perft", "tictactow"),
+            "no game or file is called 'tictactow' (did you mean tictactoe?); `ggp games` lists the games",
+        ),
         (("perft", "/tmp/conectfour.kif"), "'/tmp/conectfour.kif' (did you mean connectfour?)"),
         (("play", "tictactoe", "me", "mtcs"), "no player is called 'mtcs' (did you mean mcts?)"),
         (("match", "tictactoe", "randm", "legal"), "no bot is called 'randm' (did you mean random?)"),
@@ -247,7 +250,7 @@ def test_choices_are_in_the_help() -> None:
 
 @pytest.mark.parametrize(
     ("line", "completed"),
-    [("ggp per", "perft"), ("ggp play con", "connectfour"), ("ggp perft tictactoe --engine c", "circuit")],
+    [("ggp per", "perft"), ("ggp play breakt", "breakthrough"), ("ggp perft tictactoe --engine c", "circuit")],
 )
 def test_the_shell_completes(line: str, completed: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("_GGP_COMPLETE", "complete_bash")

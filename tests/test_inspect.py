@@ -14,8 +14,9 @@ from ggp.circuit.network import INPUT, LOOP
 from ggp.commands.inspect import add_commands
 from ggp.errors import GroundingError, SettingsError
 from ggp.gdl.rulesheet import parse_rulesheet
-from ggp.library import find_rulesheet, game_names
+from ggp.library import find_rulesheet
 from ggp.simulation.inspection import Cone, Inspection, draw, find_cones, find_parts, inspect_game
+from tests.games.helpers import FIRST_GAMES
 
 LAMPS = """
 (role r) (init (wall grey)) (init (turn 0))
@@ -107,7 +108,7 @@ def plain_parts(circuit: Circuit, timed: list[bool]) -> list[int]:
     return sorted((size for size in sizes if size), reverse=True)
 
 
-@pytest.mark.parametrize("game", [*game_names(), "lamps", "reached"])
+@pytest.mark.parametrize("game", [*FIRST_GAMES, "lamps", "reached"])
 def test_cones_and_parts_are_those_of_their_plain_twins(game: str) -> None:
     found = {"lamps": LAMPS, "reached": REACHED}
     made = compiled(found[game]) if game in found else shipped(game)

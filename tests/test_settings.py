@@ -17,6 +17,7 @@ from typer.testing import CliRunner
 from gamemaster.settings import MatchSettings
 from gamemaster.web.settings import Limits
 from ggp.commands.options import options_of, with_options
+from ggp.env import EnvironmentSettings
 from ggp.errors import SettingsError
 from ggp.learning.settings import TrainingSettings
 from ggp.search.mcts.settings import SearchSettings
@@ -26,6 +27,7 @@ from players.settings import NO_OPTIONS, SERVICE_SETTINGS, PlayerSettings
 DOCS = Path(__file__).parent.parent / "docs"
 THINKING = frozenset(setting.name for setting in declared(PlayerSettings)) - SERVICE_SETTINGS
 TABLES = {
+    "environments": (DOCS / "environments.md", table(EnvironmentSettings, as_options=False)),
     "training": (DOCS / "learning.md", table(TrainingSettings)),
     "player": (DOCS / "players.md", table(PlayerSettings, leave_out=THINKING)),
     "thinking": (DOCS / "players.md", table(PlayerSettings, leave_out=SERVICE_SETTINGS)),

@@ -20,7 +20,8 @@ def run(code: str) -> str:
 
 
 def test_the_public_api() -> None:
-    assert ggp.__all__ == ["Analysis", "Game", "GgpError", "State", "analyse", "analyses", "games", "load", "load_text"]
+    names = "Analysis Game GgpError Search State StateBatch TreeNode analyse analyses games load load_text"
+    assert ggp.__all__ == names.split()
     assert dir(ggp) == sorted(ggp.__all__)
     for name in ggp.__all__:
         assert getattr(ggp, name) is not None

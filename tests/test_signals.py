@@ -12,6 +12,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -97,7 +98,23 @@ IMPORTS = [
 ]
 
 
-@pytest.mark.parametrize(("arguments", "module"), IMPORTS, ids=[f"{a[0]}-{m}" for a, m in IMPORTS])
+QUICK = (
+    "ggp.commands",
+    "numpy",
+    "numba.core.types",
+    "ggp.search.mcts.search",
+    "aiohttp",
+    "players.service",
+    "sqlalchemy",
+)
+"""One of each kind; the others are slow tests."""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "module"),
+    [pytest.param(*each, marks=() if each[1] in QUICK else pytest.mark.slow) for each in IMPORTS],
+    ids=[f"{arguments[0]}-{module}" for arguments, module in IMPORTS],
+)
 def test_while_a_module_is_imported(arguments: list[str], module: str, tmp_path: Path) -> None:
     number = random.Random(module).choice((signal.SIGINT, signal.SIGTERM))
     before = _AT_IMPORT.format(module=module, number=int(number))
@@ -142,21 +159,26 @@ def test_while_something_is_done(
         check_end(process, number)
 
 
+SLOW = partial(pytest.param, marks=pytest.mark.slow)
 SAYINGS = [
     (["play", "tictactoe", "me", "random"], "1 ", signal.SIGINT),
     (["play", "tictactoe", "me", "random"], "1 ", signal.SIGTERM),
     (["analyse", "fiveinarow", "--seconds", "1000", "--json"], "visits", signal.SIGINT),
-    (["analyse", "fiveinarow", "--seconds", "1000", "--json"], "visits", signal.SIGTERM),
+    SLOW(["analyse", "fiveinarow", "--seconds", "1000", "--json"], "visits", signal.SIGTERM),
     (["perft", "reversi", "--depth", "99"], " 1 ", signal.SIGINT),
-    (["match", "tictactoe", "random", "legal", "--startclock", "600"], "tictactoe", signal.SIGINT),
+    SLOW(["match", "tictactoe", "random", "legal", "--startclock", "600"], "tictactoe", signal.SIGINT),
     (["match", "tictactoe", "random", "legal", "--startclock", "600"], "tictactoe", signal.SIGTERM),
     (["serve", "--port", "0"], "http", signal.SIGINT),
-    (["cache", "warm", "--again"], "ready", signal.SIGINT),
+    (["cache", "warm"], "compiling", signal.SIGINT),
 ]
 
 
-@pytest.mark.parametrize(("arguments", "said", "number"), SAYINGS, ids=[f"{a[0]}-{n.name}" for a, _, n in SAYINGS])
-def test_after_it_said_something(arguments: list[str], said: str, number: signal.Signals, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("arguments", "said", "number"), SAYINGS)
+def test_after_it_said_something(
+    arguments: list[str], said: str, number: signal.Signals, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if arguments == ["cache", "warm"]:
+        monkeypatch.setenv("GGP_CACHE", str(tmp_path / "cold"))
     with running(program(arguments), tmp_path) as process:
         assert process.stdout is not None
         assert any(said in line for line in process.stdout)

@@ -420,7 +420,7 @@ class _Matches:
 
 
 def _kernels_on_disk() -> int:
-    return sum(1 for _ in kernel_folder().rglob("*.nbc"))
+    return sum(1 for _ in kernel_folder().glob("*.kernel"))
 
 
 def peak_memory_bytes() -> int:

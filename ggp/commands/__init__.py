@@ -25,10 +25,10 @@ EXIT_BROKEN_PIPE = 1
 
 _PANELS = {
     "Play and watch": ("games", "play", "match", "replay"),
-    "Look into games": ("analyse", "train", "draw", "validate"),
+    "Look into games": ("analyse", "solve", "exploit", "train", "draw", "validate"),
     "Tournaments": ("tournament",),
     "Services": ("serve", "player"),
-    "For developers": ("inspect", "perft", "bench", "cache"),
+    "For developers": ("inspect", "perft", "bench", "generate", "cache"),
 }  # of the help, in this order; other commands come last
 _OTHERS = "Others"
 

@@ -1,5 +1,6 @@
 """The sub-command draw: a state in the terminal, or as an image."""
 
+from importlib.metadata import entry_points
 from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Annotated
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 
 _STDOUT = "-"
 _SUFFIXES = (".svg", ".png")
+_MOVING = (".svg", ".gif", ".webp")
+_READERS = "ggp.records"  # entry points that read records: packages that stand above this one
 
 
 def add_commands(app: typer.Typer) -> None:
@@ -24,8 +27,8 @@ def add_commands(app: typer.Typer) -> None:
     app.command("draw")(draw)
 
 
-def draw(
-    game: GameArgument,
+def draw(  # noqa: PLR0913, PLR0917 - an option of a command is a parameter
+    game: GameArgument = "",
     moves: Annotated[
         str,
         typer.Option(metavar="MOVES", help="Moves from the initial state to the one to draw, as in ggp analyse."),
@@ -38,9 +41,15 @@ def draw(
             "--output",
             "-o",
             metavar="FILE",
-            help="Write an image: FILE.svg or FILE.png, or - for SVG on standard output.",
+            help="Write an image: FILE.svg or FILE.png, or - for SVG on standard output; with --record FILE.svg, "
+            "FILE.gif or FILE.webp.",
         ),
     ] = None,
+    record: Annotated[
+        Path | None,
+        typer.Option(metavar="RECORD", help="In place of GAME: a match record, all of whose states are shown in turn."),
+    ] = None,
+    seconds: Annotated[float, typer.Option(min=0.05, max=60, help="For each state of a record.")] = 1.0,
     dark: Annotated[
         bool, typer.Option("--dark", help="Light on dark. Without it, an SVG follows the reader's settings.")
     ] = False,
@@ -52,7 +61,16 @@ def draw(
     In the terminal:      ggp draw connectfour --moves "(drop 4) (drop 4) (drop 3)"
 
     As an image:          ggp draw reversi --steps 20 -o reversi.svg
+
+    A match, moving:      ggp draw --record match.json -o match.gif
     """
+    if record is not None:
+        if game or moves or steps:
+            raise SettingsError("--record: in place of a game, moves and steps")
+        _write_moving(record, output, seconds, dark=dark)
+        return
+    if not game:
+        raise SettingsError("a GAME is needed, or --record")
     from ggp.boards import find_layout, make_picture  # noqa: PLC0415 - every command would load it
 
     if output not in (None, _STDOUT) and Path(output or "").suffix.lower() not in _SUFFIXES:
@@ -96,6 +114,29 @@ def _write(path: Path, picture: "Picture", title: str, *, dark: bool) -> None:
         data = _svg(picture, title, dark=dark).encode()
     else:
         data = picture_png(picture, title, theme="dark" if dark else "light")
+    _write_bytes(path, data)
+
+
+def _write_moving(record: Path, output: str | None, seconds: float, *, dark: bool) -> None:
+    """All states of a record, one after the other."""
+    from ggp.boards import animated_image, animated_svg  # noqa: PLC0415 - needed for images only
+
+    path = Path(output or "")
+    kind = path.suffix.lower()
+    if kind not in _MOVING:
+        raise SettingsError(f"--output: with --record it must end in {', '.join(_MOVING[:-1])} or {_MOVING[-1]}")
+    readers = entry_points(group=_READERS)
+    if not readers:
+        raise SettingsError("--record: no package that reads records is installed")
+    frames = next(iter(readers)).load()(record)
+    if kind == ".svg":
+        data = animated_svg(frames, seconds, theme="dark" if dark else "auto").encode()
+    else:
+        data = animated_image(frames, "gif" if kind == ".gif" else "webp", seconds, theme="dark" if dark else "light")
+    _write_bytes(path, data)
+
+
+def _write_bytes(path: Path, data: bytes) -> None:
     try:
         path.write_bytes(data)
     except OSError as error:

@@ -1,30 +1,37 @@
 """All kernels of the searches, used once on games that are as small as can be.
 
-They come from the disk, or are compiled where they are not there. LLVM does one thing at a time: while it makes machine
-code of a large game, which may take minutes, no kernel can be loaded. So this goes first.
+They come from the disk, or are compiled where they are not there, in two processes: `python -m ggp.search.loading` does
+the second half. LLVM does one thing at a time in a process: while it makes machine code of a large game, which may take
+minutes, no kernel can be loaded. So this goes first.
 """
 
 import fcntl
+import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache
-from threading import Lock
+from threading import Lock, Thread
 
 import numpy as np
 
 from ggp.cache import Cache, is_warm, kernel_folder, mark_warm
 from ggp.circuit.compile import compile_game
+from ggp.equilibrium.solving import EquilibriumSolver
 from ggp.gdl.rulesheet import parse_rulesheet
 from ggp.grounding.clingo import GroundProgram
 from ggp.grounding.tables import Table
 from ggp.learning.contest import Contest
 from ggp.learning.learner import Learner
+from ggp.search.ismcts import InformationSetSearch
 from ggp.search.mcts.search import Search, SearchSettings
 from ggp.search.mcts.solver import BackgroundProof
 from ggp.search.planning.beam import Beam, fuzzy_values, make_cone
 from ggp.search.planning.pattern_databases import PatternSearch
 from ggp.search.planning.planner import Planner
+from ggp.simulation.belief import Belief
 from ggp.simulation.expansion import make_expansion
 from ggp.simulation.state_machine import CircuitMachine
 
@@ -35,6 +42,7 @@ _ALONE = """
 """
 _TOGETHER = _ALONE + "(role two) (legal two a) (legal two b) (goal two 50)"
 _IN_TURN = _ALONE + "(role two) (legal two a) (<= (goal two 0) (true mark)) (<= (goal two 100) (not (true mark)))"
+_HIDDEN = _TOGETHER + "(<= (sees one told) (does two a))"
 _LEAST_BYTES = 2**20
 _PROOF_BYTES = 2**22
 _VISITS = 64
@@ -45,24 +53,38 @@ _LONGEST = 4  # moves of a line
 @cache
 def load_kernels() -> None:
     """Once in a process; after it, no search compiles anything but machine code of its game."""
-    with _one_at_a_time():
+    with _compiling():
         _write_out()
         _search_together()
         _search_in_turn()
-        _learn()
-        _search_alone()
-        mark_warm()
+    _load_other_half()
+    mark_warm()
+
+
+def _load_other_half() -> None:
+    _learn()
+    _search_alone()
+    _solve()
 
 
 @contextmanager
-def _one_at_a_time() -> Iterator[None]:
-    """Where kernels have to be compiled, other processes wait for one that does it."""
+def _compiling() -> Iterator[None]:
+    """Where kernels have to be compiled, one process does it while others wait; a second one does half of it."""
     if is_warm():
         yield
         return
     with (kernel_folder() / "compiling").open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)  # until the file is closed, and that is at the latest when this process ends
-        yield
+        if is_warm() or (os.cpu_count() or 1) == 1:
+            yield
+            return
+        command = [sys.executable, "-P", "-m", "ggp.search.loading"]
+        with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.DEVNULL) as second:  # noqa: S603 - ours
+            try:
+                yield
+                second.wait()
+            finally:
+                second.kill()
 
 
 def _write_out() -> None:
@@ -126,6 +148,19 @@ def _learn() -> None:
     search.run(lambda: False, _VISITS)
 
 
+def _solve() -> None:
+    """An equilibrium, where roles are told moves and where they are told percepts; a belief, and a search from it."""
+    belief = Belief(_machine(_HIDDEN), "one")
+    belief.advance("a", ())
+    search = InformationSetSearch(_machine(_HIDDEN), "one", _LEAST_BYTES)
+    search.run(belief, lambda: False, 1)
+    search.result(belief)
+    for rules in (_TOGETHER, _HIDDEN):
+        solver = EquilibriumSolver(_machine(rules))
+        solver.run(lambda: False, 1)
+        solver.report()
+
+
 def _search_alone() -> None:
     """All searches for one role: of the planner, the first one finds everything in a game so small."""
     machine = _machine(_ALONE)
@@ -146,3 +181,14 @@ def _search_alone() -> None:
 def _machine(rules: str, cache: Cache | None = None) -> CircuitMachine:
     rulesheet = parse_rulesheet(rules, "kernels")
     return CircuitMachine(rulesheet, compile_game(rulesheet, cache=cache))
+
+
+def _end_with_parent() -> None:
+    """The end of the process that waits for this one closes our standard input."""
+    os.read(0, 1)
+    os._exit(1)
+
+
+if __name__ == "__main__":
+    Thread(target=_end_with_parent, daemon=True).start()
+    _load_other_half()

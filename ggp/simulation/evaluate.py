@@ -58,7 +58,13 @@ def join_programs(programs: tuple[Program, ...]) -> Code:
 @lean
 def run_program(words: Words, code: Code, program: Int) -> None:
     """Evaluate one of the programs on all lanes."""
-    for segment in range(code.first_segment[program], code.first_segment[program + 1]):
+    run_segments(words, code, np.int64(code.first_segment[program]), np.int64(code.first_segment[program + 1]))
+
+
+@inner
+def run_segments(words: Words, code: Code, first_segment: Int, end_segment: Int) -> None:
+    """Evaluate some segments of the programs."""
+    for segment in range(first_segment, end_segment):
         start, end, first, last = code.segments[segment]
         if first == last:
             _run_gates(words, code, start, end)

@@ -109,12 +109,12 @@ def count_legal(expansion: Expansion, row: Int, role: Int) -> Int:
     last = np.int64(expansion.rows.first_move[role + 1])
     count = np.int64(0)
     for word in range(first >> 6, (last + 63) >> 6):
-        count += count_ones(_part_between(expansion.legal[row, word], word, first, last))
+        count += count_ones(part_between(expansion.legal[row, word], word, first, last))
     return np.int64(count)
 
 
 @inner
-def _part_between(bits: np.uint64, word: Int, first: Int, last: Int) -> np.uint64:
+def part_between(bits: np.uint64, word: Int, first: Int, last: Int) -> np.uint64:
     """The bits of a word that stand for numbers from `first` to before `last`."""
     start = 64 * word
     if first > start:

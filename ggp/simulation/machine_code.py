@@ -1,4 +1,4 @@
-"""Step programs → machine code of one game: written in LLVM's language, compiled in a thread, kept in the cache.
+"""Programs → machine code of one game: written in LLVM's language, compiled in a thread, kept in the cache.
 
 The code is straight-line, on vectors as wide as the machine's. Programs run interpreted until it is there.
 """
@@ -38,18 +38,30 @@ def functions(steps: Steps) -> dict[str, Program]:
 
 def is_worthwhile(steps: Steps) -> bool:
     """Whether the game is small enough to be compiled."""
-    return sum(len(program.left) for program in functions(steps).values()) <= MOST_GATES
+    return is_small(functions(steps))
+
+
+def is_small(named: dict[str, Program]) -> bool:
+    """Whether programs are few and short enough to be compiled."""
+    return sum(len(program.left) for program in named.values()) <= MOST_GATES
 
 
 def compile_steps(steps: Steps, cache: Cache) -> MachineCode:
     """The machine code, from the cache where it is; else it takes about 0.2 ms a gate."""
-    named = functions(steps)
-    key = _key(steps, named)
+    return compile_programs(functions(steps), steps.layout.facts, f"{steps.layout}", cache)
+
+
+def compile_programs(named: dict[str, Program], facts: int, about: str, cache: Cache) -> MachineCode:
+    """The same of programs by name; facts: how many rows, from row 1 on, each of the two states has.
+
+    about: what the rows mean, as text; it tells programs in the cache apart.
+    """
+    key = _key(about, named)
     found = cache.get(KIND, key)
     if found is not None:
         return load_object(found.arrays[_OBJECT].tobytes(), tuple(named))
     bits = vector_bits()
-    texts = [write_function(name, program, steps.layout.facts, bits) for name, program in named.items()]
+    texts = [write_function(name, program, facts, bits) for name, program in named.items()]
     data = compile_object(declarations(bits) + "\n".join(texts))
     cache.put(KIND, key, CacheEntry({_OBJECT: np.frombuffer(data, np.uint8)}))
     return load_object(data, tuple(named))
@@ -57,10 +69,15 @@ def compile_steps(steps: Steps, cache: Cache) -> MachineCode:
 
 def compile_in_background(steps: Steps, cache: Cache, use: Callable[[MachineCode], None]) -> Thread:
     """Compile in a thread of its own, then hand over the code; trouble with LLVM is logged and changes nothing."""
+    return make_in_background(lambda: compile_steps(steps, cache), use)
+
+
+def make_in_background(make: Callable[[], MachineCode], use: Callable[[MachineCode], None]) -> Thread:
+    """The same for any machine code."""
 
     def work() -> None:
         try:
-            use(compile_steps(steps, cache))
+            use(make())
         except RuntimeError as error:  # what llvmlite raises
             _log.warning("no machine code for this game, the circuit is interpreted: %s", error)
 
@@ -69,9 +86,9 @@ def compile_in_background(steps: Steps, cache: Cache, use: Callable[[MachineCode
     return thread
 
 
-def _key(steps: Steps, named: dict[str, Program]) -> str:
+def _key(about: str, named: dict[str, Program]) -> str:
     """A hash of the programs, where their rows are, and the machine."""
-    digest = hashlib.sha256(f"{machine_name()} {steps.layout} {sorted(named)}".encode())
+    digest = hashlib.sha256(f"{machine_name()} {about} {sorted(named)}".encode())
     for name in sorted(named):
         program = named[name]
         for array in (program.left, program.right, program.out, program.segments, program.feedback, program.outputs):

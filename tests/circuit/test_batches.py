@@ -8,12 +8,13 @@ import pytest
 
 from ggp.circuit.compile import compile_game
 from ggp.gdl.rulesheet import Rulesheet, parse_rulesheet
-from ggp.library import find_rulesheet, game_names
+from ggp.library import find_rulesheet
 from ggp.simulation import perft as perft_module
 from ggp.simulation.evaluate import Batches, pack, unpack
 from ggp.simulation.perft import STEPS_AT_ONCE, layers, perft
 from ggp.simulation.state_machine import CircuitMachine
 from tests.circuit.agreement import Pair, batch_differences, differences, make_pair, pack_states, some_samples
+from tests.games.helpers import FIRST_GAMES
 
 pytestmark = pytest.mark.kernels
 
@@ -27,7 +28,7 @@ def pair_of(name: str) -> Pair:
     return make_pair(shipped(name))
 
 
-@pytest.mark.parametrize("name", game_names())
+@pytest.mark.parametrize("name", FIRST_GAMES)
 def test_random_matches_are_the_same_one_by_one(name: str) -> None:
     pair = pair_of(name)
     assert pair.circuit.roles == pair.interpreter.roles
@@ -36,7 +37,7 @@ def test_random_matches_are_the_same_one_by_one(name: str) -> None:
         assert list(differences(pair.circuit, pair.interpreter, sample)) == []
 
 
-@pytest.mark.parametrize(("name", "count"), [(name, 40) for name in game_names()] + [("tictactoe", 1100)])
+@pytest.mark.parametrize(("name", "count"), [(name, 40) for name in FIRST_GAMES] + [("tictactoe", 1100)])
 def test_random_matches_are_the_same_side_by_side(name: str, count: int) -> None:
     pair = pair_of(name)
     found = some_samples(pair.interpreter, 2, count)

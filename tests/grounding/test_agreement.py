@@ -6,7 +6,8 @@ from hypothesis import HealthCheck, given, settings
 from ggp.gdl.rulesheet import parse_rulesheet
 from ggp.gdl.terms import Term, to_text
 from ggp.grounding import rewrite
-from ggp.library import find_rulesheet, game_names
+from ggp.library import find_rulesheet
+from tests.games.helpers import FIRST_GAMES
 from tests.grounding.agreement import assert_agree
 from tests.grounding.test_by_hand import grounded
 from tests.test_differential import LEVELS, rulesheets, states
@@ -31,7 +32,7 @@ STEPS = """
 """
 
 
-@pytest.mark.parametrize("name", game_names())
+@pytest.mark.parametrize("name", FIRST_GAMES)
 def test_shipped_games(name: str) -> None:
     text = find_rulesheet(name).read_text(encoding="utf-8")
     assert assert_agree(parse_rulesheet(text), grounded(text), matches=1, steps=10)

@@ -15,7 +15,7 @@ from players.strategy import Thought
 from players.thinker import Thinker, make_interpreter
 
 SECONDS = 0.7  # of thought for each game
-SHIPPED = ("tictactoe", "connectfour", "breakthrough", "biddingtictactoe", "dotsandboxes")
+SHIPPED = ("tictactoe", "connectfour", "breakthrough", "biddingtictactoe", "dotsandboxes", "kuhnpoker", "darkhex")
 SWITCHES = 24
 
 

@@ -4,6 +4,7 @@ Values inside the tree are 0 for the lowest goal value that the rules have for a
 give 0 to 1 for goal values of 0 to 100.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -16,6 +17,7 @@ from ggp.search.mcts.solver import Solver
 from ggp.search.mcts.tree import (
     COUNT,
     EDGE_COUNT,
+    EDGES,
     FIRST,
     LENGTH,
     NODES,
@@ -25,6 +27,7 @@ from ggp.search.mcts.tree import (
     VISITS,
     Parameters,
     Tree,
+    counts_joint_moves,
     find_edge,
     joint_code,
 )
@@ -109,6 +112,67 @@ class Reader:
         highest = max(self.machine.compiled.goals[role], default=0)  # a single goal value has no span
         return float(min(self.parameters.lowest[role] + value * self.parameters.span[role], highest)) / 100
 
+    def state_of(self, node: int) -> Facts:
+        return self.machine.unpacked(self.tree.table.states[node][np.newaxis])
+
+    def visits(self, node: int) -> int:
+        return int(self.tree.values[node, VISITS])
+
+    def node(self, node: int) -> tuple[list[float | None], list[float], list[float], int]:
+        """Of each role the value (None without a visit) and the bounds of any node; and its visits."""
+        roles = range(len(self.machine.roles))
+        row, visits = self.tree.values[node], self.visits(node)
+        lower, upper = row[len(roles) : 2 * len(roles)], row[2 * len(roles) : 3 * len(roles)]
+        if node == self.root:
+            lower, upper = self.solver.bounds(self.tree)
+        means = [
+            float(lower[at]) if lower[at] == upper[at] else float(row[at]) / visits if visits else None for at in roles
+        ]
+        return (
+            [None if mean is None else self.as_goal(at, mean) for at, mean in enumerate(means)],
+            [self.as_goal(at, float(lower[at])) for at in roles],
+            [self.as_goal(at, float(upper[at])) for at in roles],
+            visits,
+        )
+
+    def children(self, node: int) -> list[tuple[int, JointMove]]:
+        """The nodes right below, with the joint moves that lead there; not where these are too many to be numbered."""
+        tree, moves = self.tree, self.machine.compiled.moves
+        if tree.nodes[node, FIRST] == NONE:
+            return []
+        firsts, counts = first_slots(tree, node), [int(count) for count in tree.nodes[node, COUNT:]]
+
+        def joint_move(slots: list[int]) -> JointMove:
+            return tuple(moves[role][int(tree.move[slot])] for role, slot in enumerate(slots))
+
+        choosers = [role for role, count in enumerate(counts) if count > 1]
+        if len(choosers) < 2:
+            chooser = choosers[0] if choosers else 0
+            found = []
+            for slot in range(firsts[chooser], firsts[chooser + 1]):
+                slots = [slot if role == chooser else firsts[role] for role in range(len(counts))]
+                found.append((int(tree.child[slot]), joint_move(slots)))
+            return [(child, moved) for child, moved in found if child != NONE]
+        return [
+            (child, joint_move([first + at for first, at in zip(firsts, places, strict=False)]))
+            for child, places in self._edges(node, counts)
+        ]
+
+    def _edges(self, node: int, counts: list[int]) -> Iterator[tuple[int, list[int]]]:
+        """The nodes below joint-move edges, and of each role the place of its move."""
+        tree, edge = self.tree, int(self.tree.nodes[node, EDGES])
+        while edge != NONE and counts_joint_moves(tree, node):
+            code, places = int(tree.edge_code[edge]), list[int]()
+            for count in reversed(counts):
+                code, place = divmod(code, count)
+                places.append(place)
+            yield int(tree.edge_child[edge]), places[::-1]
+            edge = int(tree.edge_next[edge])
+
+    def moves(self, node: int, role: int) -> list[MoveReport]:
+        """The moves of a role in any node that has slots."""
+        return [] if self.tree.nodes[node, FIRST] == NONE else self._visited(node, role)[0]
+
     def result(self, role: int, playouts: int) -> SearchResult:
         tree, root = self.tree, self.root
         visits, total = int(tree.values[root, VISITS]), float(tree.values[root, role])
@@ -149,11 +213,11 @@ class Reader:
         """The moves of a role, and how far from the end each is if that is known; all that solvers know included."""
         if self.tree.nodes[self.root, FIRST] == NONE:
             return self._with_solution(self._unvisited(role), [], role)
-        reports, lengths = self._visited(role)
+        reports, lengths = self._visited(self.root, role)
         return self._with_solution(reports, self.solver.proven_lengths(lengths, role), role)
 
-    def _visited(self, role: int) -> tuple[list[MoveReport], list[int]]:
-        tree, firsts = self.tree, first_slots(self.tree, self.root)
+    def _visited(self, node: int, role: int) -> tuple[list[MoveReport], list[int]]:
+        tree, firsts = self.tree, first_slots(self.tree, node)
         moves = self.machine.compiled.moves[role]
         reports: list[MoveReport] = []
         lengths: list[int] = []

@@ -4,20 +4,22 @@ Up to 512 descents are in flight at a time. Each cycle of a worker brings them t
 in one batch, plays them out in lanes, and backs all up. Several workers share one tree under one lock.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from threading import Lock
 from time import perf_counter
 
 import numpy as np
 
-from ggp.errors import EvaluationError
+from ggp.errors import EvaluationError, SettingsError
 from ggp.gdl.state_machine import Facts, JointMove
 from ggp.gdl.terms import Term
 from ggp.kernel import LANES
 from ggp.learning.net import Net, no_net
 from ggp.search.mcts.backup import back_up_exact, back_up_played, cancel, start_playouts
 from ggp.search.mcts.expansion import evaluate_fresh, expand, set_priors
+from ggp.search.mcts.guidance import Guidance, value_leaves, weigh_moves
 from ggp.search.mcts.mast import FORGET, LEAST_VISITS, MOST_GATES, MastPlayouts
 from ggp.search.mcts.result import MoveReport, Reader, SearchResult, Values, Variation, Variations
 from ggp.search.mcts.selection import descend
@@ -27,6 +29,7 @@ from ggp.search.mcts.tree import (
     BACKED_UP,
     END,
     EXACT_BACKED_UP,
+    EXPANDING_NODES,
     FIRST,
     KIND,
     LEAF,
@@ -88,8 +91,13 @@ class Search:
         machine: CircuitMachine,
         settings: SearchSettings = SearchSettings(),  # noqa: B008 - frozen
         seed: int = 0,
+        guidance: Guidance = Guidance(),  # noqa: B008 - as above
     ) -> None:
+        """guidance: a caller's own functions, which need a search with one thread; SettingsError for more."""
+        if settings.threads > 1 and guidance != Guidance():
+            raise SettingsError("a search with functions of its own takes one thread")
         self.machine = machine
+        self.guidance = guidance
         self.settings = settings
         self.lock = Lock()
         compiled, simulator = machine.compiled, machine.simulator()
@@ -113,7 +121,7 @@ class Search:
     def go_to(self, state: Facts) -> None:
         """Searches from this state on, and keeps what is known of it; EvaluationError for one beyond the circuit."""
         bits = self.machine.packed(state)
-        phase = None if bits is None else _phase_of(self.machine, bits)
+        phase = None if bits is None else phase_of(self.machine, bits)
         if bits is None or phase is None:
             raise EvaluationError("the state is none that the circuit knows")
         tree = self.tree
@@ -232,7 +240,8 @@ class Search:
     @property
     def reader(self) -> Reader:
         """Reads the tree as it is now, while its lock is held or nothing runs."""
-        has_priors = len(self.net.policy) > 0 and self.settings.prior_weight > 0
+        is_guided = len(self.net.policy) > 0 or self.guidance.weigh is not None
+        has_priors = is_guided and self.settings.prior_weight > 0
         return Reader(self.machine, self.tree, self.parameters, self.solver, has_priors)
 
     def _batch_size(self) -> tuple[int, int]:
@@ -296,10 +305,15 @@ class Worker:
             leaves, plan = self._lanes(parameters, decisive=search.settings.decisive_moves, is_known=is_known)
             batch.status[:count] = WANTED
             descend(tree, batch, parameters, count)
-            expand(tree, batch, self.expansion, parameters, net)
+            self._expand(search)
             descend(tree, batch, parameters, count)
             evaluate_fresh(tree, batch, self.expansion, parameters, count)
             back_up_exact(tree, batch, parameters, count)
+            if search.guidance.evaluate is not None:
+                with self._undone(tree):
+                    value_leaves(tree, batch, leaves, count, search.guidance.evaluate)
+                back_up_played(tree, batch, parameters, net, leaves, count)
+                return True
             start_playouts(tree, batch, leaves, self._starts, count, rounds)
         load_lanes(plan, leaves, self._starts)
         while not self._play(plan, leaves):
@@ -309,6 +323,23 @@ class Worker:
         with lock:
             back_up_played(tree, batch, parameters, net, leaves, count)
         return True
+
+    def _expand(self, search: Search) -> None:
+        batch, weigh = self.batch, search.guidance.weigh
+        nodes = None if weigh is None else batch.expanding[: batch.numbers[EXPANDING_NODES]].copy()
+        expand(search.tree, batch, self.expansion, search.parameters, search.net)
+        if weigh is not None and nodes is not None:
+            with self._undone(search.tree):
+                weigh_moves(search.tree, search.parameters, nodes, weigh)
+
+    @contextmanager
+    def _undone(self, tree: Tree) -> Iterator[None]:
+        """A caller's function that raises takes the descents in flight back; the lock is held."""
+        try:
+            yield
+        except BaseException:
+            cancel(tree, self.batch)
+            raise
 
     def playouts_per_leaf(self, search: Search, stop: Callable[[], bool]) -> int:
         """As many as take about as long as the descent, 0 when stopped; also sees whether the game is zero-sum."""
@@ -391,7 +422,7 @@ class Worker:
         return over
 
 
-def _phase_of(machine: CircuitMachine, bits: Bits) -> int | None:
+def phase_of(machine: CircuitMachine, bits: Bits) -> int | None:
     """The first phase whose constants agree with the state."""
     compiled = machine.compiled
     flags = unpack(bits, len(compiled.facts))[0]
