@@ -17,11 +17,12 @@ from gamemaster.web.settings import Limits, ServeSettings
 from tests.gamemaster.scripted import ScriptedPlayer
 
 if TYPE_CHECKING:
-    from playwright.async_api import Browser, Page
+    from playwright.async_api import Browser, Page, Response
 
 HOST = "127.0.0.1"
 PATIENCE = 120_000  # milliseconds, on a machine that is busy with other things
 NETWORK_CHANGED = "ERR_NETWORK_CHANGED"  # containers of other tests come and go; the page asks again
+RETRIES = 5
 PHONE = (390, 844)
 
 # Texts whose contrast with what is behind them is below that of WCAG AA; pictures and what is disabled do not count.
@@ -172,6 +173,8 @@ async def a_page(
     allowed: tuple[str, ...] = (),
 ) -> AsyncIterator["Page"]:
     """A page of a client of its own; whatever its console complains about fails the test, unless it is `allowed`."""
+    from playwright.async_api import Error  # noqa: PLC0415 - may not be installed
+
     width, height = PHONE if phone else (1280, 860)
     context = await browser.new_context(
         viewport={"width": width, "height": height},
@@ -181,6 +184,19 @@ async def a_page(
     )
     context.set_default_timeout(PATIENCE)
     page = await context.new_page()
+    go = page.goto
+
+    async def again(url: str) -> "Response | None":
+        """Asks once more where the network changed while a page was loaded: the browser gives up all that is under way."""
+        for _ in range(RETRIES):
+            try:
+                return await go(url)
+            except Error as error:
+                if NETWORK_CHANGED not in str(error):
+                    raise
+        return await go(url)
+
+    page.goto = again  # type: ignore[method-assign, assignment]
     complaints: list[str] = []
     page.on(
         "console",
