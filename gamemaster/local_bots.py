@@ -17,7 +17,7 @@ from players.custom import check_shape, make_custom
 from players.player import GamePlayer, MonotonicClock
 from players.settings import PlayerSettings, is_custom
 from players.threads import in_threads
-from players.worker import ForkServer, Hear, Lost, MakeWorker, Worker
+from players.worker import ForkServer, Hear, Lost, MakeWorker, MatchWorker
 
 BEGIN_WAIT = 30.0  # seconds for the module of a user's strategy to be imported
 _MEMORY = 256  # MiB of the tree of a bot that searches
@@ -132,6 +132,6 @@ class Bots:
             return self._custom[bot.strategy].worker
         return self._worker_with_kernels if bot.strategy == _WITH_KERNELS else self._plain.worker
 
-    def _worker_with_kernels(self, hear: Hear, lost: Lost) -> Worker:
+    def _worker_with_kernels(self, hear: Hear, lost: Lost) -> MatchWorker:
         self._loaded.start()  # again, where it has ended
         return (self._loaded if self._loaded.is_ready else self._plain).worker(hear, lost)

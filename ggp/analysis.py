@@ -15,7 +15,7 @@ from ggp.gdl.terms import to_text
 
 if TYPE_CHECKING:
     from ggp.learning.net import Net
-    from ggp.search.mcts.search import Search, SearchSettings
+    from ggp.search.mcts.search import BatchedMcts, SearchSettings
     from ggp.search.planning.planner import Planner
 
 Progress: TypeAlias = Callable[["Analysis"], None]
@@ -191,7 +191,7 @@ def make_analyser(
     """
     from ggp.batches import machine_of  # noqa: PLC0415 - numpy is slow to load
     from ggp.search.loading import load_kernels  # noqa: PLC0415
-    from ggp.search.mcts.search import Search, SearchSettings  # noqa: PLC0415
+    from ggp.search.mcts.search import BatchedMcts, SearchSettings  # noqa: PLC0415
     from ggp.search.mcts.tuning import PRIOR_WEIGHT  # noqa: PLC0415
     from ggp.search.planning.planner import Planner  # noqa: PLC0415
 
@@ -203,7 +203,7 @@ def make_analyser(
     own = first_chooser(state) if role is None else role.lower()
     if len(game.roles) == 1:
         return _LineAnalyser(state, Planner(machine, seed, chosen.memory_bytes, chosen.threads), chosen)
-    search = Search(machine, chosen, seed)
+    search = BatchedMcts(machine, chosen, seed)
     if net is not None:
         search.adopt(replace(chosen, prior_weight=chosen.prior_weight or PRIOR_WEIGHT), net)
     search.go_to(state.terms)
@@ -213,7 +213,7 @@ def make_analyser(
 class TreeAnalyser:
     """What a search tree says of its root."""
 
-    def __init__(self, state: State, search: "Search", role: str, lines: int, seconds: float = 0.0) -> None:
+    def __init__(self, state: State, search: "BatchedMcts", role: str, lines: int, seconds: float = 0.0) -> None:
         """seconds: that it has searched before."""
         self._state = state
         self._search = search

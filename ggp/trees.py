@@ -113,7 +113,7 @@ class Search:
         seed: int = 0,
     ) -> None:
         from ggp.search.loading import load_kernels  # noqa: PLC0415 - here and below: numba is slow to load
-        from ggp.search.mcts.search import Search as TreeSearch  # noqa: PLC0415
+        from ggp.search.mcts.search import BatchedMcts  # noqa: PLC0415
         from ggp.search.mcts.settings import SearchSettings  # noqa: PLC0415
         from ggp.search.mcts.tuning import PRIOR_WEIGHT  # noqa: PLC0415
 
@@ -126,7 +126,7 @@ class Search:
         self._role = role
         machine = machine_of(state.game)
         load_kernels()
-        self._search = TreeSearch(machine, chosen, seed, _guidance(state, evaluator, prior))
+        self._search = BatchedMcts(machine, chosen, seed, _guidance(state, evaluator, prior))
         self._seconds = 0.0
         self.go_to(state)
 

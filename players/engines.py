@@ -14,7 +14,7 @@ from ggp.learning.knowledge import Knowledge, find_knowledge
 from ggp.learning.learner import Learner
 from ggp.protocol.evaluation import MOST_STEPS, Evaluation
 from ggp.search.loading import load_kernels
-from ggp.search.mcts.search import MoveReport, Search, SearchResult, SearchSettings
+from ggp.search.mcts.search import BatchedMcts, MoveReport, SearchResult, SearchSettings
 from ggp.search.mcts.tuning import PRIOR_WEIGHT, Tuner
 from ggp.search.planning.planner import Planner
 from ggp.simulation.state_machine import CircuitMachine
@@ -101,7 +101,9 @@ class Improver:
         self._seconds = 0.0  # of learning
         self._is_new = False  # whether the tuner has a net that the search has not
 
-    def work(self, search: Search, state: Facts, thought: Thought, passed: Callable[[], float], *, start: bool) -> None:
+    def work(
+        self, search: BatchedMcts, state: Facts, thought: Thought, passed: Callable[[], float], *, start: bool
+    ) -> None:
         """As much as is due once so many seconds have passed in which nothing was asked; the search adopts the best."""
         if self._tuner.use_decisive():
             self.adopt(search)
@@ -129,7 +131,7 @@ class Improver:
             self._tuner.use_net(learner.net)
             self._is_new = True
 
-    def adopt(self, search: Search) -> None:
+    def adopt(self, search: BatchedMcts) -> None:
         """The search goes on with what is best so far."""
         best = self._tuner.best
         if best.settings != search.settings or (best.needs_net and search.net is not self._tuner.net):
@@ -149,7 +151,7 @@ class TreeSearch:
         known: Knowledge | None = None,
     ) -> None:
         """known: from before the match; used here only without an improver."""
-        self._search = Search(machine, settings, seed)
+        self._search = BatchedMcts(machine, settings, seed)
         self._role = role
         self._improver = improver
         self._trained = 0.0 if known is None else known.origin.seconds

@@ -39,7 +39,7 @@ from ggp.protocol.messages import (
 )
 from players.pipe import Begin, Begun, Cancel, Choose, Finding, Follow, Found, Ponder, Refused, Request
 from players.settings import PlayerSettings, is_custom
-from players.worker import MakeWorker, Worker
+from players.worker import MakeWorker, MatchWorker
 
 SPECIES = "alien"  # what the protocol calls a program
 LEAD = 0.03  # seconds before the answer leaves, when thinking stops; or half the margin, where that is less
@@ -55,7 +55,7 @@ TellEvaluation: TypeAlias = Callable[[Evaluation], None]
 log = logging.getLogger(__name__)
 
 
-class Clock(Protocol):
+class TimeSource(Protocol):
     """Monotonic time."""
 
     def now(self) -> float:
@@ -112,7 +112,7 @@ class _Match:
     strategy: str
     expected_by: float  # when the next message should have come
     answer_at: float  # when READY must leave
-    worker: Worker | None = None
+    worker: MatchWorker | None = None
     lost: int = 0  # processes
     ready: PendingReply = field(default_factory=PendingReply)  # to START
     has_begun: bool = False  # the rules are read
@@ -129,7 +129,7 @@ class _Match:
 class GamePlayer:
     """One player: messages, deadlines, and the process that thinks; all of it in the event loop."""
 
-    def __init__(self, settings: PlayerSettings, clock: Clock, make_worker: MakeWorker) -> None:
+    def __init__(self, settings: PlayerSettings, clock: TimeSource, make_worker: MakeWorker) -> None:
         self.settings = settings
         self.clock = clock
         self._make_worker = make_worker

@@ -31,7 +31,7 @@ from ggp.protocol.messages import (
     parse_message,
     unread_start,
 )
-from players.player import Clock, GamePlayer, MonotonicClock
+from players.player import GamePlayer, MonotonicClock, TimeSource
 from players.settings import PlayerSettings, is_custom
 from players.tolerant import Door, TolerantProtocol, tolerant
 from players.worker import ForkServer, MakeWorker
@@ -55,7 +55,7 @@ log = logging.getLogger(__name__)
 
 def make_app(
     settings: PlayerSettings,
-    clock: Clock | None = None,
+    clock: TimeSource | None = None,
     make_worker: MakeWorker | None = None,
     origins: Collection[str] = (),
 ) -> web.Application:

@@ -11,7 +11,7 @@ from players.pipe import Finding, Forget, Request
 from players.process import MatchThinking
 from players.strategies import MakeStrategy
 from players.thinker import make_interpreter
-from players.worker import Hear, Lost, MakeWorker, Worker
+from players.worker import Hear, Lost, MakeWorker, MatchWorker
 
 log = logging.getLogger(__name__)
 
@@ -19,7 +19,7 @@ log = logging.getLogger(__name__)
 def in_threads(make_strategy: MakeStrategy) -> MakeWorker:
     """Workers for a `GamePlayer` whose settings name this strategy."""
 
-    def make(hear: Hear, lost: Lost) -> Worker:
+    def make(hear: Hear, lost: Lost) -> MatchWorker:
         del lost  # threads do not end by themselves
         return ThreadWorker(hear, make_strategy)
 

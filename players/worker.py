@@ -31,7 +31,7 @@ Lost: TypeAlias = Callable[[str], None]  # why a process has ended that should n
 log = logging.getLogger(__name__)
 
 
-class Worker(Protocol):
+class MatchWorker(Protocol):
     """What thinks about one match."""
 
     def send(self, request: Request) -> None:
@@ -44,7 +44,7 @@ class Worker(Protocol):
         """At once."""
 
 
-MakeWorker: TypeAlias = Callable[[Hear, Lost], Worker]
+MakeWorker: TypeAlias = Callable[[Hear, Lost], MatchWorker]
 
 
 class ForkServer:
@@ -89,7 +89,7 @@ class ForkServer:
         if self._channel is None:
             self._begin()
 
-    def worker(self, hear: Hear, lost: Lost) -> Worker:
+    def worker(self, hear: Hear, lost: Lost) -> MatchWorker:
         """A process for a match, which takes requests at once; OSError where there is no room for another one."""
         self.start()
         return ProcessWorker(self, hear, lost)

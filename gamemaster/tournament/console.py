@@ -40,7 +40,7 @@ SQLITE = b"SQLite format 3\0"  # how such a file begins
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class BegunTournament:
     """A tournament that was begun."""
 
     store: Store
@@ -54,14 +54,14 @@ class Found:
 
 
 @contextmanager
-def found(where: str, name: str | None) -> Iterator[Found]:
+def found(where: str, name: str | None) -> Iterator[BegunTournament]:
     """The tournament of a specification, or of a store; SettingsError or StoreError where it was not begun."""
     spec = None if is_store(where) else _read_spec(where)
     place = where if spec is None else spec.results.store
     if spec is not None and "://" not in place and not Path(place).exists():
         raise _not_begun(spec.name, where)
     with open_store(place, create=False) as store:
-        yield Found(store, _stored(store, where, name, spec), where, spec)
+        yield BegunTournament(store, _stored(store, where, name, spec), where, spec)
 
 
 def _read_spec(where: str) -> TournamentSpec:
@@ -340,7 +340,7 @@ def export(where: str, to: Path | None, name: str | None, *, as_json: bool) -> N
     sys.stdout.write(f"{exported.folder}: {exported.written} matches written, {exported.kept} were there already\n")
 
 
-def _expected(event: Found) -> int | None:
+def _expected(event: BegunTournament) -> int | None:
     """How many matches there are in all; None where the rulesheets are not to be had any more."""
     spec = event.stored.spec
     try:

@@ -8,7 +8,15 @@ from math import comb
 from typing import TypeAlias
 
 from gamemaster.settings import derived
-from gamemaster.tournament.pairings import WIN, Names, Numbered, assignment_count, points, round_of_meetings, values
+from gamemaster.tournament.pairings import (
+    WIN,
+    Numbered,
+    PairingIds,
+    assignment_count,
+    points,
+    round_of_meetings,
+    values,
+)
 from gamemaster.tournament.results import MatchResult, Pairing
 from gamemaster.tournament.spec import TournamentSpec
 
@@ -22,7 +30,7 @@ def fixed_count(spec: TournamentSpec, roles: Mapping[str, int]) -> int:
     )
 
 
-def fixed_schedule(names: Names, roles: Mapping[str, int]) -> Iterator[Numbered]:
+def fixed_schedule(names: PairingIds, roles: Mapping[str, int]) -> Iterator[Numbered]:
     """All matches, round after round; in a round the games alternate, and no player is far ahead of the others."""
     spec = names.spec
     for round_ in range(spec.rounds):
@@ -83,7 +91,7 @@ class Swiss:
     have the bye; after that no two meet more often than need be, and those who have met less often go first.
     """
 
-    def __init__(self, names: Names) -> None:
+    def __init__(self, names: PairingIds) -> None:
         self._names = names
         self._players = [player.name for player in names.spec.players]
         self._points = dict.fromkeys(self._players, 0)
@@ -258,7 +266,7 @@ class KnockOut:
 
     byes: Mapping[str, int]
 
-    def __init__(self, names: Names) -> None:
+    def __init__(self, names: PairingIds) -> None:
         self._names = names
         players = [player.name for player in names.spec.players]
         self._seeding = {name: number for number, name in enumerate(players)}

@@ -26,7 +26,7 @@ class Numbered:
 
 
 @dataclass(frozen=True, slots=True)
-class Names:
+class PairingIds:
     """Makes the pairings of a tournament, with ids that are words and can be names of files."""
 
     spec: TournamentSpec
@@ -68,7 +68,7 @@ def assignment_count(roles: int) -> int:
 
 
 def round_of_meetings(
-    names: Names, round_: int, meetings: Iterable[tuple[str, Sequence[Sequence[str]]]]
+    names: PairingIds, round_: int, meetings: Iterable[tuple[str, Sequence[Sequence[str]]]]
 ) -> Iterator[Numbered]:
     """The matches of a round from (game, those who meet side by side in it); the roles change from turn to turn."""
     number = group_number = 0

@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Protocol
 
 from gamemaster.tournament.formats import KnockOut, Swiss, fixed_count, fixed_schedule
-from gamemaster.tournament.pairings import Names, Numbered
+from gamemaster.tournament.pairings import Numbered, PairingIds
 from gamemaster.tournament.results import MatchResult, Pairing
 from gamemaster.tournament.spec import TournamentSpec
 from gamemaster.tournament.spec_files import unsuitable
@@ -140,7 +140,7 @@ class _Fixed:
     byes: Mapping[str, int] = {}
     ranking: tuple[str, ...] = ()
 
-    def __init__(self, names: Names, roles: Mapping[str, int]) -> None:
+    def __init__(self, names: PairingIds, roles: Mapping[str, int]) -> None:
         self.unknown = fixed_count(names.spec, roles)
         self._names = names
         self._roles = roles
@@ -154,7 +154,7 @@ class _Fixed:
 
 
 def _format(spec: TournamentSpec, roles: Mapping[str, int]) -> _Format:
-    names = Names(spec)
+    names = PairingIds(spec)
     match spec.format:
         case "swiss":
             return Swiss(names)

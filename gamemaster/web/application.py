@@ -30,7 +30,7 @@ from gamemaster.web.queries import MatchQueries, Watchers
 from gamemaster.web.repository import MatchRepository
 from gamemaster.web.safety import Guard, add_headers
 from gamemaster.web.settings import ServeSettings
-from gamemaster.web.tournaments import Tournaments
+from gamemaster.web.tournaments import TournamentQueries
 from ggp.errors import GgpError, SettingsError, StoreError
 
 RULESHEETS = "rulesheets"  # the folder in that of the records where pasted rulesheets are kept
@@ -115,7 +115,7 @@ def _make_services(settings: ServeSettings, store: Store | None) -> Services:
         repository=repository,
         queries=queries,
         streams=Streams(limits.listeners, limits.visitor_listeners),
-        tournaments=Tournaments(store, roles),
+        tournaments=TournamentQueries(store, roles),
         watchers=Watchers(queries, repository, changes),
         changes=changes,
         starts={},

@@ -341,7 +341,7 @@ class Branch(Part):
     think: Annotated[int, Field(ge=1, le=LONGEST_CLOCK)] | None = None
 
 
-class Begun(Part):
+class StartedMatch(Part):
     """A match that begins; the secret links of humans, and the key, are told only here."""
 
     match: str
@@ -388,7 +388,7 @@ class Chosen(Part):
     step: Annotated[int, Field(ge=0, le=1_000_000)] = Field(description="For which it was asked.")
 
 
-class Wanted(Part):
+class AnalysisRequest(Part):
     """How a state is to be analysed."""
 
     seconds: Annotated[float, Field(gt=0, le=3600, allow_inf_nan=False)] = 3.0

@@ -41,7 +41,7 @@ class _Worked:
     total: int | None
 
 
-class Tournaments:
+class TournamentQueries:
     """Called from threads."""
 
     def __init__(self, store: Store | None, roles: Roles) -> None:

@@ -20,7 +20,7 @@ PRECISION = 10
 Literals = NDArray[np.int64]
 
 
-class Turn(NamedTuple):
+class ConditionalChoice(NamedTuple):
     """A role that has a choice only while a condition holds."""
 
     condition: int
@@ -37,14 +37,14 @@ def possible_moves(moves: tuple[int, ...], legal: Literals) -> list[Literals]:
     return found
 
 
-def find_turn(network: Network, possible: Literals, legal: Literals) -> Turn | None:
+def find_turn(network: Network, possible: Literals, legal: Literals) -> ConditionalChoice | None:
     """The condition that all possible moves of a role but one need, if that one needs its opposite."""
     first, conditions = top_conditions(network, legal[possible].astype(np.int32))
     needed = [set(conditions[start:end].tolist()) for start, end in pairwise(first)]
     for other, literal in enumerate(legal[possible].tolist()):
         condition = int(literal) ^ 1
         if condition > 1 and all(condition in found for at, found in enumerate(needed) if at != other):
-            return Turn(condition, np.delete(possible, other), int(possible[other]))
+            return ConditionalChoice(condition, np.delete(possible, other), int(possible[other]))
     return None
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ggp.circuit.assembly import Assembly, Literals
-from ggp.circuit.choice import Turn, find_turn, possible_moves
+from ggp.circuit.choice import ConditionalChoice, find_turn, possible_moves
 from ggp.circuit.circuit import Circuit
 from ggp.circuit.network import Ids, both, either
 
@@ -141,7 +141,7 @@ class Before(NamedTuple):
     facts: Literals  # (F,)
     legal: Literals  # (M,)
     terminal: int
-    turns: Sequence[Turn | None]  # per role
+    turns: Sequence[ConditionalChoice | None]  # per role
 
 
 def look(assembly: Assembly, circuit: Circuit, facts: Literals) -> Before:

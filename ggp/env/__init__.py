@@ -8,7 +8,7 @@ docs/environments.md has the layouts of the arrays, and the adapters to other li
 """
 
 from ggp.env.settings import EnvironmentSettings
-from ggp.env.vector import SIMULTANEOUS, Step, VectorEnvironment, make_vec
+from ggp.env.vector import SIMULTANEOUS, StepResult, VectorEnvironment, make_vec
 from ggp.simulation.environment_kernels import ONLY
 
-__all__ = ["ONLY", "SIMULTANEOUS", "EnvironmentSettings", "Step", "VectorEnvironment", "make_vec"]
+__all__ = ["ONLY", "SIMULTANEOUS", "EnvironmentSettings", "StepResult", "VectorEnvironment", "make_vec"]

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from ggp.env.layouts import ArrayLayout
 from ggp.env.rendering import check_visible, draw_rgb, draw_text
-from ggp.env.vector import Step, VectorEnvironment, make_vec
+from ggp.env.vector import StepResult, VectorEnvironment, make_vec
 from ggp.errors import SettingsError, UnknownRoleError, did_you_mean
 from ggp.game import Game, load
 from ggp.simulation.environment_kernels import ONLY
@@ -121,7 +121,7 @@ class GymVectorEnv(VectorEnv[Array, Array, Array]):
             most = int(counts.max() if role is None else counts[self.role])
             self.single_action_space = spaces.Discrete(most)
             self.action_space = spaces.MultiDiscrete(np.full(num_envs, most))
-        self._last: Step | None = None
+        self._last: StepResult | None = None
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Array, dict[str, Any]]:
         super().reset(seed=seed)
@@ -145,10 +145,10 @@ class GymVectorEnv(VectorEnv[Array, Array, Array]):
     def close_extras(self, **kwargs: Any) -> None:  # noqa: ANN401, ARG002 - Gymnasium's
         self.environments.close()
 
-    def _infos(self, step: Step) -> dict[str, Any]:
+    def _infos(self, step: StepResult) -> dict[str, Any]:
         return {"action_mask": as_numbers(step.mask), "mover": step.mover, "reward": step.reward}
 
-    def _add_final(self, infos: dict[str, Any], step: Step) -> None:
+    def _add_final(self, infos: dict[str, Any], step: StepResult) -> None:
         ended = step.terminated | step.truncated
         if not ended.any():
             return
@@ -222,7 +222,7 @@ class GymEnv(gymnasium.Env[Array, np.int64]):
         self._is_joint = self._self_play and environments.has_simultaneous_moves
         self._count = max(counts) if self._self_play else counts[self.role]
         self.action_space = spaces.MultiDiscrete(counts) if self._is_joint else spaces.Discrete(self._count)
-        self._last: Step | None = None
+        self._last: StepResult | None = None
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Array, dict[str, Any]]:
         super().reset(seed=seed)
@@ -284,7 +284,7 @@ class GymEnv(gymnasium.Env[Array, np.int64]):
         counts = self._masks().sum(axis=1)
         return bool(counts[self.role] <= 1 and self._last.mover[0] != self.role)
 
-    def _tell(self, step: Step) -> tuple[Array, dict[str, Any]]:
+    def _tell(self, step: StepResult) -> tuple[Array, dict[str, Any]]:
         seen: Array = as_numbers(_seen(step.observation, self.role, self.environments)[0]).copy()
         role: Any = max(0, int(step.mover[0])) if self._self_play else self.role
         mask = self._masks() if self._is_joint else self._masks()[role, : self._count]

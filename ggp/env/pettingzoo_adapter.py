@@ -13,7 +13,7 @@ from pettingzoo import AECEnv, ParallelEnv
 
 from ggp.env.gymnasium_adapter import as_numbers, environment_id
 from ggp.env.rendering import check_visible, draw_rgb, draw_text
-from ggp.env.vector import SIMULTANEOUS, Step, VectorEnvironment, make_vec
+from ggp.env.vector import SIMULTANEOUS, StepResult, VectorEnvironment, make_vec
 from ggp.errors import SettingsError
 from ggp.game import Game
 from ggp.simulation.environment_kernels import ONLY
@@ -50,7 +50,7 @@ class _Match:
             "render_fps": 2,
         }
 
-    def observe(self, step: Step, agent: str) -> Observation:
+    def observe(self, step: StepResult, agent: str) -> Observation:
         number = self.agents.index(agent)
         seen = step.observation[0, number] if self._is_private else step.observation[0]
         mask = self.environments.unpack_mask(step.mask)[0, number, : self.counts[agent]]
@@ -194,5 +194,5 @@ class TogetherEnv(ParallelEnv[str, Observation, int]):
     def close(self) -> None:
         self.environments.close()
 
-    def _observations(self, step: Step) -> dict[str, Observation]:
+    def _observations(self, step: StepResult) -> dict[str, Observation]:
         return {agent: self._match.observe(step, agent) for agent in self.possible_agents}

@@ -31,8 +31,8 @@ from ggp.simulation.environment_kernels import (
     NEXT_STEP,
     ONLY,
     SAME_STEP,
-    Limits,
-    Plan,
+    EpisodeLimits,
+    EpisodePlan,
     Shard,
     Told,
     View,
@@ -56,7 +56,7 @@ _FUNCTION = "environment"
 _TRIALS, _TRIAL_STEPS = 64, 200  # random matches that show whether roles choose at once
 
 
-class Step(NamedTuple):
+class StepResult(NamedTuple):
     """What environments tell after a step or a reset; n environments, R roles whose moves are given."""
 
     observation: NDArray[Any]  # (n, *shape) as `observation_layout` says
@@ -86,7 +86,7 @@ class VectorEnvironment:
         packed = settings.layout == "bits"
         self.mask_layout = lay_out_mask(self.compiled, program.region, program.given, packed=packed)
         self.observation_layout = self._observation_layout(packed=packed)
-        limits = Limits(_MODES[settings.autoreset], settings.max_steps, num_envs)
+        limits = EpisodeLimits(_MODES[settings.autoreset], settings.max_steps, num_envs)
         seen, mask = self.observation_layout, self.mask_layout
         view = View((seen.rows, mask.rows), (seen.words, mask.words))
         self._places = find_places(view, num_envs)
@@ -104,7 +104,7 @@ class VectorEnvironment:
         self._seed = seed
         self.reset(seed=seed)
 
-    def reset(self, seed: int | None = None, mask: NDArray[np.bool_] | None = None) -> Step:
+    def reset(self, seed: int | None = None, mask: NDArray[np.bool_] | None = None) -> StepResult:
         """Let all matches begin anew, or those of a mask (n,); a seed sets all streams of random numbers."""
         if seed is not None:
             self._random = None
@@ -120,7 +120,7 @@ class VectorEnvironment:
             tell_blocks(self._plan, shard, self._parity, told)
         return step
 
-    def step(self, moves: ArrayLike) -> Step:
+    def step(self, moves: ArrayLike) -> StepResult:
         """Do a step in all environments.
 
         moves: (n, R) the number of each role's move among `moves`, or ONLY (-1) for a role whose turn it is not; or
@@ -194,7 +194,7 @@ class VectorEnvironment:
         joint[np.arange(self.num_envs), np.maximum(self._mover(), 0)] = moves
         return joint
 
-    def random_moves(self, random: np.random.Generator, step: Step) -> NDArray[np.int64]:
+    def random_moves(self, random: np.random.Generator, step: StepResult) -> NDArray[np.int64]:
         """(n, R) a random legal move of each role, 0 where it has none."""
         mask = self.unpack_mask(step.mask)
         chosen: NDArray[np.int64] = np.argmax(random.random(mask.shape, np.float32) * mask, axis=-1)
@@ -230,14 +230,14 @@ class VectorEnvironment:
             return lay_out_planes(self.compiled, self.board_layout)
         return lay_out_facts(self.compiled, self.program.region, self.program.given, packed=packed)
 
-    def _make_buffers(self) -> tuple[Told, Step]:
+    def _make_buffers(self) -> tuple[Told, StepResult]:
         """Arrays to write, and the same as they are given out."""
         count, places = self.num_envs, self._places
         octets, bits = np.empty(places.octets, np.uint8), np.empty(places.bits, np.uint64)
         reward = np.empty((count, len(self.roles)), np.float32)
         flags = octets.view(np.bool_)
         shown = bits if self.settings.layout == "bits" else flags
-        step = Step(
+        step = StepResult(
             shown[places.observation :][: count * self._seen].reshape(count, *self.observation_layout.shape),
             shown[places.mask :][: count * self._masked].reshape(count, *self.mask_layout.shape),
             reward,
@@ -247,7 +247,7 @@ class VectorEnvironment:
         )
         return Told(octets, bits, reward), step
 
-    def _arrays(self) -> tuple[Told, Step]:
+    def _arrays(self) -> tuple[Told, StepResult]:
         if self.settings.copy:
             return self._make_buffers()
         self._buffers.reverse()
@@ -391,7 +391,7 @@ def _rewards(compiled: CompiledGame, settings: EnvironmentSettings) -> NDArray[n
     return np.array([lowest + (highest - lowest) * value / 100 for value in [*values, 50]], np.float32)
 
 
-def _make_shards(plan: Plan, program: EnvironmentProgram, num_envs: int, threads: int) -> list[Shard]:
+def _make_shards(plan: EpisodePlan, program: EnvironmentProgram, num_envs: int, threads: int) -> list[Shard]:
     blocks = -(-num_envs // LANES)
     cuts = np.linspace(0, blocks, min(threads, blocks) + 1).astype(int).tolist()
     return [make_shard(plan, program.initial, first, last - first) for first, last in pairwise(cuts)]

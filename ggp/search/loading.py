@@ -26,7 +26,7 @@ from ggp.grounding.tables import Table
 from ggp.learning.contest import Contest
 from ggp.learning.learner import Learner
 from ggp.search.ismcts import InformationSetSearch
-from ggp.search.mcts.search import Search, SearchSettings
+from ggp.search.mcts.search import BatchedMcts, SearchSettings
 from ggp.search.mcts.solver import BackgroundProof
 from ggp.search.planning.beam import Beam, fuzzy_values, make_cone
 from ggp.search.planning.pattern_databases import PatternSearch
@@ -98,7 +98,7 @@ def _search_together() -> None:
     """A tree search where roles choose at once, with all that tuning may try."""
     machine = _machine(_TOGETHER, Cache(None))  # so that it is grounded
     settings = SearchSettings(memory_bytes=_LEAST_BYTES)
-    search = Search(machine, settings)
+    search = BatchedMcts(machine, settings)
     start = machine.initial_state
     search.run(lambda: False, _VISITS)
     search.go_to(machine.next_state(start, ("a", "a")))
@@ -113,7 +113,7 @@ def _search_together() -> None:
     machine.simulator(preferences=True)
     plain = replace(settings, retrograde=False)
     for variant in (replace(plain, grave_equivalence=20.0), replace(plain, mast_temperature=0.05)):
-        tried = Search(machine, variant)
+        tried = BatchedMcts(machine, variant)
         tried.run(lambda: False, _VISITS)
         for role in machine.roles:
             tried.variations(role, 1)
@@ -123,11 +123,11 @@ def _search_in_turn() -> None:
     """A tree search of two opposed roles, and proofs: one by all states, one by proof numbers."""
     machine = _machine(_IN_TURN)
     start = machine.initial_state
-    solved = Search(machine, SearchSettings(memory_bytes=_LEAST_BYTES, proof=False))
+    solved = BatchedMcts(machine, SearchSettings(memory_bytes=_LEAST_BYTES, proof=False))
     for state in (start, machine.next_state(start, ("a", "a")), start):
         solved.go_to(state)
         solved.run(lambda: False, _VISITS)
-    in_turn = Search(machine, SearchSettings(memory_bytes=_LEAST_BYTES, retrograde=False, proof=False))
+    in_turn = BatchedMcts(machine, SearchSettings(memory_bytes=_LEAST_BYTES, retrograde=False, proof=False))
     proof = BackgroundProof(machine, _PROOF_BYTES)
     proof.go_to_root(in_turn.tree)
     in_turn.run(lambda: False, _VISITS)
@@ -142,7 +142,7 @@ def _learn() -> None:
         while learner.progress().batches == 0:
             learner.run_slice(1)
         Contest(machine.batches).play(learner.net, learner.net, 0, lambda: False)
-    search = Search(machine, SearchSettings(memory_bytes=_LEAST_BYTES, retrograde=False, proof=False))
+    search = BatchedMcts(machine, SearchSettings(memory_bytes=_LEAST_BYTES, retrograde=False, proof=False))
     search.run(lambda: False, _VISITS)  # a root that has its moves gets priors at once
     search.adopt(replace(search.settings, prior_weight=1.0, value_weight=0.5), learner.net)
     search.run(lambda: False, _VISITS)

@@ -32,7 +32,7 @@ class UctSettings:
 
 
 @dataclass(frozen=True, slots=True)
-class MoveStatistics:
+class MoveVisits:
     """What was seen of one move of the searching role."""
 
     move: Term
@@ -45,7 +45,7 @@ class UctResult:
     """What a search found so far, earlier searches of the same tree included in the visits."""
 
     best: Term | None  # most visits, then highest value, then at random; None when the role has no move
-    moves: tuple[MoveStatistics, ...]  # in the order of the machine
+    moves: tuple[MoveVisits, ...]  # in the order of the machine
     playouts: int  # completed by this search
     undecided: int  # of these, those that ended without a goal value for every role
 
@@ -185,7 +185,7 @@ class UCT:
         if self._root is None or self._root.state != state or not self._root.view.legal:
             return UctResult(None, (), playouts, undecided)
         if not self._root.choices:  # an end because another role cannot move
-            moves = tuple(MoveStatistics(move, 0, None) for move in self._root.view.legal[self._role])
+            moves = tuple(MoveVisits(move, 0, None) for move in self._root.view.legal[self._role])
         else:
             moves = self._root.choices[self._role].statistics()
         ranks = [(entry.visits, entry.value or 0.0) for entry in moves]
@@ -220,9 +220,9 @@ class _Choice:
     visits: list[int]
     totals: list[float]
 
-    def statistics(self) -> tuple[MoveStatistics, ...]:
+    def statistics(self) -> tuple[MoveVisits, ...]:
         return tuple(
-            MoveStatistics(move, visits, total / visits if visits else None)
+            MoveVisits(move, visits, total / visits if visits else None)
             for move, visits, total in zip(self.moves, self.visits, self.totals, strict=True)
         )
 

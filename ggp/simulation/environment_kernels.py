@@ -46,7 +46,7 @@ class View(NamedTuple):
     words: tuple[Ids | None, Ids | None]  # how many rows each word takes, 64 at most; None: each row is an octet
 
 
-class Plan(NamedTuple):
+class EpisodePlan(NamedTuple):
     """What does not change while environments run; threads may share it. In few arrays: each costs 0.2 µs a call."""
 
     numbers: Numbers  # see below; then tables
@@ -54,7 +54,7 @@ class Plan(NamedTuple):
     worth: NDArray[np.float32]  # (goals + 1,) what each goal value counts, and last where there is none or several
 
 
-# indices of Plan.numbers
+# indices of EpisodePlan.numbers
 _SIZE, _ENDED, _TERMINAL, _MOVER, _GOALS, _ROLES = range(6)
 _FIRST_BITS, _WILD, _BAD, _RESET, _FIRST_RANDOM, _RANDOM, _FIRST_BLOCK, _INITIAL, _ROWS = range(6, 15)
 _AUTORESET, _MOST_STEPS, _ENVIRONMENTS, _IS_PACKED = range(15, 19)
@@ -70,7 +70,7 @@ _HEADER = 31
 _STREAMS, _USED, _WRONG, _OWN = 0, 8, 9, 10  # random numbers before and after the step; environments; bad numbers
 
 
-class Limits(NamedTuple):
+class EpisodeLimits(NamedTuple):
     """How environments begin anew and end before the rules say so."""
 
     autoreset: int
@@ -110,8 +110,10 @@ def find_places(view: View, environments: int) -> Places:
     return Places(0, mask, ends, ends + padded, ends + 2 * padded, ends + 3 * padded, 0)
 
 
-def make_plan(program: EnvironmentProgram, limits: Limits, worth: NDArray[np.float32], view: View) -> Plan:
-    """worth: (goals + 1,) as in Plan."""
+def make_plan(
+    program: EnvironmentProgram, limits: EpisodeLimits, worth: NDArray[np.float32], view: View
+) -> EpisodePlan:
+    """worth: (goals + 1,) as in EpisodePlan."""
     region, step = program.region, program.step
     places = find_places(view, limits.environments)
     fields = _make_fields(view, places)
@@ -131,7 +133,7 @@ def make_plan(program: EnvironmentProgram, limits: Limits, worth: NDArray[np.flo
         len(step.feedback),
     )  # fmt: skip
     code = [step.left, step.right, step.out, step.segments.ravel(), step.feedback.ravel()]
-    return Plan(
+    return EpisodePlan(
         np.concatenate([np.array(numbers, np.int64), *tables]),
         np.concatenate(code).astype(np.int32),
         worth.astype(np.float32),
@@ -167,7 +169,7 @@ class Shard(NamedTuple):
         return int(self.elapsed.shape[1]) // LANES
 
 
-def make_shard(plan: Plan, initial: NDArray[np.bool_], first: int, blocks: int) -> Shard:
+def make_shard(plan: EpisodePlan, initial: NDArray[np.bool_], first: int, blocks: int) -> Shard:
     """Blocks number first … of the plan's environments; `restart` makes them begin. initial: (size,) a first region."""
     numbers = plan.numbers.tolist()
     words = aligned_words(numbers[_ROWS] + blocks * (3 * numbers[_SIZE] + _OWN))
@@ -180,7 +182,7 @@ def make_shard(plan: Plan, initial: NDArray[np.bool_], first: int, blocks: int) 
     return shard
 
 
-def seed_shard(plan: Plan, shard: Shard, parity: int, seed: int) -> None:
+def seed_shard(plan: EpisodePlan, shard: Shard, parity: int, seed: int) -> None:
     """Streams of random numbers that depend on the seed and the number of the block only."""
     for block in range(shard.blocks):
         made = np.random.SeedSequence((seed, shard.first + block)).generate_state(4 * WORD, np.uint64)
@@ -188,7 +190,7 @@ def seed_shard(plan: Plan, shard: Shard, parity: int, seed: int) -> None:
         shard.words[row : row + 4] = made.reshape(4, WORD)
 
 
-def region_words(plan: Plan, shard: Shard, which: int, count: int, first: int = 0) -> NDArray[np.bool_]:
+def region_words(plan: EpisodePlan, shard: Shard, which: int, count: int, first: int = 0) -> NDArray[np.bool_]:
     """(512 * blocks, count) rows of a region, of each lane."""
     found = np.zeros((shard.blocks, count, WORD), "<u8")
     for block in range(shard.blocks):
@@ -198,7 +200,7 @@ def region_words(plan: Plan, shard: Shard, which: int, count: int, first: int = 
     return flags.transpose(0, 2, 1).reshape(-1, count)
 
 
-def _own_row(plan: Plan, block: int) -> int:
+def _own_row(plan: EpisodePlan, block: int) -> int:
     """The first row of a block after its regions."""
     size = int(plan.numbers[_SIZE])
     return int(plan.numbers[_ROWS]) + block * (3 * size + _OWN) + 3 * size
@@ -211,7 +213,7 @@ def _first_row(numbers: Numbers, block: Int) -> Int:
 
 
 @lean
-def restart(plan: Plan, shard: Shard, parity: Int, chosen: NDArray[np.uint64]) -> None:
+def restart(plan: EpisodePlan, shard: Shard, parity: Int, chosen: NDArray[np.uint64]) -> None:
     """Make lanes begin anew; chosen: (blocks, 8)."""
     numbers, words = plan.numbers, shard.words
     for block in range(chosen.shape[0]):
@@ -239,7 +241,7 @@ def _forget_steps(numbers: Numbers, shard: Shard, block: Int, parity: Int) -> No
 
 
 @lean
-def step_blocks(plan: Plan, shard: Shard, parity: Int, moves: NDArray[Any], told: Told) -> bool:
+def step_blocks(plan: EpisodePlan, shard: Shard, parity: Int, moves: NDArray[Any], told: Told) -> bool:
     """Do a step in all lanes, and tell what came of it; False where a role cannot do what its number says.
 
     moves: (n, given roles) int32 or int64; or (n, 1): the movers' moves, and ONLY for all other roles. Only if all
@@ -279,7 +281,7 @@ def step_arrays(  # noqa: PLR0913, PLR0917 - see below
     octets: Octets, bits: NDArray[np.uint64], reward: NDArray[np.float32], parity: Int, moves: NDArray[Any],
 ) -> bool:  # fmt: skip
     """`step_blocks` with the members of its arguments: from Python, a tuple of arrays takes 0.5 µs more than these."""
-    plan, shard, told = Plan(numbers, code, worth), Shard(words, elapsed, first), Told(octets, bits, reward)
+    plan, shard, told = EpisodePlan(numbers, code, worth), Shard(words, elapsed, first), Told(octets, bits, reward)
     return step_blocks(plan, shard, parity, moves, told)
 
 
@@ -322,7 +324,7 @@ def _put_movers(numbers: Numbers, words: Words, moves: NDArray[Any], start: Int,
 
 
 @inner
-def _advance(plan: Plan, words: Words, own: Int, parity: Int, before: Int, after: Int) -> None:
+def _advance(plan: EpisodePlan, words: Words, own: Int, parity: Int, before: Int, after: Int) -> None:
     numbers = plan.numbers
     if numbers[_RANDOM]:
         stream = own + _STREAMS + 4 * (1 - parity)
@@ -374,7 +376,7 @@ def _count_steps(numbers: Numbers, shard: Shard, block: Int, parity: Int, after:
 
 
 @inner
-def _finish(plan: Plan, words: Words, start: Int, lanes: Int, after: Int, told: Told) -> None:
+def _finish(plan: EpisodePlan, words: Words, start: Int, lanes: Int, after: Int, told: Told) -> None:
     """Rewards and ends; the lanes that begin anew have neither."""
     numbers = plan.numbers
     ended, terminal, goals = after + numbers[_ENDED], after + numbers[_TERMINAL], after + numbers[_GOALS]
@@ -459,7 +461,7 @@ def _join(words: Words, row: Int, shift: Int, target: Int) -> None:
 
 
 @lean
-def tell_blocks(plan: Plan, shard: Shard, which: Int, told: Told) -> None:
+def tell_blocks(plan: EpisodePlan, shard: Shard, which: Int, told: Told) -> None:
     """What is seen of one of the regions; rewards and ends are left."""
     numbers, blocks = plan.numbers, shard.elapsed.shape[1] // LANES
     for block in range(blocks):

@@ -62,7 +62,7 @@ _MOST_CREDITS = (1 << TALLY_BITS) - 1
 _FULL = np.uint64(0xFFFFFFFFFFFFFFFF)
 
 
-class Plan(NamedTuple):
+class PlayoutPlan(NamedTuple):
     """What does not change while playouts run; threads may share it."""
 
     layout: RowLayout  # which rows of the words hold what
@@ -84,7 +84,7 @@ class Plan(NamedTuple):
 class Lanes(NamedTuple):
     """A block of 512 lanes with its own stream of random numbers; one thread at a time uses it."""
 
-    words: Words  # the rows of Plan.layout, and SPARE more
+    words: Words  # the rows of PlayoutPlan.layout, and SPARE more
     random: Words  # (4, 8)
     counters: NDArray[np.int64]  # see above
     goals: NDArray[np.int64]  # (G, 512) how often each counted goal was the outcome, without what is still in the words
@@ -197,7 +197,7 @@ class Simulator:
             blocks.append([part[: count - first] for part in self._watch(plan, lanes, is_late)])
         return Ends(*(np.concatenate(parts) for parts in zip(*blocks, strict=True)))
 
-    def _watch(self, plan: Plan, lanes: Lanes, is_late: Callable[[], bool]) -> Ends:
+    def _watch(self, plan: PlayoutPlan, lanes: Lanes, is_late: Callable[[], bool]) -> Ends:
         """The one playout of each lane, step by step."""
         layout, words = plan.layout, lanes.words
         lengths = np.zeros(LANES, np.int64)
@@ -231,7 +231,7 @@ class Simulator:
         return self.tally(lanes)
 
 
-def make_plan(steps: Steps, cap: int = DEFAULT_CAP) -> Plan:
+def make_plan(steps: Steps, cap: int = DEFAULT_CAP) -> PlayoutPlan:
     """The arrays that the kernel reads; SettingsError for a cap that is not 1 to 2 ** (BIRTH_BITS - 1)."""
     layout, phases = steps.layout, len(steps.phases)
     turns = lcm(2, phases)
@@ -242,7 +242,7 @@ def make_plan(steps: Steps, cap: int = DEFAULT_CAP) -> Plan:
             programs.append(program.moved(layout.swapped(program.rows)) if turn & 1 else program)
     if steps.late_goals is not None:
         programs.append(steps.late_goals)
-    plan = Plan(
+    plan = PlayoutPlan(
         layout=layout,
         code=join_programs(tuple(programs)),
         turns=turns,
@@ -261,7 +261,7 @@ def make_plan(steps: Steps, cap: int = DEFAULT_CAP) -> Plan:
     return with_cap(plan, cap)
 
 
-def with_cap(plan: Plan, cap: int) -> Plan:
+def with_cap(plan: PlayoutPlan, cap: int) -> PlayoutPlan:
     """The plan with another cap, sharing its machine code; SettingsError as `make_plan`."""
     if not 1 <= cap <= 1 << (BIRTH_BITS - 1):
         raise SettingsError(f"a playout may last 1 to {1 << (BIRTH_BITS - 1):,} steps, not {cap:,}")
@@ -277,7 +277,7 @@ def _random_words(steps: Steps, phase: int) -> int:
     return int(read.max()) + 1 - first if len(read) else 0
 
 
-def make_lanes(plan: Plan, rows: int, roles: int, seed: int | tuple[int, ...]) -> Lanes:
+def make_lanes(plan: PlayoutPlan, rows: int, roles: int, seed: int | tuple[int, ...]) -> Lanes:
     """Lanes without work; rows: `Steps.rows`."""
     words = aligned_words(rows + SPARE)
     words[plan.layout.waiting] = words[plan.layout.ones] = _FULL
@@ -294,7 +294,7 @@ def playouts_over(lanes: Lanes) -> int:
     return int(lanes.counters[PLAYOUTS] + lanes.counters[CAPPED] + lanes.counters[STUCK])
 
 
-def goal_counts(plan: Plan, lanes: Lanes) -> NDArray[np.int64]:
+def goal_counts(plan: PlayoutPlan, lanes: Lanes) -> NDArray[np.int64]:
     """(G, 512) how often each goal value was the outcome in each lane."""
     layout = plan.layout
     rows = lanes.words[layout.first_tally :][: layout.goals * TALLY_BITS]
@@ -311,7 +311,7 @@ def unpack_lanes(words: Words) -> NDArray[np.bool_]:
 
 
 @lean
-def load_lanes(plan: Plan, lanes: Lanes, states: Bits) -> None:
+def load_lanes(plan: PlayoutPlan, lanes: Lanes, states: Bits) -> None:
     """Give lane l the state states[l], and quota[l] playouts to begin when its phase comes.
 
     Quotas are less than 2 ** QUOTA_BITS, or UNLIMITED in all lanes.
@@ -340,7 +340,7 @@ def load_lanes(plan: Plan, lanes: Lanes, states: Bits) -> None:
 
 
 @lean
-def play(plan: Plan, lanes: Lanes, steps: Int) -> bool:
+def play(plan: PlayoutPlan, lanes: Lanes, steps: Int) -> bool:
     """Play so many steps in all lanes that have work; False as soon as none is left."""
     layout, words, counters = plan.layout, lanes.words, lanes.counters
     working = LANES - count_both(words, layout.waiting, layout.ones)
@@ -384,7 +384,7 @@ def play(plan: Plan, lanes: Lanes, steps: Int) -> bool:
 
 
 @lean
-def play_values(plan: Plan, lanes: Lanes, worth: Worth, steps: Int) -> bool:
+def play_values(plan: PlayoutPlan, lanes: Lanes, worth: Worth, steps: Int) -> bool:
     """The same; when no work is left, `done` and `values` say what each lane's playouts came to."""
     if play(plan, lanes, steps):
         return True
@@ -414,7 +414,7 @@ def play_values(plan: Plan, lanes: Lanes, worth: Worth, steps: Int) -> bool:
 
 
 @lean
-def drain_lanes(plan: Plan, lanes: Lanes) -> None:
+def drain_lanes(plan: PlayoutPlan, lanes: Lanes) -> None:
     """Begin no more playouts."""
     for phase in range(plan.phases):
         gate_and(lanes.words, 0, 0, plan.layout.first_queue + phase)
@@ -422,7 +422,7 @@ def drain_lanes(plan: Plan, lanes: Lanes) -> None:
 
 
 @lean
-def drop_lanes(plan: Plan, lanes: Lanes) -> None:
+def drop_lanes(plan: PlayoutPlan, lanes: Lanes) -> None:
     """Forget all playouts, those under way too."""
     drain_lanes(plan, lanes)
     layout = plan.layout
@@ -435,7 +435,7 @@ def drop_lanes(plan: Plan, lanes: Lanes) -> None:
 
 
 @inner
-def _run_turn(plan: Plan, words: Words, program: Int, current: Int, following: Int) -> None:
+def _run_turn(plan: PlayoutPlan, words: Words, program: Int, current: Int, following: Int) -> None:
     address = plan.addresses[program]
     if address:
         call(address, words, current, following)
@@ -444,7 +444,7 @@ def _run_turn(plan: Plan, words: Words, program: Int, current: Int, following: I
 
 
 @inner
-def _begin(plan: Plan, lanes: Lanes, current: Int, phase: Int) -> Int:
+def _begin(plan: PlayoutPlan, lanes: Lanes, current: Int, phase: Int) -> Int:
     """Start playouts in the waiting lanes that are queued for this phase; how many."""
     layout, words, counters = plan.layout, lanes.words, lanes.counters
     taken = layout.taken
@@ -464,7 +464,7 @@ def _begin(plan: Plan, lanes: Lanes, current: Int, phase: Int) -> Int:
 
 
 @inner
-def _date_births(plan: Plan, lanes: Lanes) -> None:
+def _date_births(plan: PlayoutPlan, lanes: Lanes) -> None:
     """Write the high bits of the births since the last multiple of 64 steps, those of the step before this one."""
     layout, words, born = plan.layout, lanes.words, lanes.counters[STEP] - 1
     for bit in range(_LOW_BITS, plan.birth_bits):
@@ -473,7 +473,7 @@ def _date_births(plan: Plan, lanes: Lanes) -> None:
 
 
 @inner
-def _use_quota(plan: Plan, lanes: Lanes, phase: Int) -> None:
+def _use_quota(plan: PlayoutPlan, lanes: Lanes, phase: Int) -> None:
     """Subtract 1 from the quotas of the lanes that are taken, and take those off the queue that have come to 0."""
     layout, words, counters = plan.layout, lanes.words, lanes.counters
     borrow, zero, queue = layout.borrow, layout.zero, layout.first_queue + phase
@@ -489,7 +489,7 @@ def _use_quota(plan: Plan, lanes: Lanes, phase: Int) -> None:
 
 
 @inner
-def _collect(plan: Plan, lanes: Lanes, final: Int) -> None:
+def _collect(plan: PlayoutPlan, lanes: Lanes, final: Int) -> None:
     """Put the goals of the lanes that ended aside, or their states where goals are late, until a lane ends again."""
     layout, words = plan.layout, lanes.words
     ended, pending = layout.ended, layout.pending
@@ -506,7 +506,7 @@ def _collect(plan: Plan, lanes: Lanes, final: Int) -> None:
 
 
 @inner
-def _settle(plan: Plan, lanes: Lanes) -> None:
+def _settle(plan: PlayoutPlan, lanes: Lanes) -> None:
     """Count the goals of the lanes that are pending."""
     layout, words, counters = plan.layout, lanes.words, lanes.counters
     if any_lane(words, layout.pending):
@@ -523,7 +523,7 @@ def _settle(plan: Plan, lanes: Lanes) -> None:
 
 
 @lean
-def _move_goals(plan: Plan, lanes: Lanes) -> None:
+def _move_goals(plan: PlayoutPlan, lanes: Lanes) -> None:
     """Add what the words have counted to Lanes.goals."""
     layout, words = plan.layout, lanes.words
     for goal in plan.counted:
@@ -539,7 +539,7 @@ def _move_goals(plan: Plan, lanes: Lanes) -> None:
 
 
 @inner
-def _clear_goals(plan: Plan, lanes: Lanes) -> None:
+def _clear_goals(plan: PlayoutPlan, lanes: Lanes) -> None:
     layout, counters = plan.layout, lanes.counters
     for row in range(layout.first_tally, layout.first_tally + layout.goals * TALLY_BITS):
         gate_and(lanes.words, 0, 0, row)
@@ -550,7 +550,7 @@ def _clear_goals(plan: Plan, lanes: Lanes) -> None:
 
 
 @inner
-def _give_up(plan: Plan, lanes: Lanes) -> Int:
+def _give_up(plan: PlayoutPlan, lanes: Lanes) -> Int:
     """End playouts that have lasted for the cap, and find the step at which to look again; how many ended."""
     _date_births(plan, lanes)
     layout, words, counters = plan.layout, lanes.words, lanes.counters

@@ -163,11 +163,11 @@ class MctsContender:
         self._machine = machine
         self._settings = settings
         self._role = ""
-        self._search: mcts.Search | None = None
+        self._search: mcts.BatchedMcts | None = None
 
     def new_match(self, role: str, seed: int) -> None:
         self._role = role
-        self._search = mcts.Search(self._machine, self._settings, seed)
+        self._search = mcts.BatchedMcts(self._machine, self._settings, seed)
 
     def choose(self, state: Facts, legal: tuple[Term, ...], limit: Limit) -> Choice:
         search = self._search
@@ -193,12 +193,13 @@ class MergedContender:
         others = replace(one, retrograde=False, proof=False)  # once is enough
         self._settings = [one, *[others] * (self._count - 1)]
         self._role = ""
-        self.searches: list[mcts.Search] = []
+        self.searches: list[mcts.BatchedMcts] = []
 
     def new_match(self, role: str, seed: int) -> None:
         self._role = role
         self.searches = [
-            mcts.Search(self._machine, settings, seed * self._count + at) for at, settings in enumerate(self._settings)
+            mcts.BatchedMcts(self._machine, settings, seed * self._count + at)
+            for at, settings in enumerate(self._settings)
         ]
 
     def choose(self, state: Facts, legal: tuple[Term, ...], limit: Limit) -> Choice:

@@ -14,7 +14,7 @@ from time import perf_counter
 from ggp.engines import make_machine
 from ggp.errors import GgpError
 from ggp.gdl.state_machine import Facts
-from ggp.search.mcts.search import Search, SearchSettings
+from ggp.search.mcts.search import BatchedMcts, SearchSettings
 from ggp.search.proof.prover import Prover
 from ggp.simulation.state_machine import CircuitMachine
 from tests.bench.bridge import read_rulesheet
@@ -47,7 +47,7 @@ class Attempt:
 
 def search_state(machine: CircuitMachine, state: Facts, settings: SearchSettings, seconds: float, seed: int) -> Attempt:
     """By a tree."""
-    search = Search(machine, settings, seed)
+    search = BatchedMcts(machine, settings, seed)
     search.go_to(state)
     began = perf_counter()
     search.run(lambda: search.is_proven or perf_counter() - began >= seconds)

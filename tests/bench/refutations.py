@@ -22,7 +22,7 @@ from random import Random
 from ggp.engines import make_machine
 from ggp.gdl.state_machine import Facts, JointMove
 from ggp.gdl.terms import Term, to_text
-from ggp.search.mcts.search import Search, SearchSettings
+from ggp.search.mcts.search import BatchedMcts, SearchSettings
 from ggp.search.proof.prover import Prover
 from ggp.simulation.state_machine import CircuitMachine
 from tests.bench.bridge import read_rulesheet
@@ -107,7 +107,7 @@ def collect(game: str, count: int, seed: int) -> Iterator[Refutation]:
 
 def _quick_match(machine: CircuitMachine, rng: Random) -> list[tuple[Facts, JointMove]]:
     settings = SearchSettings(memory_bytes=_MEMORY_BYTES, retrograde=False, proof=False)
-    searches = {role: Search(machine, settings, rng.getrandbits(31)) for role in machine.roles}
+    searches = {role: BatchedMcts(machine, settings, rng.getrandbits(31)) for role in machine.roles}
     state = machine.initial_state
     history: list[tuple[Facts, JointMove]] = []
     while not machine.is_terminal(state):

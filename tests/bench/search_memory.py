@@ -16,7 +16,7 @@ from ggp.circuit.compile import compile_game
 from ggp.gdl.rulesheet import Rulesheet, parse_rulesheet
 from ggp.grounding import Budget
 from ggp.library import find_rulesheet
-from ggp.search.mcts.search import Search, SearchSettings
+from ggp.search.mcts.search import BatchedMcts, SearchSettings
 from ggp.search.mcts.tree import COLLAPSED, EDGE_COUNT, NODES, SLOTS
 from ggp.simulation.state_machine import CircuitMachine
 from tests.search.books import check_statistics, check_structure
@@ -48,7 +48,7 @@ def resident_bytes() -> int:
     return pages * resource.getpagesize()
 
 
-def searches(search: Search, given: argparse.Namespace) -> Iterator[float]:
+def searches(search: BatchedMcts, given: argparse.Namespace) -> Iterator[float]:
     """Search after search until the time is over; after each the moment."""
     random, machine, began = Random(given.seed), search.machine, monotonic()
     state = machine.initial_state
@@ -69,7 +69,9 @@ def main() -> int:
     given = arguments()
     rulesheet = rulesheet_of(given.game)
     machine = CircuitMachine(rulesheet, compile_game(rulesheet, Budget()))
-    search = Search(machine, SearchSettings(memory_bytes=given.mebibytes * MEBIBYTE, threads=given.threads), given.seed)
+    search = BatchedMcts(
+        machine, SearchSettings(memory_bytes=given.mebibytes * MEBIBYTE, threads=given.threads), given.seed
+    )
     settled, failed = 0, False
     for seconds in searches(search, given):
         numbers, resident = search.tree.numbers, resident_bytes()

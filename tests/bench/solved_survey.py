@@ -12,13 +12,13 @@ from time import monotonic
 from ggp.engines import make_machine
 from ggp.errors import GgpError
 from ggp.gdl.rulesheet import NATURE, parse_rulesheet
-from ggp.search.mcts.search import Search, SearchSettings
+from ggp.search.mcts.search import BatchedMcts, SearchSettings
 from ggp.simulation.state_machine import CircuitMachine
 
 
 def line_of(machine: CircuitMachine, seconds: float) -> str:
     """What became of one game."""
-    search = Search(machine, SearchSettings(), 1)
+    search = BatchedMcts(machine, SearchSettings(), 1)
     began = monotonic()
     search.run(lambda: monotonic() - began >= seconds)
     spent = monotonic() - began

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ggp.env import SIMULTANEOUS, Step, VectorEnvironment, make_vec
+from ggp.env import SIMULTANEOUS, StepResult, VectorEnvironment, make_vec
 from ggp.errors import GgpError
 from ggp.game import Game
 from ggp.gdl.rulesheet import NATURE
@@ -73,7 +73,7 @@ def facts(environments: VectorEnvironment, bits: NDArray[np.uint64]) -> Facts:
 def _differences(
     environments: VectorEnvironment,
     machine: StateMachine,
-    step: Step,
+    step: StepResult,
     at: int,
     done: tuple[Facts, NDArray[np.int64], NDArray[np.uint64], bool],
 ) -> Iterator[str]:
@@ -113,7 +113,9 @@ def _successors(machine: StateMachine, state: Facts, moves: dict[str, Term]) -> 
         yield machine.next_state(state, tuple(moves.get(role, one) for role in machine.roles))  # type: ignore[misc]
 
 
-def _ends(environments: VectorEnvironment, machine: StateMachine, step: Step, at: int, state: Facts) -> Iterator[str]:
+def _ends(
+    environments: VectorEnvironment, machine: StateMachine, step: StepResult, at: int, state: Facts
+) -> Iterator[str]:
     terminal = machine.is_terminal(state)
     stuck = not terminal and not all(machine.legal_moves(state, role) for role in machine.roles)
     if bool(step.terminated[at]) != terminal:
@@ -129,7 +131,9 @@ def _ends(environments: VectorEnvironment, machine: StateMachine, step: Step, at
             yield f"reward {reward} of {role}, not {expected}"
 
 
-def _legal(environments: VectorEnvironment, machine: StateMachine, step: Step, at: int, state: Facts) -> Iterator[str]:
+def _legal(
+    environments: VectorEnvironment, machine: StateMachine, step: StepResult, at: int, state: Facts
+) -> Iterator[str]:
     mask = environments.unpack_mask(step.mask[at : at + 1])[0]
     ended = machine.is_terminal(state) or not all(machine.legal_moves(state, role) for role in machine.roles)
     several = []

@@ -9,7 +9,7 @@ import pytest
 from numpy.typing import NDArray
 
 import ggp
-from ggp.env import ONLY, SIMULTANEOUS, Step, VectorEnvironment, make_vec
+from ggp.env import ONLY, SIMULTANEOUS, StepResult, VectorEnvironment, make_vec
 from ggp.errors import IllegalActionError, SettingsError
 from ggp.game import load_text
 from tests.env.agreement import compare
@@ -25,7 +25,7 @@ def small(text: str, num_envs: int = 3, seed: int = 0, **settings: Any) -> Vecto
     return make_vec(load_text(text, engine="circuit"), num_envs, seed, **settings)
 
 
-def play(environments: VectorEnvironment, steps: int, seed: int = 0) -> list[Step]:
+def play(environments: VectorEnvironment, steps: int, seed: int = 0) -> list[StepResult]:
     """Steps with random moves."""
     random, step = np.random.default_rng(seed), environments.reset()
     found = [step]
@@ -35,7 +35,7 @@ def play(environments: VectorEnvironment, steps: int, seed: int = 0) -> list[Ste
     return found
 
 
-def same(one: list[Step], other: list[Step]) -> bool:
+def same(one: list[StepResult], other: list[StepResult]) -> bool:
     return all(
         bool(np.all(a == b))
         for first, second in zip(one, other, strict=True)

@@ -22,7 +22,7 @@ from ggp.protocol.evaluation import HEADER, MOST_STEPS, Evaluation, parse_evalua
 from ggp.protocol.messages import Message, format_message
 from ggp.search.loading import load_kernels
 from ggp.search.mcts.result import Variations
-from ggp.search.mcts.search import Search
+from ggp.search.mcts.search import BatchedMcts
 from players.player import GamePlayer
 from players.service import listening
 from players.settings import PlayerSettings
@@ -204,7 +204,7 @@ def wanting(looks: int = 100_000) -> Thought:
 def test_nothing_is_made_unless_it_is_wanted(monkeypatch: pytest.MonkeyPatch) -> None:
     load_kernels()  # which makes all that there is
     monkeypatch.setattr(players.engines, "_evaluation", fail)
-    monkeypatch.setattr(Search, "principal_variation", fail)
+    monkeypatch.setattr(BatchedMcts, "principal_variation", fail)
     thinker, thought = thinker_of(NIM.format(heap=6), "left"), Counted().thought()
     thinker.choose(play(), None, thought)
     thinker.forget()
@@ -223,7 +223,7 @@ def test_a_tree_proves_what_it_is_worth() -> None:
     assert evaluation.principal_variation[0] == ("(take 2)", "wait")
 
 
-@pytest.mark.parametrize(("owner", "stage"), [(players.engines, "_evaluation"), (Search, "principal_variation")])
+@pytest.mark.parametrize(("owner", "stage"), [(players.engines, "_evaluation"), (BatchedMcts, "principal_variation")])
 def test_a_tree_plays_on_where_it_fails(monkeypatch: pytest.MonkeyPatch, owner: object, stage: str) -> None:
     monkeypatch.setattr(owner, stage, fail)
     thinker, thought = thinker_of(NIM.format(heap=6), "left"), wanting()

@@ -19,7 +19,7 @@ from ggp.gdl.terms import Term, to_text
 from ggp.learning.knowledge import Knowledge, TrainingSummary, automatic_path, save_knowledge
 from ggp.learning.learner import find_inputs
 from ggp.learning.net import make_net
-from ggp.search.mcts.search import MoveReport, Search, SearchResult
+from ggp.search.mcts.search import BatchedMcts, MoveReport, SearchResult
 from ggp.search.mcts.settings import SearchSettings
 from ggp.simulation.state_machine import CircuitMachine
 from players.engines import LineSearch, TreeSearch, is_settled, make_engine
@@ -130,8 +130,8 @@ def test_solved_state_without_moves_in_the_tree_is_left_to_the_reference(monkeyp
     task = task_of(NIM.format(heap=6), lambda job: job())
     strategy = Mcts(task)
     nothing = SearchResult("wait", (MoveReport("wait", 0, None, 0.0, 1.0),), 1.0, 1.0, 1.0, 0, 0, 1)
-    monkeypatch.setattr(Search, "result", lambda *_: nothing)
-    monkeypatch.setattr(Search, "is_solved", True)
+    monkeypatch.setattr(BatchedMcts, "result", lambda *_: nothing)
+    monkeypatch.setattr(BatchedMcts, "is_solved", True)
     thought = Counted().thought(looks=3000)
     state = task.machine.initial_state
     assert strategy.choose(state, task.machine.legal_moves(state, "left"), thought) == ("take", "2")

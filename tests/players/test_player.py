@@ -29,7 +29,7 @@ from players.settings import PlayerSettings
 from players.strategies import STRATEGIES, Memoryless
 from players.strategy import RoleTask, Strategy
 from players.thinker import make_interpreter
-from players.worker import Worker
+from players.worker import MatchWorker
 from tests.players.doubles import (
     PATIENCE,
     RULES,
@@ -301,7 +301,7 @@ async def test_no_answer_takes_longer_than_it_may(machines: list[StuckNim]) -> N
 
 
 async def test_where_no_process_can_be_made_the_match_is_given_up(caplog: pytest.LogCaptureFixture) -> None:
-    def none(*_: object) -> Worker:
+    def none(*_: object) -> MatchWorker:
         raise OSError(errno.EAGAIN, "Resource temporarily unavailable")
 
     stage = Stage(Nim(5))

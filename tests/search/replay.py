@@ -7,7 +7,7 @@ import numpy as np
 
 from ggp.gdl.state_machine import Facts, StateMachine
 from ggp.gdl.terms import Term
-from ggp.search.mcts.search import Search
+from ggp.search.mcts.search import BatchedMcts
 from ggp.search.mcts.tree import COUNT, END, INNER, NONE, PHASE, Tree
 from ggp.simulation.evaluate import unpack
 from tests.search.books import Node, nodes_of
@@ -16,7 +16,7 @@ from tests.search.truth import Vector, World
 TINY = 1e-9
 
 
-def state_of(search: Search, number: int) -> Facts:
+def state_of(search: BatchedMcts, number: int) -> Facts:
     return search.machine.unpacked(search.tree.table.states[number][np.newaxis])
 
 
@@ -32,7 +32,7 @@ def edges(tree: Tree, node: Node) -> Iterator[tuple[list[int], int]]:
         yield node.joint_slots(code), target
 
 
-def check_replay(search: Search, machine: StateMachine, most: int = 200, seed: int = 0) -> None:
+def check_replay(search: BatchedMcts, machine: StateMachine, most: int = 200, seed: int = 0) -> None:
     """States, moves, ends and phases of some nodes, and of those below them, are what the machine says."""
     tree, nodes = search.tree, nodes_of(search.tree)
     compiled = search.machine.compiled
@@ -53,7 +53,7 @@ def check_replay(search: Search, machine: StateMachine, most: int = 200, seed: i
             assert tree.nodes[child, PHASE] == (tree.nodes[number, PHASE] + 1) % len(compiled.phases)
 
 
-def _moves(search: Search, slots: Sequence[int], role: int) -> tuple[Term, ...]:
+def _moves(search: BatchedMcts, slots: Sequence[int], role: int) -> tuple[Term, ...]:
     return tuple(search.machine.compiled.moves[role][int(search.tree.move[slot])] for slot in slots)
 
 
@@ -63,7 +63,7 @@ def bounds_of(tree: Tree, number: int) -> tuple[Vector, Vector]:
     return tuple(values[roles : 2 * roles]), tuple(values[2 * roles : 3 * roles])
 
 
-def check_ends(search: Search, world: World) -> None:
+def check_ends(search: BatchedMcts, world: World) -> None:
     """The nodes of ends have their values."""
     for number, node in nodes_of(search.tree).items():
         if node.kind == END:
@@ -72,7 +72,7 @@ def check_ends(search: Search, world: World) -> None:
             assert np.allclose(bounds_of(search.tree, number)[0], value, atol=TINY)
 
 
-def check_opposed(search: Search, world: World) -> None:
+def check_opposed(search: BatchedMcts, world: World) -> None:
     """Where the first two roles' values add up to 1: neither is said to get more than the other one can prevent."""
     sure = [world.assured(role) for role in (0, 1)]
     for number in nodes_of(search.tree):
@@ -82,7 +82,7 @@ def check_opposed(search: Search, world: World) -> None:
             assert high[role] >= 1 - sure[1 - role][state] - TINY
 
 
-def check_alone(search: Search, world: World) -> None:
+def check_alone(search: BatchedMcts, world: World) -> None:
     """Where there is one role: its bounds hold the best that can be reached."""
     sure = world.assured(0)
     for number in nodes_of(search.tree):
@@ -92,7 +92,7 @@ def check_alone(search: Search, world: World) -> None:
         assert high[0] >= best - TINY
 
 
-def check_outcomes(search: Search, world: World) -> int:
+def check_outcomes(search: BatchedMcts, world: World) -> int:
     """Some outcome of best choices lies within the bounds of each node; in how many nodes that could be seen."""
     outcomes, seen = world.outcomes(), 0
     for number in nodes_of(search.tree):

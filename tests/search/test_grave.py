@@ -5,7 +5,7 @@ import pytest
 
 from ggp.gdl.rulesheet import parse_rulesheet
 from ggp.search.mcts.grave import GRAVE_REFERENCE
-from ggp.search.mcts.search import Search, SearchSettings
+from ggp.search.mcts.search import BatchedMcts, SearchSettings
 from ggp.search.mcts.tree import AMAF, NONE, ROOT
 from tests.circuit.agreement import make_pair
 from tests.search.books import check_statistics, check_structure, nodes_of
@@ -34,7 +34,7 @@ ORDERS = """
 @pytest.mark.parametrize("visits", [GRAVE_REFERENCE // 2, 500, 3000])
 def test_tables_add_up_what_is_below(visits: int) -> None:
     machine = make_pair(parse_rulesheet(ORDERS)).circuit
-    search = Search(machine, SearchSettings(memory_bytes=2**22, grave_equivalence=20.0, lookahead_moves=0), 1)
+    search = BatchedMcts(machine, SearchSettings(memory_bytes=2**22, grave_equivalence=20.0, lookahead_moves=0), 1)
     search.run(lambda: False, visits)
     tree = search.tree
     nodes = check_structure(tree)
@@ -59,7 +59,7 @@ def test_tables_add_up_what_is_below(visits: int) -> None:
 
 def test_nothing_is_counted_when_it_is_not_wanted() -> None:
     machine = make_pair(parse_rulesheet(ORDERS)).circuit
-    search = Search(machine, SearchSettings(memory_bytes=2**22), 1)
+    search = BatchedMcts(machine, SearchSettings(memory_bytes=2**22), 1)
     search.run(lambda: False, 1000)
     assert (search.tree.amaf_owner == NONE).all()
     assert not search.tree.amaf.any()

@@ -16,7 +16,7 @@ from ggp.simulation.playout import (
     CAPPED,
     STEPS,
     Lanes,
-    Plan,
+    PlayoutPlan,
     Simulator,
     drop_lanes,
     load_lanes,
@@ -46,7 +46,7 @@ class Bench:
     """A game, its plan, and lanes."""
 
     pair: Pair
-    plan: Plan
+    plan: PlayoutPlan
     leaves: Lanes
 
     def load(self, states: Sequence[Facts], rounds: int) -> None:

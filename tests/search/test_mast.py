@@ -10,7 +10,7 @@ from ggp.gdl.rulesheet import parse_rulesheet
 from ggp.gdl.terms import Term
 from ggp.kernel import LANES, aligned_words
 from ggp.search.mcts.mast import BITS, draw_sets
-from ggp.search.mcts.search import Search, SearchSettings
+from ggp.search.mcts.search import BatchedMcts, SearchSettings
 from ggp.simulation import steps as step_module
 from ggp.simulation.playout import PLAYOUTS, Simulator, drop_lanes, make_lanes
 from ggp.simulation.state_machine import CircuitMachine
@@ -89,7 +89,7 @@ def test_a_search_is_guided_by_what_did_well() -> None:
     """Once moves have been tried often enough, only guided playouts are made, in which going up is liked best."""
     machine = make_pair(parse_rulesheet(STAIRS)).circuit
     assert isinstance(machine, CircuitMachine)
-    search = Search(
+    search = BatchedMcts(
         machine, SearchSettings(memory_bytes=2**20, mast_temperature=0.02, lookahead_moves=0, playouts=1), 1
     )
     search.run(lambda: False, 1500)
@@ -108,7 +108,7 @@ def test_a_search_is_guided_by_what_did_well() -> None:
 
 def test_nothing_is_counted_for_playouts_that_like_nothing() -> None:
     machine = make_pair(parse_rulesheet(STAIRS)).circuit
-    search = Search(machine, SearchSettings(memory_bytes=2**20), 1)
+    search = BatchedMcts(machine, SearchSettings(memory_bytes=2**20), 1)
     search.run(lambda: False, 1000)
     assert not search.parameters.mast.any()
 

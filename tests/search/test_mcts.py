@@ -14,7 +14,7 @@ from ggp.gdl.state_machine import Facts, StateMachine
 from ggp.gdl.terms import Term
 from ggp.kernel import LANES
 from ggp.library import find_rulesheet
-from ggp.search.mcts.search import MoveReport, Search, SearchResult, SearchSettings
+from ggp.search.mcts.search import BatchedMcts, MoveReport, SearchResult, SearchSettings
 from ggp.search.mcts.tree import (
     COLLAPSED,
     FIRST,
@@ -49,8 +49,8 @@ def pair_of(name: str) -> Pair:
     return make_pair(parse_rulesheet(text))
 
 
-def search_of(name: str, seed: int = 1, **settings: int) -> Search:
-    return Search(pair_of(name).circuit, SearchSettings(**{"memory_bytes": SMALL, **settings}), seed)  # type: ignore[arg-type]
+def search_of(name: str, seed: int = 1, **settings: int) -> BatchedMcts:
+    return BatchedMcts(pair_of(name).circuit, SearchSettings(**{"memory_bytes": SMALL, **settings}), seed)  # type: ignore[arg-type]
 
 
 def never() -> bool:
@@ -63,7 +63,7 @@ def after(count: int) -> Callable[[], bool]:
     return lambda: next(left, None) is None
 
 
-def check_books(search: Search) -> None:
+def check_books(search: BatchedMcts) -> None:
     nodes = check_structure(search.tree)
     check_statistics(search.tree, nodes)
 
@@ -146,7 +146,7 @@ def test_two_threads_keep_the_books_of_one(name: str) -> None:
     check_replay(search, pair_of(name).interpreter, 60)
 
 
-def walk(search: Search, machine: StateMachine, visits: int, seed: int) -> int:
+def walk(search: BatchedMcts, machine: StateMachine, visits: int, seed: int) -> int:
     """A random match with a search in each state; how many steps it had."""
     random, state, steps = Random(seed), machine.initial_state, 0
     search.go_to(state)
@@ -192,7 +192,7 @@ def test_a_full_tree_goes_on_to_learn() -> None:
 
 @pytest.mark.parametrize("heap", [5, 6, 7, 9, 10, 11])
 def test_finds_the_only_winning_move(heap: int) -> None:
-    search = Search(nim_pair(heap).circuit, SearchSettings(memory_bytes=SMALL), 8)
+    search = BatchedMcts(nim_pair(heap).circuit, SearchSettings(memory_bytes=SMALL), 8)
     search.run(never, 20_000)
     assert search.is_solved
     result = search.result("left")
@@ -204,7 +204,7 @@ def test_finds_the_only_winning_move(heap: int) -> None:
 
 @pytest.mark.parametrize("heap", [17, 18])
 def test_finds_a_win_in_a_tree_that_is_too_small(heap: int) -> None:
-    search = Search(
+    search = BatchedMcts(
         nim_pair(heap, kept=True).circuit, SearchSettings(memory_bytes=SMALL, playouts=1, exploration=0.5), 8
     )
     search.run(never, 30_000)
@@ -215,7 +215,7 @@ def test_finds_a_win_in_a_tree_that_is_too_small(heap: int) -> None:
 
 def test_a_state_whose_proven_moves_made_room_is_proven_again() -> None:
     machine = nim_pair(21).circuit
-    search = Search(machine, SearchSettings(memory_bytes=SMALL, retrograde=False), 1)
+    search = BatchedMcts(machine, SearchSettings(memory_bytes=SMALL, retrograde=False), 1)
     search.run(never, 100_000)
     assert search.is_solved
     state = machine.next_state(machine.initial_state, (("take", "2"), "wait"))  # a mistake: 19 are left
@@ -235,7 +235,7 @@ def test_a_state_whose_proven_moves_made_room_is_proven_again() -> None:
 
 @pytest.mark.parametrize("heap", [8, 12])
 def test_knows_when_all_is_lost(heap: int) -> None:
-    search = Search(nim_pair(heap).circuit, SearchSettings(memory_bytes=SMALL), 8)
+    search = BatchedMcts(nim_pair(heap).circuit, SearchSettings(memory_bytes=SMALL), 8)
     search.run(never, 20_000)
     assert search.is_solved
     assert search.result("left").upper == 0
@@ -317,7 +317,7 @@ def test_more_joint_moves_than_a_word_can_number() -> None:
     text += "(<= (next over) (true start)) (<= terminal (true over)) (<= (goal ?r 100) (role ?r) (true won))"
     text += "(<= (goal ?r 0) (role ?r) (not (true won)))"
     pair = make_pair(parse_rulesheet(text))
-    search = Search(pair.circuit, SearchSettings(memory_bytes=2**22, playouts=1), 1)
+    search = BatchedMcts(pair.circuit, SearchSettings(memory_bytes=2**22, playouts=1), 1)
     for visits in (1, 300, 1500):
         search.run(never, visits)
         check_books(search)
@@ -395,7 +395,7 @@ def test_searches_that_have_nothing_to_do(name: str) -> None:
 
 def test_states_without_moves_and_ends_may_be_gone_to() -> None:
     machine = make_pair(parse_rulesheet(FATES)).circuit
-    search = Search(machine, SearchSettings(memory_bytes=SMALL, most_steps=50), 1)
+    search = BatchedMcts(machine, SearchSettings(memory_bytes=SMALL, most_steps=50), 1)
     for way in ("hole", "end", "ring", "on"):
         search.go_to(frozenset({"here"}))
         state = machine.next_state(frozenset({"here"}), (("go", way), "wait"))
@@ -415,7 +415,7 @@ def test_a_root_with_more_moves_than_there_are_nodes() -> None:
     text += " (<= (next (was ?x)) (true (got ?x))) (<= terminal (true (was ?x))) (<= (goal a 100) (true (was 7)))"
     text += " (<= (goal a 0) (not (true (was 7))))"
     pair = make_pair(parse_rulesheet(text))
-    search = Search(pair.circuit, SearchSettings(memory_bytes=SMALL, playouts=1), 1)
+    search = BatchedMcts(pair.circuit, SearchSettings(memory_bytes=SMALL, playouts=1), 1)
     for _ in range(3):
         search.run(never, 2000)
         check_books(search)
@@ -425,7 +425,7 @@ def test_a_root_with_more_moves_than_there_are_nodes() -> None:
 
 
 def best_of(pair: Pair, visits: int = 3000, role: str = "a") -> SearchResult:
-    search = Search(pair.circuit, SearchSettings(memory_bytes=SMALL), 13)
+    search = BatchedMcts(pair.circuit, SearchSettings(memory_bytes=SMALL), 13)
     search.run(never, visits)
     return search.result(role)
 
@@ -439,7 +439,7 @@ FORK = "(way s l) (way s m) (path l l1) (path l1 l2) (path m m1) (path m1 m2)"
 
 def claimed(ends: str, bounds: dict[str, tuple[float, float]], lengths: dict[str, int]) -> Term | None:
     """What is best where moves have these bounds, 0 to 1, and are so far from the end; both were worth 0 so far."""
-    search = Search(ways(f"{FORK} {ends}").circuit, SearchSettings(memory_bytes=SMALL, lookahead_moves=0), 13)
+    search = BatchedMcts(ways(f"{FORK} {ends}").circuit, SearchSettings(memory_bytes=SMALL, lookahead_moves=0), 13)
     search.run(never, 1)
     tree, root = search.tree, int(search.tree.numbers[ROOT])
     first = int(tree.nodes[root, FIRST])
@@ -491,7 +491,7 @@ def test_values_are_those_of_goals() -> None:
 
 def test_a_role_with_a_single_goal_value_gets_that() -> None:
     """Also in variations, and as long as nothing is proven."""
-    search = Search(
+    search = BatchedMcts(
         ways("(way s l) (way s d) (path l l1) (path l1 l2) (end l2 20 50) (end d 70 50)").circuit,
         SearchSettings(memory_bytes=SMALL, lookahead_moves=0),
         13,

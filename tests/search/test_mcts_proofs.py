@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from ggp.errors import GroundingError
 from ggp.gdl.rulesheet import parse_rulesheet
 from ggp.grounding import Budget
-from ggp.search.mcts.search import Search, SearchSettings
+from ggp.search.mcts.search import BatchedMcts, SearchSettings
 from ggp.search.mcts.tree import COLLAPSED, ROOT
 from tests.circuit.agreement import make_pair
 from tests.circuit.test_random_rulesheets import games
@@ -53,7 +53,7 @@ def never() -> bool:
     return False
 
 
-def check_books(search: Search) -> None:
+def check_books(search: BatchedMcts) -> None:
     nodes = check_structure(search.tree)
     check_statistics(search.tree, nodes)
     assert search.tree.numbers[COLLAPSED] == 0
@@ -65,7 +65,7 @@ def is_opposed(world: World) -> bool:
     return len(world.roles) - len(world.nature) == 2 and all(value[0] + value[1] == 1 for value in ends)
 
 
-def check_claims(search: Search, world: World) -> set[str]:
+def check_claims(search: BatchedMcts, world: World) -> set[str]:
     """Which of the ways to see that bounds are true could be taken."""
     ways = set()
     check_ends(search, world)
@@ -80,7 +80,7 @@ def check_claims(search: Search, world: World) -> set[str]:
     return ways
 
 
-def check_solved(search: Search, world: World) -> str:
+def check_solved(search: BatchedMcts, world: World) -> str:
     """A solved state has a value that can come out; one that can only come out in one way is solved."""
     root = int(search.tree.numbers[ROOT])
     low, high = bounds_of(search.tree, root)
@@ -109,7 +109,7 @@ def test_bounds_hold_in_random_graphs(name: str) -> None:
             memory_bytes=2**20, playouts=seed % 3, lookahead_moves=40 * (seed % 2),
             grave_equivalence=20.0 * (seed // 2 % 2), mast_temperature=0.05 * (seed // 3 % 2),
         )  # fmt: skip
-        search = Search(pair.circuit, settings, seed)
+        search = BatchedMcts(pair.circuit, settings, seed)
         for visits in VISITS:
             search.run(never, visits)
             check_books(search)
@@ -133,7 +133,7 @@ def test_bounds_hold_in_random_rulesheets() -> None:
             if "without bound" in str(error):
                 reject()
             raise
-        search = Search(pair.circuit, SearchSettings(memory_bytes=2**22, most_steps=100), seed)
+        search = BatchedMcts(pair.circuit, SearchSettings(memory_bytes=2**22, most_steps=100), seed)
         for visits in (1, 20, 400):
             search.run(never, visits)
             check_books(search)

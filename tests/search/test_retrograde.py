@@ -5,7 +5,7 @@ from collections import Counter
 import pytest
 
 from ggp.gdl.rulesheet import parse_rulesheet
-from ggp.search.mcts.search import Search, SearchSettings
+from ggp.search.mcts.search import BatchedMcts, SearchSettings
 from ggp.search.retrograde import RetrogradeSolver
 from tests.circuit.agreement import Pair, make_pair
 from tests.search.graphs import Shape, random_graph
@@ -91,7 +91,7 @@ def test_what_is_too_large_is_given_up() -> None:
 @pytest.mark.parametrize("heap", [9, 12, 16])
 def test_a_search_that_knows_all_states_needs_no_more_visits(heap: int) -> None:
     machine = make_pair(parse_rulesheet(nim(heap, kept=False))).circuit
-    search = Search(machine, SearchSettings(memory_bytes=2**22, lookahead_moves=0), 1)
+    search = BatchedMcts(machine, SearchSettings(memory_bytes=2**22, lookahead_moves=0), 1)
     search.run(lambda: False, 5000)
     assert search.is_solved
     assert search.solver.solution is not None
@@ -123,7 +123,7 @@ def test_expected_values_count_what_random_others_give_away() -> None:
     low, high, _ = found.bounds(number)
     assert low.tolist() == high.tolist() == [0.5, 0.5]
     assert found.expected(number, 0) == pytest.approx((1 + 1 + 0.5) / 3)
-    search = Search(machine, SearchSettings(memory_bytes=2**22), 1)
+    search = BatchedMcts(machine, SearchSettings(memory_bytes=2**22), 1)
     search.run(lambda: False, 200)
     assert search.is_solved
     assert search.solver.solution is not None  # though the tree has solved it before
@@ -147,6 +147,6 @@ TRAP = """
 
 def test_values_are_not_looked_for_when_that_is_not_wanted() -> None:
     machine = make_pair(parse_rulesheet(GAMES["turns"])).circuit
-    search = Search(machine, SearchSettings(memory_bytes=2**22, retrograde=False), 1)
+    search = BatchedMcts(machine, SearchSettings(memory_bytes=2**22, retrograde=False), 1)
     search.run(lambda: False, 3000)
     assert search.solver.solution is None

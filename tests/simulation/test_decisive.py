@@ -18,7 +18,7 @@ from ggp.gdl.terms import Term
 from ggp.interpreter import Interpreter
 from ggp.kernel import LANES
 from ggp.library import find_rulesheet
-from ggp.search.mcts.search import Search, SearchSettings
+from ggp.search.mcts.search import BatchedMcts, SearchSettings
 from ggp.simulation import steps as step_module
 from ggp.simulation.playout import PLAYOUTS, Simulator, make_lanes
 from ggp.simulation.steps import Steps, make_steps
@@ -266,7 +266,7 @@ def test_what_is_not_affordable_is_left_out(name: str) -> None:
 def test_a_search_plays_its_leaves_out_so() -> None:
     machine = make_pair(parse_rulesheet(find_rulesheet("tictactoe").read_text(encoding="utf-8"))).circuit
     settings = SearchSettings(memory_bytes=2**20, decisive_moves=1, retrograde=False, proof=False)
-    search = Search(machine, settings, 1)
+    search = BatchedMcts(machine, settings, 1)
     search.run(lambda: False, 500)
     worker = search.workers[0]
     lanes, _ = worker._decisive[1]

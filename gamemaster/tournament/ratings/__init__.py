@@ -6,7 +6,7 @@ players, advantages of roles, Bayesian ratings), `sprt` (the sequential test of 
 
 from gamemaster.tournament.ratings.bradley_terry import (
     BayesianRating,
-    Moment,
+    RatingPoint,
     Ratings,
     Role,
     RoleRatings,
@@ -26,7 +26,7 @@ __all__ = [
     "Decision",
     "Entries",
     "Estimate",
-    "Moment",
+    "RatingPoint",
     "Ratings",
     "Role",
     "RoleRatings",

@@ -104,14 +104,14 @@ def _check_maximum(comparisons: Comparisons) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Moment:
+class RatingPoint:
     """The ratings after so many rated matches; only of players that had met another one."""
 
     matches: int
     elo: Mapping[str, float]
 
 
-def course(comparisons: Comparisons, points: int) -> tuple[Moment, ...]:
+def course(comparisons: Comparisons, points: int) -> tuple[RatingPoint, ...]:
     """At most so many moments, evenly spread over the matches in their order; the last one is after all of them."""
     matches = np.unique(comparisons.match)
     counts = sorted({round(len(matches) * (point + 1) / points) for point in range(points)} - {0})
@@ -119,7 +119,7 @@ def course(comparisons: Comparisons, points: int) -> tuple[Moment, ...]:
     for count in counts:
         so_far = comparisons.where(comparisons.match <= matches[count - 1]).of_compared()
         ratings = bradley_terry(so_far, covariance=False)
-        moments.append(Moment(count, dict(zip(ratings.players, ratings.elo, strict=True))))
+        moments.append(RatingPoint(count, dict(zip(ratings.players, ratings.elo, strict=True))))
     return tuple(moments)
 
 

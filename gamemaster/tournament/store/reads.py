@@ -248,7 +248,7 @@ def _faults(connection: Connection, finished: ColumnElement[bool]) -> dict[tuple
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class MatchFilter:
     """Which matches are asked for; None is any."""
 
     tournament_id: int | None = None
@@ -277,7 +277,7 @@ def counts_of(connection: Connection, tournament: int) -> Counts:
     return Counts(**{status.replace(" ", "_"): number for status, number in numbers.items()})
 
 
-def listing(connection: Connection, wanted: Wanted, offset: int, limit: int) -> Listing:
+def listing(connection: Connection, wanted: MatchFilter, offset: int, limit: int) -> Listing:
     """The matches that were begun last come first."""
     where = _condition(wanted)
     total = connection.execute(select(func.count()).select_from(matches).where(where)).scalar_one()
@@ -305,7 +305,7 @@ def statistics_of(connection: Connection, tournament: int | None) -> tuple[RoleS
     )
 
 
-def _condition(wanted: Wanted) -> ColumnElement[bool]:
+def _condition(wanted: MatchFilter) -> ColumnElement[bool]:
     conditions: list[ColumnElement[bool]] = [true()]
     if wanted.status is not None:
         conditions.append(matches.c.status == wanted.status)

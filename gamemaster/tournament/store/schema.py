@@ -39,7 +39,7 @@ from ggp.errors import StoreError
 SINGLES = ""  # the name under which matches are kept that belong to no tournament
 
 
-class Moment(TypeDecorator[datetime]):
+class UtcDateTime(TypeDecorator[datetime]):
     """A moment as text in UTC with microseconds, the same in every database and in the order of time."""
 
     impl = String(27)
@@ -63,7 +63,7 @@ store = Table(
     Column("id", Integer, CheckConstraint("id = 1"), primary_key=True),
     Column("version", Integer, nullable=False),
     Column("revision", BigInteger, nullable=False),
-    Column("created", Moment, nullable=False),
+    Column("created", UtcDateTime, nullable=False),
 )
 
 tournaments = Table(
@@ -72,8 +72,8 @@ tournaments = Table(
     Column("id", Integer, primary_key=True),
     Column("name", Text, nullable=False, unique=True),
     Column("spec", Text, nullable=False),  # JSON
-    Column("created", Moment, nullable=False),
-    Column("completed", Moment),
+    Column("created", UtcDateTime, nullable=False),
+    Column("completed", UtcDateTime),
     Column("note", Text, nullable=False, default=""),
     Column("revision", BigInteger, nullable=False, index=True),
 )
@@ -89,7 +89,7 @@ leases = Table(
     Column("machine", Text, nullable=False, default=""),
     Column("pid", Integer, nullable=False, default=0),
     Column("process_start", Text, nullable=False, default=""),
-    Column("since", Moment),
+    Column("since", UtcDateTime),
     Column("heartbeat", Float, nullable=False, default=0.0),  # seconds since 1970 on the clock of the database
 )
 
@@ -128,8 +128,8 @@ matches = Table(
     Column("resigned", Text),  # the role whose player did, in a match that was given up
     Column("ending", Text),
     Column("steps", Integer, nullable=False, default=0),
-    Column("started", Moment, nullable=False),
-    Column("finished", Moment),
+    Column("started", UtcDateTime, nullable=False),
+    Column("finished", UtcDateTime),
     Column("token", Text, unique=True),  # of the record
     # The next four say which process plays the match, and that it is alive; only of matches outside of tournaments.
     Column("machine", Text, nullable=False, default=""),
@@ -195,7 +195,7 @@ failures = Table(
     Column("match_id", ForeignKey(matches.c.id), primary_key=True),
     Column("attempt", Integer, primary_key=True, autoincrement=False),
     Column("reason", Text, nullable=False),
-    Column("time", Moment, nullable=False),
+    Column("time", UtcDateTime, nullable=False),
 )
 
 rulesheets = Table(

@@ -21,12 +21,12 @@ from gamemaster.tournament.store.reads import (
     Counts,
     Listing,
     ManagedBy,
+    MatchFilter,
     MatchRow,
     MatchStatus,
     RoleStatistics,
     StoredTournament,
     TournamentStatus,
-    Wanted,
 )
 from gamemaster.tournament.store.schema import SINGLES, packed, prepare, tournaments
 from gamemaster.tournament.store.writes import Write
@@ -128,7 +128,7 @@ class Store:
         self._give_up_lost()
         with self._database.reading() as connection:
             number = None if name is None else reads.tournament_id(connection, name)
-            wanted = Wanted(number, player, game, status)
+            wanted = MatchFilter(number, player, game, status)
             return reads.listing(connection, wanted, max(offset, 0), min(max(limit, 0), MOST_ROWS))
 
     def match(self, name: str, pairing: str) -> MatchRow:

@@ -155,7 +155,7 @@ def _responses(operation: Operation) -> dict[str, Any]:
         content: dict[str, Any] = {operation.answer: {"schema": {} if operation.answer == JSON else {"type": "string"}}}
     else:
         content = {JSON: {"schema": _ref(operation.answer)}}
-    if operation.body is models.Wanted:
+    if operation.body is models.AnalysisRequest:
         content["application/x-ndjson"] = {"schema": {"type": "string"}}
     responses = {str(operation.status): {"description": operation.summary, "content": content}}
     if operation.answer == "text/event-stream":

@@ -155,7 +155,7 @@ async def post_again(request: web.Request) -> web.Response:
 
 async def post_hint(request: web.Request) -> web.StreamResponse:
     live, human = find_human(request)
-    wanted = await read_body(request, models.Wanted)
+    wanted = await read_body(request, models.AnalysisRequest)
     if not _may_hint(live, human):
         raise conflict("there are no hints in matches with other humans or with hidden states")
     wanted = wanted.model_copy(update={"role": human.role})
@@ -238,11 +238,11 @@ OPERATIONS = (
     Operation("POST", "/humans/{link}/resign", "resign", "humans", "Give the match up.", post_resign, models.MatchHead,
               body=models.Empty, problems=_PROBLEMS, is_open=True),
     Operation("POST", "/humans/{link}/undo", "takeBack", "humans", "Take the last move back, against bots.", post_undo,
-              models.Begun, body=models.Empty, status=201, problems=(*_PROBLEMS, 503), is_open=True),
+              models.StartedMatch, body=models.Empty, status=201, problems=(*_PROBLEMS, 503), is_open=True),
     Operation("POST", "/humans/{link}/again", "playAgain", "humans", "The same match once more.", post_again,
-              models.Begun, body=models.Empty, status=201, problems=(*_PROBLEMS, 503), is_open=True),
+              models.StartedMatch, body=models.Empty, status=201, problems=(*_PROBLEMS, 503), is_open=True),
     Operation("POST", "/humans/{link}/hint", "hint", "humans", "What a search finds in the current state.",
-              post_hint, models.Analysis, body=models.Wanted, problems=(*_PROBLEMS, 503), is_open=True),
+              post_hint, models.Analysis, body=models.AnalysisRequest, problems=(*_PROBLEMS, 503), is_open=True),
     Operation("POST", "/endpoints", "addEndpoint", "endpoints", "An HTTP endpoint of a human, for other game masters.",
               post_endpoint, models.Endpoint, body=models.NewEndpoint, status=201),
     Operation("GET", "/endpoints/{link}", "getEndpoint", "endpoints", "Whether a match has begun.", get_endpoint,

@@ -40,10 +40,10 @@ def human_url(link: str) -> str:
     return f"/play/{quote(link)}"
 
 
-def begun(live: LiveMatch) -> models.Begun:
+def begun(live: LiveMatch) -> models.StartedMatch:
     """What the visitor who ordered a match is told."""
     links = {role: human_url(human.link) for role, human in live.humans.items()}
-    return models.Begun(match=live.id, url=match_url(live.id), key=live.key, links=links)
+    return models.StartedMatch(match=live.id, url=match_url(live.id), key=live.key, links=links)
 
 
 def begun_answer(live: LiveMatch) -> web.Response:
@@ -196,12 +196,14 @@ async def post_branch(request: web.Request) -> web.Response:
 
 async def post_analysis(request: web.Request) -> web.StreamResponse:
     services = services_of(request)
-    wanted = await read_body(request, models.Wanted)
+    wanted = await read_body(request, models.AnalysisRequest)
     found = await find_match(request)
     return await analysed(request, services.queries.course(found), number(request, "step"), wanted)
 
 
-async def analysed(request: web.Request, course: Course, step: int, wanted: models.Wanted) -> web.StreamResponse:
+async def analysed(
+    request: web.Request, course: Course, step: int, wanted: models.AnalysisRequest
+) -> web.StreamResponse:
     """What a search finds, in one piece or as it goes."""
     services = services_of(request)
     source = course.source
@@ -247,7 +249,7 @@ OPERATIONS = (
     Operation("GET", "/matches", "listMatches", "matches", "Matches, the last first.", list_matches, models.Matches,
               query=models.MatchesWanted),
     Operation("POST", "/matches", "beginMatch", "matches", "Begin a match; only the answer has the secret links.",
-              post_match, models.Begun, body=models.NewMatch, status=201, problems=(403, 404, 415, 503)),
+              post_match, models.StartedMatch, body=models.NewMatch, status=201, problems=(403, 404, 415, 503)),
     Operation("GET", "/matches/{match}", "getMatch", "matches", "A match with its steps.", get_match, models.Match,
               query=models.StepsWanted, problems=(404, 409)),
     Operation("GET", "/matches/{match}/states/{step}", "getState", "matches", "A state of a match, drawn.", get_state,
@@ -255,7 +257,7 @@ OPERATIONS = (
     Operation("GET", "/matches/{match}/states/{step}/picture", "getStatePicture", "matches", "A state as SVG.",
               get_picture, "image/svg+xml", problems=_HIDDEN),
     Operation("POST", "/matches/{match}/states/{step}/analysis", "analyseState", "matches",
-              "What a search finds out of a state.", post_analysis, models.Analysis, body=models.Wanted,
+              "What a search finds out of a state.", post_analysis, models.Analysis, body=models.AnalysisRequest,
               problems=(*_HIDDEN, 415, 503)),
     Operation("GET", "/matches/{match}/record", "getRecord", "matches", "The record, as `ggp match` writes it.",
               get_record, "application/json", problems=_HIDDEN),
@@ -269,5 +271,5 @@ OPERATIONS = (
     Operation("POST", "/matches/{match}/end", "endMatch", "matches", "Give a match up that you began.", post_end,
               models.MatchHead, body=models.Empty, problems=(403, 404, 409, 415)),
     Operation("POST", "/matches/{match}/branches", "branchMatch", "matches", "Go on from a state of a match.",
-              post_branch, models.Begun, body=models.Branch, status=201, problems=(*_HIDDEN, 415, 503)),
+              post_branch, models.StartedMatch, body=models.Branch, status=201, problems=(*_HIDDEN, 415, 503)),
 )  # fmt: skip

@@ -22,7 +22,7 @@ from gamemaster.web.queries import MatchQueries, Watchers
 from gamemaster.web.repository import MatchRepository
 from gamemaster.web.safety import Guard
 from gamemaster.web.settings import ServeSettings
-from gamemaster.web.tournaments import Tournaments
+from gamemaster.web.tournaments import TournamentQueries
 
 Handler: TypeAlias = Callable[[web.Request], Awaitable[web.StreamResponse]]
 M = TypeVar("M", bound=BaseModel)
@@ -46,7 +46,7 @@ class Services:
     repository: MatchRepository
     queries: MatchQueries
     streams: Streams
-    tournaments: Tournaments
+    tournaments: TournamentQueries
     watchers: Watchers
     changes: Feed  # told whenever a match begins or ends
     starts: dict[str, State]  # key of a source → its first state, drawn

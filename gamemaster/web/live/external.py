@@ -59,7 +59,7 @@ _PATIENCE = 60.0  # seconds of silence beyond the clock after which another matc
 
 
 @dataclass(frozen=True, slots=True)
-class Belief:
+class PossibleStates:
     """The states that agree with what the human did and was told, as texts; some of them, where not `is_complete`."""
 
     states: tuple[Sequence[str], ...] = ()
@@ -78,13 +78,13 @@ class ExternalMatch:
     expected_by: float = 0.0  # when the next message should have come, on the loop's clock
     answered: Term | None = None  # the human's last move
     drawing: "asyncio.Task[None] | None" = None
-    _belief: Belief | None = None  # where it is not
+    _belief: PossibleStates | None = None  # where it is not
 
     async def begin(self, rulesheet: Rulesheet) -> None:
         """GgpError where the rules cannot be evaluated."""
         first = await self._ask({"do": "after", **self.live.course.at(0)})
         if self.live.order.has_percepts:
-            self._belief = Belief((tuple(first["facts"]),), is_complete=True)
+            self._belief = PossibleStates((tuple(first["facts"]),), is_complete=True)
         self.live.watch(Began(_record(self.live, rulesheet), None))
         self.drawing = asyncio.get_running_loop().create_task(self.live.drawing.run())
 
@@ -131,7 +131,7 @@ class ExternalMatch:
         goals: Goals = after["goals"]
         return goals
 
-    async def _perceive(self, belief: Belief, news: PlayPercepts | StopPercepts) -> Goals:
+    async def _perceive(self, belief: PossibleStates, news: PlayPercepts | StopPercepts) -> Goals:
         missed = news.turn - len(self.record.steps) - 1
         if missed > MOST_MISSED:
             raise GgpError(f"{missed} steps were never told")
@@ -140,8 +140,8 @@ class ExternalMatch:
             return {}  # told once more
         if is_first:
             self._begin_steps()
-        found = await self._believe(Belief() if missed > 0 else belief, news, is_over=is_over)
-        self._belief = Belief(tuple(found["states"]), found["is_complete"])
+        found = await self._believe(PossibleStates() if missed > 0 else belief, news, is_over=is_over)
+        self._belief = PossibleStates(tuple(found["states"]), found["is_complete"])
         self.human.choices = HumanChoices(tuple(found["legal"]), found["is_complete"])
         own = "" if news.last_move is None else to_text(news.last_move)
         while len(self.record.steps) < news.turn:
@@ -151,7 +151,9 @@ class ExternalMatch:
             return {}
         return {role: found["goal"] if role == self.human.role else None for role in self.record.roles}
 
-    async def _believe(self, belief: Belief, news: PlayPercepts | StopPercepts, *, is_over: bool) -> Mapping[str, Any]:
+    async def _believe(
+        self, belief: PossibleStates, news: PlayPercepts | StopPercepts, *, is_over: bool
+    ) -> Mapping[str, Any]:
         told = None
         if news.turn > 0:
             move = None if news.last_move is None else to_text(news.last_move)

@@ -57,7 +57,7 @@ from ggp.simulation.machine_code import is_worthwhile
 from ggp.simulation.playout import (
     STEPS,
     Lanes,
-    Plan,
+    PlayoutPlan,
     drop_lanes,
     load_lanes,
     make_lanes,
@@ -69,7 +69,7 @@ from ggp.simulation.playout import (
 from ggp.simulation.state_machine import CircuitMachine
 from ggp.simulation.state_table import find_state, keep_state
 
-__all__ = ["MoveReport", "Search", "SearchResult", "SearchSettings", "Variation"]
+__all__ = ["BatchedMcts", "MoveReport", "SearchResult", "SearchSettings", "Variation"]
 
 MOST_ROUNDS = 32
 _FIRST_DESCENTS = 8
@@ -79,7 +79,7 @@ _NATIVE, _INTERPRETED = 1.1, 2.2  # nanoseconds a gate for all lanes, about
 _SLICE_SECONDS = 0.002  # of playouts between two looks at the clock
 
 
-class Search:
+class BatchedMcts:
     """A search tree for one match, kept from move to move; run by one caller at a time.
 
     Its threads are kept until it is closed. Locking: `lock` is held while the tree is changed or read (`tree.py`);
@@ -269,7 +269,9 @@ class Worker:
         self._cap = cap
         self._seed = seed
         self.leaves, self._plan = self._make_lanes(decisive=0)
-        self._decisive: dict[int, tuple[Lanes, Plan]] = {}  # by `SearchSettings.decisive_moves`, as the following
+        self._decisive: dict[
+            int, tuple[Lanes, PlayoutPlan]
+        ] = {}  # by `SearchSettings.decisive_moves`, as the following
         self._mast: dict[int, tuple[MastPlayouts, Lanes]] = {}
         self._worth = worth_of(compiled)
         self._starts = np.zeros_like(self.expansion.before)
@@ -294,7 +296,7 @@ class Worker:
         """Those among them that needed no playout."""
         return int(self.batch.numbers[EXACT_BACKED_UP])
 
-    def cycle(self, search: Search, count: int, rounds: int, stop: Callable[[], bool]) -> bool:
+    def cycle(self, search: BatchedMcts, count: int, rounds: int, stop: Callable[[], bool]) -> bool:
         """Bring `count` descents to leaves, play each leaf out `rounds` times in each of its lanes, and back up.
 
         count: a divisor of 512; False when `stop` came in between: the descents that were in flight are taken back.
@@ -324,7 +326,7 @@ class Worker:
             back_up_played(tree, batch, parameters, net, leaves, count)
         return True
 
-    def _expand(self, search: Search) -> None:
+    def _expand(self, search: BatchedMcts) -> None:
         batch, weigh = self.batch, search.guidance.weigh
         nodes = None if weigh is None else batch.expanding[: batch.numbers[EXPANDING_NODES]].copy()
         expand(search.tree, batch, self.expansion, search.parameters, search.net)
@@ -341,7 +343,7 @@ class Worker:
             cancel(tree, self.batch)
             raise
 
-    def playouts_per_leaf(self, search: Search, stop: Callable[[], bool]) -> int:
+    def playouts_per_leaf(self, search: BatchedMcts, stop: Callable[[], bool]) -> int:
         """As many as take about as long as the descent, 0 when stopped; also sees whether the game is zero-sum."""
         steps = self._machine.simulator(decisive=search.settings.decisive_moves).steps
         gates = steps.gates / len(steps.phases)
@@ -381,7 +383,7 @@ class Worker:
         for mast, lanes in self._mast.values():
             drop_lanes(mast.plan, lanes)
 
-    def _lanes(self, parameters: Parameters, *, decisive: int, is_known: bool) -> tuple[Lanes, Plan]:
+    def _lanes(self, parameters: Parameters, *, decisive: int, is_known: bool) -> tuple[Lanes, PlayoutPlan]:
         """What playouts are to run in, made when it is first wanted; is_known: whether moves are known well enough."""
         if is_known and parameters.mast_temperature > 0:
             return self._with_mast(parameters, decisive=decisive)
@@ -391,12 +393,12 @@ class Worker:
             self._decisive[decisive] = self._make_lanes(decisive=decisive)
         return self._decisive[decisive]
 
-    def _make_lanes(self, *, decisive: int) -> tuple[Lanes, Plan]:
+    def _make_lanes(self, *, decisive: int) -> tuple[Lanes, PlayoutPlan]:
         simulator = self._machine.simulator(decisive=decisive)
         plan = with_cap(simulator.plan, self._cap)
         return make_lanes(plan, simulator.steps.rows, len(self._machine.roles), self._seed), plan
 
-    def _with_mast(self, parameters: Parameters, *, decisive: int) -> tuple[Lanes, Plan]:
+    def _with_mast(self, parameters: Parameters, *, decisive: int) -> tuple[Lanes, PlayoutPlan]:
         """Lanes whose playouts prefer good moves."""
         if decisive not in self._mast:
             made = MastPlayouts(self._machine, self._cap, parameters.nature, decisive=decisive)
@@ -410,7 +412,7 @@ class Worker:
         decisive, mast = self._decisive.values(), self._mast.values()
         return [self.leaves, *(lanes for lanes, _ in decisive), *(lanes for _, lanes in mast)]
 
-    def _play(self, plan: Plan, leaves: Lanes) -> bool:
+    def _play(self, plan: PlayoutPlan, leaves: Lanes) -> bool:
         """Play for about a slice of time; whether all playouts are over."""
         began = perf_counter()
         before = int(leaves.counters[0])

@@ -7,10 +7,10 @@ algorithm of page replacement: Corbató, 1968).
 Where at most one role has a choice, the nodes below hang on the slots of that role (`child`); where several roles
 choose at once, on joint-move edges, a list for each node.
 
-Locking, while workers run: all fields of `Tree`, and `Parameters.mast`, are changed and read only with `Search.lock`
-held. One exception: whether the search is over, and how large batches should be, is decided by reading the root's row
-of `values` without the lock; each number there is read whole, and one that is a moment old does no harm. A `Batch`
-belongs to one worker and is used by its thread alone.
+Locking, while workers run: all fields of `Tree`, and `Parameters.mast`, are changed and read only with the lock of
+`BatchedMcts` held. One exception: whether the search is over, and how large batches should be, is decided by reading
+the root's row of `values` without the lock; each number there is read whole, and one that is a moment old does no
+harm. A `Batch` belongs to one worker and is used by its thread alone.
 """
 
 from typing import NamedTuple

@@ -18,7 +18,7 @@ from ggp.gdl.rulesheet import NATURE
 from ggp.gdl.state_machine import Facts
 from ggp.gdl.terms import Term
 from ggp.learning.net import Net, no_net
-from ggp.search.mcts.search import Search
+from ggp.search.mcts.search import BatchedMcts
 from ggp.search.mcts.settings import SearchSettings
 from ggp.simulation.state_machine import CircuitMachine
 
@@ -221,7 +221,7 @@ class Tuner:
             state = machine.next_state(state, tuple(joint))
         return _points(machine, state, own)
 
-    def _choose(self, player: Variant, search: Search, state: Facts, role: str, stop: Callable[[], bool]) -> Term:
+    def _choose(self, player: Variant, search: BatchedMcts, state: Facts, role: str, stop: Callable[[], bool]) -> Term:
         search.go_to(state)
         before, began = search.visits, thread_time()
         search.run(stop, self._visits_of(player))
@@ -237,9 +237,9 @@ class Tuner:
         ratio = (player.visits / player.seconds) / (self.best.visits / self.best.seconds)
         return max(1, round(self._visits * min(max(ratio, 1 / _MOST_RATIO), _MOST_RATIO)))
 
-    def _search(self, player: Variant, seed: int) -> Search:
+    def _search(self, player: Variant, seed: int) -> BatchedMcts:
         memory = min(self.usual.memory_bytes, _MEMORY_BYTES)
-        search = Search(self.machine, replace(player.settings, memory_bytes=memory, threads=1), seed)
+        search = BatchedMcts(self.machine, replace(player.settings, memory_bytes=memory, threads=1), seed)
         if player.needs_net:
             search.adopt(search.settings, self.net)
         return search

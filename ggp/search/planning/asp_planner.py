@@ -40,7 +40,7 @@ class _Attempt:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Task:
+class PlanningTask:
     """A state to plan for, and its game."""
 
     rulesheet: Rulesheet
@@ -54,7 +54,7 @@ class AspPlanner:
     Only the thread writes `best`, one reference at a time, so that others may read it without a lock.
     """
 
-    def __init__(self, task: Task, shown: Sample, memory_bytes: int, seed: int) -> None:
+    def __init__(self, task: PlanningTask, shown: Sample, memory_bytes: int, seed: int) -> None:
         self._task = task
         self._game = task.batches.game
         self._shown = shown

@@ -33,7 +33,7 @@ class Notion(Enum):
     GOAL = "the goal value of the state itself, then the fuzzy value"
 
 
-class Cone(NamedTuple):
+class PackedCone(NamedTuple):
     """The gates below an output, in order, as kernels read them."""
 
     left: Ids
@@ -113,16 +113,16 @@ class Beam:
             ended[np.argpartition(self._scores, count - self._width)[: count - self._width]] = True
 
 
-def make_cone(circuit: Circuit) -> Cone:
+def make_cone(circuit: Circuit) -> PackedCone:
     """Of the highest goal."""
     output = int(circuit.goals[-1]) if len(circuit.goals) else 0
     needed = mark_needed(circuit.left, circuit.right, circuit.loops.results, np.array([output], np.int32))
     nodes = np.flatnonzero(needed & (np.arange(len(needed)) > 0)).astype(np.int32)
-    return Cone(circuit.left, circuit.right, nodes, output, circuit.facts)
+    return PackedCone(circuit.left, circuit.right, nodes, output, circuit.facts)
 
 
 @kernel
-def fuzzy_values(cone: Cone, states: Bits, found: NDArray[np.float64]) -> None:
+def fuzzy_values(cone: PackedCone, states: Bits, found: NDArray[np.float64]) -> None:
     """Add the fuzzy value of the cone's output in each state."""
     value = np.zeros(cone.left.shape[0])
     for row in range(states.shape[0]):

@@ -13,7 +13,7 @@ import numpy as np
 from ggp.gdl.state_machine import Facts
 from ggp.gdl.terms import Term
 from ggp.kernel import LANES
-from ggp.search.planning.asp_planner import AspPlanner, Task
+from ggp.search.planning.asp_planner import AspPlanner, PlanningTask
 from ggp.search.planning.beam import Beam
 from ggp.search.planning.breadth_first import BreadthFirst
 from ggp.search.planning.paths import Path, Sampling
@@ -54,7 +54,7 @@ class _Resources:
 class _Portfolio:
     """The searches of one state."""
 
-    def __init__(self, task: Task, resources: _Resources) -> None:
+    def __init__(self, task: PlanningTask, resources: _Resources) -> None:
         self._task = task
         self._resources = resources
         self._highest = max(task.batches.game.goals[0], default=0)
@@ -265,7 +265,7 @@ class Planner:
     def _begin(self, root: Bits) -> _Portfolio:
         self._begun += 1
         resources = _Resources(self._expansion, self._budget_bytes, self._threads, self._seed + self._begun)
-        return _Portfolio(Task(self._machine.rulesheet, self._batches, root), resources)
+        return _Portfolio(PlanningTask(self._machine.rulesheet, self._batches, root), resources)
 
     def _note(self, portfolio: _Portfolio) -> None:
         path, known = portfolio.best, self._best

@@ -8,7 +8,7 @@ import pytest
 from ggp.gdl.logic_program import make_logic_program
 from ggp.grounding import Clingo, ground
 from ggp.grounding.clingo import ClaspRun, GroundProgram
-from ggp.search.planning.asp_planner import AspPlanner, Task
+from ggp.search.planning.asp_planner import AspPlanner, PlanningTask
 from ggp.search.planning.beam import Beam, fuzzy_values, make_cone
 from ggp.search.planning.breadth_first import BreadthFirst, expand, make_visited
 from ggp.search.planning.encodings import PlanQuery, StepEncoder, find_effects, order_free_text, read_moves
@@ -168,7 +168,7 @@ def test_lengths_of_playouts() -> None:
 @pytest.mark.parametrize("name", ["lights", "slide", "latin", "ladder"])
 def test_the_planner_by_itself(name: str) -> None:
     machine = machine_of(name)
-    task = Task(machine.rulesheet, machine.batches, machine.batches.initial)
+    task = PlanningTask(machine.rulesheet, machine.batches, machine.batches.initial)
     empty = Sampling(machine.batches, machine.batches.initial, np.random.default_rng(0)).sample
     planner = AspPlanner(task, empty, SOLVER_BYTES, seed=1)
     planner.resume()

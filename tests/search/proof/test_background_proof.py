@@ -6,7 +6,7 @@ import pytest
 
 from ggp.gdl.rulesheet import parse_rulesheet
 from ggp.search.mcts import solver
-from ggp.search.mcts.search import Search, SearchSettings
+from ggp.search.mcts.search import BatchedMcts, SearchSettings
 from ggp.search.mcts.tree import ROOT, VISITS
 from tests.circuit.agreement import make_pair
 from tests.search.graphs import Shape
@@ -36,7 +36,7 @@ def test_the_tree_stays_true(name: str) -> None:
     for seed, pair, world in worlds((OPPOSED | OTHERS)[name]):
         sure = [world.assured(role) for role in (0, 1)]
         for state in inner_states(world)[:4]:
-            search = Search(pair.circuit, SETTINGS, seed)
+            search = BatchedMcts(pair.circuit, SETTINGS, seed)
             search.go_to(state)
             for visits in (1, 8, 64):
                 search.run(never, visits)
@@ -78,7 +78,7 @@ def test_a_won_state_is_won_step_by_step_when_the_same_role_moves_again(heap: in
     """That the next state is won must not be known without the move that wins it."""
     less = "".join(f"(less {n} {h} {h - n})" for h in range(1, heap + 1) for n in range(1, min(3, h) + 1))
     machine = make_pair(parse_rulesheet(TWICE.format(heap=heap) + less)).circuit
-    search, state, left, turn, solved = Search(machine, SETTINGS, heap), machine.initial_state, heap, 0, 0
+    search, state, left, turn, solved = BatchedMcts(machine, SETTINGS, heap), machine.initial_state, heap, 0, 0
     while left:
         role = "right" if turn == 2 else "left"
         search.go_to(state)
@@ -98,7 +98,7 @@ def test_a_won_state_is_won_step_by_step_when_the_same_role_moves_again(heap: in
 
 def test_work_grows_with_the_visits() -> None:
     machine = make_pair(parse_rulesheet(nim(20, kept=True))).circuit
-    search = Search(machine, SETTINGS, 1)
+    search = BatchedMcts(machine, SETTINGS, 1)
     root, wanted = int(search.tree.numbers[ROOT]), []
     for visits in (0, 500_000, 1_000_000, 1_500_000, 2_000_000):
         search.tree.values[root, VISITS] = visits
@@ -109,7 +109,7 @@ def test_work_grows_with_the_visits() -> None:
 @pytest.mark.usefixtures("eager")
 def test_nothing_is_claimed_of_an_end() -> None:
     machine = make_pair(parse_rulesheet(nim(3, kept=True))).circuit
-    search = Search(machine, SETTINGS, 1)
+    search = BatchedMcts(machine, SETTINGS, 1)
     search.run(never, 100)
     assert search.bounds[0].tolist() == [1.0, 0.0]
     search.go_to(machine.next_state(machine.initial_state, (("take", "3"), "wait")))
@@ -120,7 +120,7 @@ def test_nothing_is_claimed_of_an_end() -> None:
 @pytest.mark.usefixtures("eager")
 def test_a_won_state_is_solved_by_its_proof() -> None:
     machine = make_pair(parse_rulesheet(nim(19, kept=True))).circuit
-    search = Search(machine, SETTINGS, 1)
+    search = BatchedMcts(machine, SETTINGS, 1)
     search.run(never, 2000)
     assert search.is_solved
     assert search.visits < 600
@@ -132,7 +132,7 @@ def test_a_won_state_is_solved_by_its_proof() -> None:
 def test_a_lost_state_is_searched_on() -> None:
     """What it is worth is known, and the tree looks for the move that loses latest."""
     machine = make_pair(parse_rulesheet(nim(20, kept=True))).circuit
-    search = Search(machine, SETTINGS, 1)
+    search = BatchedMcts(machine, SETTINGS, 1)
     search.run(never, 500)
     assert search.is_proven
     assert not search.is_solved
@@ -150,7 +150,7 @@ def test_the_same_seed_and_visits_give_the_same_result() -> None:
     machine = make_pair(parse_rulesheet(nim(40, kept=True))).circuit
     found = []
     for _ in range(2):
-        search = Search(machine, SearchSettings(retrograde=False, memory_bytes=2**24), 3)
+        search = BatchedMcts(machine, SearchSettings(retrograde=False, memory_bytes=2**24), 3)
         for visits in (10, 200, 700):
             search.run(never, visits)
         found.append((search.result("left"), search.bounds[0].tolist(), search.solver.proof is not None))
@@ -165,7 +165,7 @@ def test_no_proof_is_tried_where_it_is_not_wanted_or_cannot_be() -> None:
         (Shape(chance=True, positions=20), SETTINGS),
     ):
         for seed, pair, _ in worlds(shape)[:2]:
-            search = Search(pair.circuit, settings, seed)
+            search = BatchedMcts(pair.circuit, settings, seed)
             search.run(never, 200)
             assert search.solver.proof is None
 
@@ -173,7 +173,7 @@ def test_no_proof_is_tried_where_it_is_not_wanted_or_cannot_be() -> None:
 @pytest.mark.usefixtures("eager")
 def test_a_stop_ends_the_work() -> None:
     machine = make_pair(parse_rulesheet(nim(60, kept=True))).circuit
-    search = Search(machine, SearchSettings(retrograde=False, memory_bytes=2**24, threads=2), 3)
+    search = BatchedMcts(machine, SearchSettings(retrograde=False, memory_bytes=2**24, threads=2), 3)
     asked = 0
 
     def stop() -> bool:
@@ -193,7 +193,7 @@ def test_a_stop_ends_the_work() -> None:
 @pytest.mark.usefixtures("eager")
 def test_lines_of_a_lost_state_say_that_it_is_lost() -> None:
     machine = make_pair(parse_rulesheet(nim(20, kept=True))).circuit
-    search = Search(machine, SETTINGS, 1)
+    search = BatchedMcts(machine, SETTINGS, 1)
     search.run(never, 500)
     assert search.is_proven
     assert not search.is_solved
@@ -210,7 +210,7 @@ def test_a_proven_win_is_played_to_its_end(*, forgetful: bool) -> None:
     """Whatever the other replies, and also where the table had to make room for other states."""
     machine = make_pair(parse_rulesheet(nim(19, kept=True))).circuit
     for reply in (1, 2, 3):
-        search, state, left = Search(machine, SETTINGS, reply), machine.initial_state, 19
+        search, state, left = BatchedMcts(machine, SETTINGS, reply), machine.initial_state, 19
         search.run(never, 2000)
         while left:
             assert search.is_solved
