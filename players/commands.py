@@ -40,13 +40,6 @@ def add_commands(app: typer.Typer) -> None:
     players.command(_CUSTOM, hidden=True)(with_options(run_player, OPTIONS))
     players.command("new", short_help="Write the beginning of a strategy of yours, with a test.")(write_new)
     app.add_typer(players, name="player")
-    _add_exploit(app)
-
-
-def _add_exploit(app: typer.Typer) -> None:
-    from players.exploiting import run_exploit  # noqa: PLC0415 - at the top it would be loaded without being used
-
-    app.command("exploit")(run_exploit)
 
 
 def run_player(  # noqa: PLR0913 - an option of a command is a parameter

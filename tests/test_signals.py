@@ -130,7 +130,7 @@ CALLS = [
     ("bench", "ggp.simulation.playout", "Simulator.block"),
     ("validate", "ggp.simulation.playout", "Simulator.single_playouts"),
     ("analyse", "ggp.search.loading", "load_kernels"),
-    ("analyse", "ggp.search.mcts.search", "Search.go_to"),
+    ("analyse", "ggp.search.mcts.search", "BatchedMcts.go_to"),
 ]
 
 
