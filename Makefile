@@ -4,19 +4,23 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
-# One process more than processors: tests of containers wait for most of their time.
+# One process more than processors: many tests wait for others' processes.
 PYTEST := $(BIN)/pytest -n $(shell expr $$(nproc) + 1) --dist loadfile --no-loadscope-reorder
 
 # Tests start hundreds of processes: each would compile all sources anew where the environment forbids to keep that.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo test test-slow extras warm docs check clean
+.PHONY: demo test test-containers test-slow extras warm docs check clean
 
 demo: $(READY) warm
 	$(BIN)/ggp match tictactoe mcts random --startclock 5 --playclock 1
 
 test: $(READY) warm
 	$(PYTEST)
+
+# Images are made, and containers run: minutes of waiting for most of the time.
+test-containers: $(READY)
+	$(BIN)/pytest -m "docker and not slow" tests/test_containers.py
 
 # The long and statistical tests: run before a release.
 test-slow: $(READY) warm

@@ -25,7 +25,6 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fixed"))
 
 # Files that take longest, by what they start: the later one of them begins, the longer it may be alone at the end.
 _LONGEST = (
-    "test_containers.py",  # most of it waiting, while the other processes do the rest
     "test_browser.py",
     "test_reading.py",
     "test_signals.py",
