@@ -327,10 +327,10 @@ async def test_a_bot_that_ends_in_a_match_has_faults_and_is_started_again_for_th
     told: list[str] = []
     victims: list[int] = []
     killed: list[int] = []
+    begun = asyncio.Event()
 
     async def kill(exchange: Exchange) -> None:
-        while not victims and not killed:
-            await asyncio.sleep(0.01)
+        await begun.wait()
         for pid in victims:
             os.kill(pid, signal.SIGKILL)
         killed.extend(victims)
@@ -345,6 +345,7 @@ async def test_a_bot_that_ends_in_a_match_has_faults_and_is_started_again_for_th
             def listen(event: Event) -> None:
                 if isinstance(event, Stepped) and len(event.record.steps) >= 1 and not killed:
                     victims.extend(bot.pid for bot in where.bots)
+                    begun.set()
 
             record = await play(where, event, ("a", "x"), listen)
             assert (record.status, record.forfeited) == ("forfeit", ("xplayer",))

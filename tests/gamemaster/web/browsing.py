@@ -187,7 +187,7 @@ async def a_page(
     go = page.goto
 
     async def again(url: str) -> "Response | None":
-        """Asks once more where the network changed while a page was loaded: the browser gives up all that is under way."""
+        """Asks once more where the network changed while a page was loaded, because the browser then gives it up."""
         for _ in range(RETRIES):
             try:
                 return await go(url)
