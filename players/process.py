@@ -272,12 +272,16 @@ class _ForkServer:
     def _fork(self, file: int) -> int:
         number = os.fork()
         if number == 0:
+            code = 1
             try:
                 _end_with_parent()
                 self._channel.close()
                 think_for(socket.socket(fileno=file))
+                code = 0
+            except Exception:
+                log.exception("a fault of this program in the process of a match")
             finally:
-                os._exit(0)  # none of what the parent does at its end
+                os._exit(code)  # none of what the parent does at its end
         os.close(file)
         self._alive.add(number)
         return number

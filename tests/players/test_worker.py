@@ -112,6 +112,19 @@ async def test_a_process_that_is_killed_while_it_thinks_is_replaced(
     assert caplog.messages == ["m: its process was ended by SIGSEGV; legal plays on in another one"]
 
 
+async def test_a_process_that_fails_says_so_by_its_exit_code(
+    server: ForkServer, capfd: pytest.CaptureFixture[str]
+) -> None:
+    ended: list[str] = []
+    worker = server.worker(lambda _: None, ended.append)
+    assert isinstance(worker, ProcessWorker)
+    await until(lambda: worker._transport is not None)
+    assert worker._transport is not None
+    worker._transport.write(b"no request\n")
+    await until(lambda: bool(ended))
+    assert ended == ["its process ended with exit code 1"]
+
+
 async def test_the_fork_server_is_started_again(server: ForkServer, caplog: pytest.LogCaptureFixture) -> None:
     stage = Stage(server, "legal")
     assert await stage.ask(rules_for("m", playclock=20)) == "ready"
