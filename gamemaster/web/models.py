@@ -433,6 +433,14 @@ class Empty(Part):
     """Nothing more to say."""
 
 
+class Rematch(Part):
+    """How a match is played once more."""
+
+    swap: bool = Field(
+        False, description="Whether every player takes the role after their own, the last one the first."
+    )
+
+
 class StepsWanted(Part):
     """Which steps of a match are told."""
 

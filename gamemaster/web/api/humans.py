@@ -1,5 +1,6 @@
 """The API of humans: what a human in a match sees and does; the secret link is the right to do it."""
 
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
 
@@ -143,14 +144,17 @@ async def post_undo(request: web.Request) -> web.Response:
 
 
 async def post_again(request: web.Request) -> web.Response:
-    """The same match once more."""
+    """The same match once more, in the same roles or in others."""
     services = services_of(request)
     live, _ = find_human(request)
-    await read_body(request, models.Empty)
+    wanted = await read_body(request, models.Rematch)
     if not live.is_over or live.order.is_external:
         raise conflict("the match is not over yet" if not live.is_over else "another game master begins the matches")
-    following = services.live_matches.begin(replace(live.order, seed=draw_seed(), visitor=visitor_of(request)))
-    return _linked(live, following)
+    roles = tuple(live.order.players)
+    later = dict(zip(roles, (*roles[1:], *roles[:1]) if wanted.swap else roles, strict=True))
+    players = {later[role]: player for role, player in live.order.players.items()}
+    order = replace(live.order, players={role: players[role] for role in roles}, seed=draw_seed())
+    return _linked(live, services.live_matches.begin(replace(order, visitor=visitor_of(request))), later)
 
 
 async def post_hint(request: web.Request) -> web.StreamResponse:
@@ -171,10 +175,13 @@ async def _again(request: web.Request, live: LiveMatch, step: int, reason: str) 
     return _linked(live, await begin_branch(request, live.id, course, wanted))
 
 
-def _linked(before: LiveMatch, following: LiveMatch) -> web.Response:
-    """The answer about a match that follows another; the humans of the other match are told the new links."""
+def _linked(before: LiveMatch, following: LiveMatch, later: Mapping[str, str] | None = None) -> web.Response:
+    """The answer about a match that follows another; the humans of the other match are told the new links.
+
+    later: role → that which its player takes in the match that follows, where these differ.
+    """
     for role, human in before.humans.items():
-        human.next = human_url(following.humans[role].link)
+        human.next = human_url(following.humans[role if later is None else later[role]].link)
         human.feed.publish("changed", {})
     return begun_answer(following)
 
@@ -240,7 +247,7 @@ OPERATIONS = (
     Operation("POST", "/humans/{link}/undo", "takeBack", "humans", "Take the last move back, against bots.", post_undo,
               models.StartedMatch, body=models.Empty, status=201, problems=(*_PROBLEMS, 503), is_open=True),
     Operation("POST", "/humans/{link}/again", "playAgain", "humans", "The same match once more.", post_again,
-              models.StartedMatch, body=models.Empty, status=201, problems=(*_PROBLEMS, 503), is_open=True),
+              models.StartedMatch, body=models.Rematch, status=201, problems=(*_PROBLEMS, 503), is_open=True),
     Operation("POST", "/humans/{link}/hint", "hint", "humans", "What a search finds in the current state.",
               post_hint, models.Analysis, body=models.AnalysisRequest, problems=(*_PROBLEMS, 503), is_open=True),
     Operation("POST", "/endpoints", "addEndpoint", "endpoints", "An HTTP endpoint of a human, for other game masters.",

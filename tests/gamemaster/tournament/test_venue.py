@@ -339,7 +339,7 @@ async def test_a_bot_that_ends_in_a_match_has_faults_and_is_started_again_for_th
 
     async with ScriptedPlayer({2: kill}) as scripted:
         clocks = {"startclock": 5, "playclock": 1, "grace": 0.5}
-        event = spec(tmp_path, ["tictactoe"], ["a=legal", {"name": "x", "url": scripted.url}], match=clocks)
+        event = spec(tmp_path, ["connectfour"], ["a=legal", {"name": "x", "url": scripted.url}], match=clocks)
         async with local_venue(event, told) as where:
 
             def listen(event: Event) -> None:
@@ -348,8 +348,8 @@ async def test_a_bot_that_ends_in_a_match_has_faults_and_is_started_again_for_th
                     begun.set()
 
             record = await play(where, event, ("a", "x"), listen)
-            assert (record.status, record.forfeited) == ("forfeit", ("xplayer",))
-            assert {(role, fault.kind) for _, role, fault in record.faults} == {("xplayer", "unreachable")}
+            assert (record.status, record.forfeited) == ("forfeit", ("red",))
+            assert {(role, fault.kind) for _, role, fault in record.faults} == {("red", "unreachable")}
             assert all(step is not None and step >= 2 for step, _, _ in record.faults)
             record = await play(where, event, ("a", "x"))
             assert record.faults == ()

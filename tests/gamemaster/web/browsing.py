@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 HOST = "127.0.0.1"
 PATIENCE = 120_000  # milliseconds, on a machine that is busy with other things
 NETWORK_CHANGED = "ERR_NETWORK_CHANGED"  # containers of other tests come and go; the page asks again
+ERROR_PAGE = "chrome-error:"  # which it then shows for a moment
 RETRIES = 5
 PHONE = (390, 844)
 
@@ -192,7 +193,7 @@ async def a_page(
             try:
                 return await go(url)
             except Error as error:
-                if NETWORK_CHANGED not in str(error):
+                if NETWORK_CHANGED not in str(error) and ERROR_PAGE not in str(error):
                     raise
         return await go(url)
 

@@ -13,7 +13,7 @@ from tests.gamemaster.scripted import ScriptedPlayer, held_until, silent
 from tests.gamemaster.web.browsing import LOW_CONTRAST, Server, a_browser, a_page, listening, said, what_is_missing
 
 if TYPE_CHECKING:
-    from playwright.async_api import Browser, Page
+    from playwright.async_api import Browser, Locator, Page
 
 pytestmark = [
     pytest.mark.skipif(bool(what_is_missing()), reason=what_is_missing()),
@@ -73,6 +73,9 @@ async def test_tictactoe_is_played_by_clicking(browser: "Browser", server: Serve
         await page.locator("#replay").click()
         await page.locator("#at", has_text=re.compile(r"^\d of 5$|^5 of 5$")).wait_for()
         assert await page.locator("h1").inner_text() == "Ann vs scripted"
+        await page.go_back()
+        await page.locator("#swap").click()
+        await page.locator(".chip [data-role-name='oplayer']").wait_for()
 
 
 async def test_connect_four_is_played_by_clicking_on_columns(browser: "Browser", server: Server) -> None:
@@ -95,9 +98,22 @@ async def test_dots_and_boxes_is_played_by_clicking_on_lines(browser: "Browser",
         assert [move for move in drawn if move != "–"] == ["a1–a2", "b1–b2", "c3–d3"]
 
 
+async def place_of(element: "Locator") -> tuple[int, int]:
+    """Where it is on the page, in whole pixels."""
+    left, top = await element.evaluate(
+        "(one) => { const box = one.getBoundingClientRect(); return [box.x + scrollX, box.y + scrollY]; }"
+    )
+    return round(left), round(top)
+
+
 async def test_a_piece_is_moved_from_and_to(browser: "Browser", server: Server) -> None:
     async with listening(black=ScriptedPlayer()) as urls, a_page(browser) as page:
         await begin(page, server, "breakthrough", {"white": ("human", ""), "black": ("external", urls["black"])})
+        corners = [page.locator(f"#board g.cell[data-cell='{name}']") for name in ("1 1", "8 8")]
+        lower_left, upper_right = [await place_of(corner) for corner in corners]
+        await page.locator("#turn").click()
+        assert [await place_of(corner) for corner in corners] == [upper_right, lower_left]
+        assert await page.locator("#board .labels text").first.text_content() == "8"  # of the row that is now the last
         await click(page, "3 2")
         assert await page.locator("#board g.cell[data-chosen]").count() == 1
         assert await page.locator("#choices button").count() == 3  # straight, and aslant to both sides

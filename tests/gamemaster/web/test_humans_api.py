@@ -153,6 +153,21 @@ async def test_who_resigns_ends_the_match(client: ApiClient, players: Players) -
     await client.post(f"{again['links']['xplayer']}/resign")
 
 
+async def test_a_match_is_played_again_in_the_other_role(client: ApiClient, players: Players) -> None:
+    begun = await client.begin("tictactoe", {"xplayer": ANN, **await players("oplayer")})
+    link = begun["links"]["xplayer"]
+    await client.asked(link)
+    await client.post(f"{link}/again", {"swap": True}, 409)
+    await client.post(f"{link}/resign")
+    again = await client.post(f"{link}/again", {"swap": True}, 201)
+    assert set(again["links"]) == {"oplayer"}
+    following = await client.get(again["links"]["oplayer"])
+    assert (following["role"], following["match"]["roles"]) == ("oplayer", ["xplayer", "oplayer"])
+    assert following["match"]["players"]["oplayer"]["name"] == ANN["name"]
+    assert (await client.get(link))["next"] == again["links"]["oplayer"]
+    await client.post(f"{again['links']['oplayer']}/resign")
+
+
 async def test_a_person_who_does_not_move_in_time_has_a_fault(client: ApiClient, players: Players) -> None:
     begun = await client.begin("tictactoe", {"xplayer": ANN, **await players("oplayer")}, playclock=1)
     human = await client.asked(begun["links"]["xplayer"])

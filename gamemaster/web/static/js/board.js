@@ -9,10 +9,45 @@ export function showState(box, state) {
     const parsed = new DOMParser().parseFromString(state.svg, "image/svg+xml");
     if (!parsed.querySelector("parsererror")) {
       box.replaceChildren(document.importNode(parsed.documentElement, true));
+      if (box.hasAttribute("data-turned")) turn(box);
       return;
     }
   }
   box.replaceChildren(make("pre", {}, state.text || state.facts.join("\n")));
+}
+
+/** Lets a button show the board from the other side; hidden where the picture is not of one board with cells. */
+export function turning(button, box) {
+  button.hidden = new Set([...box.querySelectorAll("g.cell")].map((cell) => cell.dataset.board)).size !== 1;
+  button.onclick = () => {
+    button.setAttribute("aria-pressed", String(box.toggleAttribute("data-turned")));
+    turn(box);
+  };
+}
+
+/** Half a turn: every cell and line moves to the opposite place, upright as it was; a second time takes it back. */
+function turn(box) {
+  const cells = [...box.querySelectorAll("g.cell")].map((cell) => [cell, ground(cell)]);
+  if (!cells.length) return;
+  const left = Math.min(...cells.map(([, { x }]) => x)), right = Math.max(...cells.map(([, { x, width }]) => x + width));
+  const top = Math.min(...cells.map(([, { y }]) => y)), bottom = Math.max(...cells.map(([, { y, height }]) => y + height));
+  const across = ({ x, width }) => left + right - 2 * x - width, down = ({ y, height }) => top + bottom - 2 * y - height;
+  const isTurned = box.hasAttribute("data-turned");
+  const shift = (element, x, y) => {
+    if (isTurned) element.setAttribute("transform", `translate(${x} ${y})`);
+    else element.removeAttribute("transform");
+  };
+  for (const [cell, where] of cells) shift(cell, across(where), down(where));
+  for (const line of box.querySelectorAll("g.line")) shift(line, across(line.getBBox()), down(line.getBBox()));
+  for (const label of box.querySelectorAll("g.labels text")) {
+    const where = label.getBBox(), x = where.x + where.width / 2, y = where.y + where.height / 2;
+    shift(label, x > left && x < right ? across(where) : 0, y > top && y < bottom ? down(where) : 0);
+  }
+}
+
+/** What a cell covers without what is on it. */
+function ground(cell) {
+  return [...cell.children].find((part) => part.tagName !== "title").getBBox();
 }
 
 const cellKey = (board, cell) => `${board}\u0000${cell}`;

@@ -1,7 +1,7 @@
 // A human in a match: what is asked, the moves, and the board to click on.
 
 import { analysisList } from "./analysis.js";
-import { Clicking, showState } from "./board.js";
+import { Clicking, showState, turning } from "./board.js";
 import { Countdown } from "./clock.js";
 import { byId, get, make, post, postLines } from "./lib.js";
 import { follow } from "./stream.js";
@@ -86,6 +86,7 @@ function showStatus() {
     countdown.stop();
     byId("over").hidden = false;
     byId("again").hidden = human.is_external;
+    byId("swap").hidden ||= human.is_external;
     const own = match.goals ? match.goals[role] : null;
     const others = Object.entries(match.goals || {}).filter(([name, goal]) => name !== role && goal !== null).map(([, goal]) => goal);
     if (own === null || own === undefined) {
@@ -119,6 +120,7 @@ function show() {
   if (human.state && `${match.id} ${human.state.step}` !== drawn) {
     drawn = `${match.id} ${human.state.step}`;
     showState(board, human.state);
+    turning(byId("turn"), board);
     byId("hints").replaceChildren();
     offered = "";
   }
@@ -202,11 +204,11 @@ byId("hint").addEventListener("click", async () => {
 });
 
 /** Goes to the match that follows. */
-async function move(path, button) {
+async function move(path, button, body = {}, own = role) {
   button.disabled = true;
   try {
-    const begun = await post(`${api}/${path}`);
-    location.assign(begun.links[role]);
+    const begun = await post(`${api}/${path}`, body);
+    location.assign(begun.links[own]);
   } catch (problem) {
     say(problem.message, "bad");
     button.disabled = false;
@@ -215,6 +217,10 @@ async function move(path, button) {
 
 byId("undo").addEventListener("click", (event) => move("undo", event.currentTarget));
 byId("again").addEventListener("click", (event) => move("again", event.currentTarget));
+byId("swap").addEventListener("click", (event) => {
+  const roles = [...document.querySelectorAll("#players li")].map((item) => item.dataset.role).filter((name) => name !== "random");
+  move("again", event.currentTarget, { swap: true }, roles[(roles.indexOf(role) + 1) % roles.length]);
+});
 byId("resign").addEventListener("click", async (event) => {
   const button = event.currentTarget;
   if (button.dataset.sure === undefined) {

@@ -17,8 +17,18 @@ async function answered(response) {
   return value;
 }
 
-/** The JSON at an address of the API. */
+const PAUSES = [300, 1000, 3000]; // milliseconds before it is asked for again, when no answer came
+
+/** The JSON at an address of the API; asked for again where the network failed. */
 export async function get(path) {
+  for (const pause of PAUSES) {
+    try {
+      return await answered(await fetch(path, { headers: { Accept: "application/json" } }));
+    } catch (problem) {
+      if (problem instanceof Problem) throw problem;
+      await new Promise((done) => { setTimeout(done, pause); });
+    }
+  }
   return answered(await fetch(path, { headers: { Accept: "application/json" } }));
 }
 

@@ -1,7 +1,7 @@
 // A match: followed while it is played, and gone through step by step.
 
 import { analysisList } from "./analysis.js";
-import { showState } from "./board.js";
+import { showState, turning } from "./board.js";
 import { Countdown } from "./clock.js";
 import { byId, get, localTimes, make, post, postLines } from "./lib.js";
 import { valuePlot } from "./plot.js";
@@ -43,6 +43,7 @@ async function go(number, { push = true } = {}) {
     if (wanted !== wantedStep) return;
     step = wanted;
     showState(board, state);
+    turning(byId("turn"), board);
     byId("facts").textContent = state.facts.join("\n");
   } catch (problem) {
     if (wanted !== wantedStep) return;
@@ -241,6 +242,7 @@ if (byId("end") && isLive) {
 }
 
 translate();
+turning(byId("turn"), board);
 if (!isLive) {
   get(api).then((match) => {
     showPlayers(byId("players"), match);
