@@ -119,6 +119,9 @@ async def test_a_piece_is_moved_from_and_to(browser: "Browser", server: Server) 
         assert await page.locator("#choices button").count() == 3  # straight, and aslant to both sides
         await click(page, "4 3")
         await page.locator("#moves .move", has_text="c2–d3").wait_for()
+        await page.locator("#board .arrow.last").wait_for()
+        await page.locator("#hint").click()
+        await page.locator("#board .arrow.hint").wait_for()
 
 
 async def test_moves_are_typed_and_refused(browser: "Browser", server: Server) -> None:

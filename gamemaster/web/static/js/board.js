@@ -38,6 +38,7 @@ function turn(box) {
     else element.removeAttribute("transform");
   };
   for (const [cell, where] of cells) shift(cell, across(where), down(where));
+  for (const old of box.querySelectorAll(".arrow")) old.setAttribute("transform", isTurned !== old.hasAttribute("data-turned") ? `rotate(180 ${(left + right) / 2} ${(top + bottom) / 2})` : "");
   for (const line of box.querySelectorAll("g.line")) shift(line, across(line.getBBox()), down(line.getBBox()));
   for (const label of box.querySelectorAll("g.labels text")) {
     const where = label.getBBox(), x = where.x + where.width / 2, y = where.y + where.height / 2;
@@ -48,6 +49,40 @@ function turn(box) {
 /** What a cell covers without what is on it. */
 function ground(cell) {
   return [...cell.children].find((part) => part.tagName !== "title").getBBox();
+}
+
+/** Draws an arrow for each move from cell to cell; `clicks` has those of each move. Arrows of the same kind go before. */
+export function drawArrows(box, clicks, kind) {
+  for (const old of box.querySelectorAll(`.arrow.${kind}`)) old.remove();
+  if (box.querySelector("g.line")) return; // there a move is a line, which is drawn
+  const cells = new Map([...box.querySelectorAll("g.cell")].map((cell) => [cellKey(cell.dataset.board || "", cell.dataset.cell), cell]));
+  for (const clicked of clicks) {
+    if (clicked.length < 2 || clicked.some((choice) => choice.length !== 1)) continue; // any of several cells will do
+    const path = clicked.map(([[board, cell]]) => cells.get(cellKey(board, cell)));
+    if (path.every(Boolean)) box.firstElementChild.append(arrow(middle(path[0]), middle(path[path.length - 1]), kind));
+  }
+}
+
+/** The clicks of the moves of a step, as the state before it knows them. */
+export function clicksOf(before, moves) {
+  const found = Object.entries(moves).map(([role, move]) => before.legal[role]?.length > 1 && before.legal[role].find((one) => one.move === move));
+  return found.filter(Boolean).map((one) => one.clicks);
+}
+
+/** Where a cell is now, turned or not; and its size. */
+function middle(cell) {
+  const { x, y, width, height } = ground(cell), moved = cell.transform.baseVal.consolidate()?.matrix;
+  return { x: x + width / 2 + (moved?.e ?? 0), y: y + height / 2 + (moved?.f ?? 0), size: Math.min(width, height), isTurned: Boolean(moved) };
+}
+
+function arrow(from, to, kind) {
+  const long = Math.hypot(to.x - from.x, to.y - from.y) || 1, size = to.size;
+  const across = (to.x - from.x) / long, down = (to.y - from.y) / long;
+  const at = (along, aside) => `${to.x - across * along - down * aside},${to.y - down * along + across * aside}`;
+  const tip = (kind === "last" ? 0.3 : 0) * size; // a piece has moved there already
+  const neck = tip + 0.3 * size, start = long - 0.12 * size; // measured back from the middle of the cell that it points to
+  const corners = [at(start, -0.06 * size), at(neck, -0.06 * size), at(neck, -0.17 * size), at(tip, 0), at(neck, 0.17 * size), at(neck, 0.06 * size), at(start, 0.06 * size)];
+  return makeSvg("polygon", { class: `arrow ${kind}`, points: corners.join(" "), ...(from.isTurned ? { "data-turned": "" } : {}) });
 }
 
 const cellKey = (board, cell) => `${board}\u0000${cell}`;

@@ -1,7 +1,7 @@
 // A human in a match: what is asked, the moves, and the board to click on.
 
 import { analysisList } from "./analysis.js";
-import { Clicking, showState, turning } from "./board.js";
+import { Clicking, clicksOf, drawArrows, showState, turning } from "./board.js";
 import { Countdown } from "./clock.js";
 import { byId, get, make, post, postLines } from "./lib.js";
 import { follow } from "./stream.js";
@@ -115,12 +115,21 @@ function perceived() {
   return make("table", {}, make("thead", {}, make("tr", {}, ...head)), make("tbody", {}, ...steps));
 }
 
+/** Shows the moves that led to this state as arrows. */
+async function showLast(step) {
+  if (!step) return;
+  const before = await get(`/api/v1/matches/${encodeURIComponent(human.match.id)}/states/${step - 1}`);
+  const made = human.match.joint_moves.find((joint) => joint.number === step - 1);
+  if (made && human.state?.step === step) drawArrows(board, clicksOf(before, made.moves), "last");
+}
+
 function show() {
   const { match } = human;
   if (human.state && `${match.id} ${human.state.step}` !== drawn) {
     drawn = `${match.id} ${human.state.step}`;
     showState(board, human.state);
     turning(byId("turn"), board);
+    showLast(human.state.step).catch(() => {});
     byId("hints").replaceChildren();
     offered = "";
   }
@@ -194,7 +203,12 @@ byId("hint").addEventListener("click", async () => {
   const own = drawn, box = byId("hints");
   byId("hint").disabled = true;
   box.replaceChildren(make("p", { class: "muted" }, "Searching …"));
-  const show1 = (found) => { if (own === drawn) box.replaceChildren(analysisList(found, "Hint")); };
+  const show1 = (found) => {
+    if (own !== drawn) return;
+    box.replaceChildren(analysisList(found, "Hint"));
+    const best = human.legal.find((one) => one.move === found.lines[0]?.moves[0]?.[role]);
+    drawArrows(board, best ? [best.clicks] : [], "hint");
+  };
   try {
     show1(await postLines(`${api}/hint`, { seconds: 3, lines: 3 }, show1));
   } catch (problem) {

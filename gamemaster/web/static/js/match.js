@@ -1,7 +1,7 @@
 // A match: followed while it is played, and gone through step by step.
 
 import { analysisList } from "./analysis.js";
-import { showState, turning } from "./board.js";
+import { clicksOf, drawArrows, showState, turning } from "./board.js";
 import { Countdown } from "./clock.js";
 import { byId, get, localTimes, make, post, postLines } from "./lib.js";
 import { valuePlot } from "./plot.js";
@@ -44,6 +44,7 @@ async function go(number, { push = true } = {}) {
     step = wanted;
     showState(board, state);
     turning(byId("turn"), board);
+    showLast().catch(() => {});
     byId("facts").textContent = state.facts.join("\n");
   } catch (problem) {
     if (wanted !== wantedStep) return;
@@ -55,6 +56,16 @@ async function go(number, { push = true } = {}) {
   if (push) history.replaceState(null, "", `?step=${step}`);
   showPlace();
   if (step < last) stateAt(step + 1).catch(() => {});
+}
+
+/** Shows the moves that led to the state as arrows. */
+async function showLast() {
+  const shown = step;
+  if (!shown) return;
+  const before = await stateAt(shown - 1);
+  if (shown !== step || !rows.children[shown]) return;
+  const moves = Object.fromEntries([...rows.children[shown].querySelectorAll(".move")].map((cell, number) => [roles[number], cell.dataset.move ?? cell.title]));
+  drawArrows(board, clicksOf(before, moves), "last");
 }
 
 function showPlace() {
@@ -186,10 +197,15 @@ const wantedRole = () => byId("for-role").value;
 byId("analyse").addEventListener("click", async (event) => {
   const button = event.currentTarget, wanted = step, role = wantedRole();
   button.disabled = true;
-  const show = (found) => { if (wanted === step) byId("found").replaceChildren(analysisList(found)); };
+  const show = async (found) => {
+    if (wanted !== step) return;
+    byId("found").replaceChildren(analysisList(found));
+    const state = await stateAt(wanted), best = found.lines[0]?.moves[0];
+    if (wanted === step) drawArrows(board, best ? clicksOf(state, { [role]: best[role] }) : [], "hint");
+  };
   byId("found").replaceChildren(make("p", { class: "muted" }, "Searching …"));
   try {
-    show(await postLines(`${api}/states/${wanted}/analysis`, { seconds: 3, role, lines: 3 }, show));
+    await show(await postLines(`${api}/states/${wanted}/analysis`, { seconds: 3, role, lines: 3 }, show));
   } catch (problem) {
     byId("found").replaceChildren(make("p", { class: "note bad" }, problem.message));
   }
@@ -243,6 +259,7 @@ if (byId("end") && isLive) {
 
 translate();
 turning(byId("turn"), board);
+showLast().catch(() => {});
 if (!isLive) {
   get(api).then((match) => {
     showPlayers(byId("players"), match);
