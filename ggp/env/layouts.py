@@ -1,6 +1,8 @@
 """Compiled game → how an environment's observation and mask are laid out: which row of the region stands where."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -8,8 +10,9 @@ from numpy.typing import NDArray
 from ggp.boards.layout import BoardLayout, Layout, Placement
 from ggp.circuit.compile import CompiledGame
 from ggp.circuit.network import Ids
+from ggp.env.perspective import Renaming
 from ggp.errors import SettingsError
-from ggp.gdl.rulesheet import name_and_arity
+from ggp.gdl.rulesheet import NATURE, name_and_arity
 from ggp.gdl.terms import Term, to_text
 from ggp.simulation.environment import Region
 
@@ -28,17 +31,100 @@ class ArrayLayout:
     names: tuple[str, ...]  # of the entries of the last axis, or of the planes; of percepts those of all roles in a row
     rows: Ids  # of the region, as in View
     words: Ids | None
+    turned: Ids  # (t, 3) as in View
 
 
-def lay_out_facts(compiled: CompiledGame, region: Region, given: tuple[int, ...], *, packed: bool) -> ArrayLayout:
+@dataclass(frozen=True, slots=True)
+class Perspective:
+    """Who sees an observation: nobody in particular, or the role that is to move."""
+
+    compiled: CompiledGame
+    given: tuple[int, ...]  # the roles whose moves are given
+    renaming: Renaming | None = None  # None: facts stand where they are, whoever moves
+
+    def places(self) -> list[int]:
+        """For each given role how many places after the first player it comes; 0 for `random`."""
+        if self.renaming is None:
+            return [0] * len(self.given)
+        players = [at for at, role in enumerate(self.compiled.roles) if role != NATURE]
+        return [players.index(role) if role in players else 0 for role in self.given]
+
+    def names_mover(self) -> bool:
+        """Whether who moves is told apart: unless the same observation means the same to each role that may move."""
+        if self.renaming is None or len(self.given) < 2:
+            return False
+        compiled = self.compiled
+        moves = [own for role, own in zip(compiled.roles, compiled.moves, strict=True) if role != NATURE]
+        same = all([*map(self.renaming.rename, one)] == [*other] for one, other in pairwise(moves))
+        return not (self.renaming.is_symmetry and same)
+
+    def all_views(self, terms: Iterable[Term]) -> list[Term]:
+        """Terms, then what they become for other roles."""
+        if self.renaming is None:
+            return list(terms)
+        terms = list(terms)
+        places = range(self.renaming.players)
+        return list(dict.fromkeys(self.renaming.rename(term, place) for place in places for term in terms))
+
+
+def lay_out_facts(region: Region, perspective: Perspective, *, packed: bool) -> ArrayLayout:
     """All facts; of games with percepts the percepts of each given role, in rows as long as the longest."""
-    if not compiled.has_percepts:
-        names = tuple(map(to_text, compiled.facts))
-        return _lay_out([np.arange(region.facts)], names, packed=packed, is_single=True)
+    compiled = perspective.compiled
+    if compiled.has_percepts:
+        return _lay_out_percepts(region, perspective, packed=packed)
+    facts = perspective.all_views(compiled.facts)
+    rows, turned = _views(perspective, facts, np.arange(len(facts)))
+    names = [*map(to_text, facts)]
+    if perspective.names_mover():
+        rows = np.append(rows, _mover_rows(region, perspective))
+        names += _mover_names(perspective)
+    return _lay_out([rows], tuple(names), packed=packed, is_single=True, turned=turned)
+
+
+def _lay_out_percepts(region: Region, seen: Perspective, *, packed: bool) -> ArrayLayout:
+    """Seen by their roles, all rows have the same names."""
+    compiled = seen.compiled
     first = region.percepts + np.concatenate([[0], np.cumsum(list(map(len, compiled.percepts)))])
-    rows = [np.arange(first[role], first[role + 1]) for role in given]
-    names = tuple(to_text(percept) for role in given for percept in compiled.percepts[role])
-    return _lay_out(rows, names, packed=packed, is_single=False)
+    if seen.renaming is None:
+        rows = [np.arange(first[role], first[role + 1]) for role in seen.given]
+        names = [percept for role in seen.given for percept in compiled.percepts[role]]
+    else:
+        renaming, places = seen.renaming, seen.places()
+        names = sorted(
+            {
+                renaming.rename(percept, -place)
+                for role, place in zip(seen.given, places, strict=True)
+                for percept in compiled.percepts[role]
+            },
+            key=to_text,
+        )
+        rows = []
+        for role, place in zip(seen.given, places, strict=True):
+            row = {percept: int(first[role]) + at for at, percept in enumerate(compiled.percepts[role])}
+            rows.append(np.array([row.get(renaming.rename(name, place), NOTHING) for name in names], np.int64))
+    return _lay_out(rows, tuple(map(to_text, names)), packed=packed, is_single=False)
+
+
+def _views(seen: Perspective, facts: list[Term], entries: Rows) -> tuple[Rows, Ids]:
+    """The rows of entries, which are numbers of facts or NOTHING, and what other movers see in their place."""
+    row = {fact: number for number, fact in enumerate(seen.compiled.facts)}
+    own = np.array([*(row.get(fact, NOTHING) for fact in facts), NOTHING])[entries]
+    turned = [np.zeros((0, 3), np.int64)]
+    for at, place in enumerate(seen.places()):
+        if seen.renaming is not None and place:
+            others = [row.get(seen.renaming.rename(fact, place), NOTHING) for fact in facts]
+            rows = np.array([*others, NOTHING])[entries]
+            moved = np.flatnonzero(rows != own)
+            turned.append(np.stack([moved, np.full(len(moved), at), rows[moved]], axis=1))
+    return own, np.concatenate(turned).astype(np.int32)
+
+
+def _mover_rows(region: Region, seen: Perspective) -> Rows:
+    return region.mover + np.arange(len(seen.given))
+
+
+def _mover_names(seen: Perspective) -> list[str]:
+    return [f"mover {seen.compiled.roles[role]}" for role in seen.given]
 
 
 def lay_out_mask(compiled: CompiledGame, region: Region, given: tuple[int, ...], *, packed: bool) -> ArrayLayout:
@@ -48,25 +134,33 @@ def lay_out_mask(compiled: CompiledGame, region: Region, given: tuple[int, ...],
     return _lay_out(rows, (), packed=packed, is_single=False)
 
 
-def _lay_out(parts: list[Rows], names: tuple[str, ...], *, packed: bool, is_single: bool) -> ArrayLayout:
+_STILL: Ids = np.zeros((0, 3), np.int32)
+
+
+def _lay_out(
+    parts: list[Rows], names: tuple[str, ...], *, packed: bool, is_single: bool, turned: Ids = _STILL
+) -> ArrayLayout:
     longest = max(1, *map(len, parts))
     if packed:
         words = -(-longest // _WORD_BITS)
         counts = [max(0, min(_WORD_BITS, len(part) - _WORD_BITS * word)) for part in parts for word in range(words)]
         shape = (words,) if is_single else (len(parts), words)
         rows = np.concatenate(parts).astype(np.int32)
-        return ArrayLayout(shape, np.dtype(np.uint64), names, rows, np.array(counts, np.int32))
+        return ArrayLayout(shape, np.dtype(np.uint64), names, rows, np.array(counts, np.int32), turned)
     padded = np.full((len(parts), longest), NOTHING, np.int32)
     for part, row in zip(parts, padded, strict=True):
         row[: len(part)] = part
-    return ArrayLayout((longest,) if is_single else padded.shape, np.dtype(np.bool_), names, padded.ravel(), None)
+    return ArrayLayout(
+        (longest,) if is_single else padded.shape, np.dtype(np.bool_), names, padded.ravel(), None, turned
+    )
 
 
-def lay_out_planes(compiled: CompiledGame, layout: Layout) -> ArrayLayout:
+def lay_out_planes(region: Region, perspective: Perspective, layout: Layout) -> ArrayLayout:
     """A plane for each thing that can be on the cells of a board, and one, all alike, for each fact beside the boards.
 
     Facts that never change are left out. SettingsError where no board is found, or roles do not see the state.
     """
+    compiled = perspective.compiled
     if compiled.has_percepts:
         raise SettingsError("planes show the state, and the rules of this game hide it: take bits or bytes")
     if not layout.boards:
@@ -76,9 +170,9 @@ def lay_out_planes(compiled: CompiledGame, layout: Layout) -> ArrayLayout:
     width = max(grid.width for grid in grids.values())
     planes: dict[tuple[str, ...], Rows] = {}
     loose: list[int] = []
-    for number, fact in enumerate(compiled.facts):
-        if compiled.constants[number] >= 0:
-            continue
+    changing = (fact for fact, constant in zip(compiled.facts, compiled.constants, strict=True) if constant < 0)
+    facts = perspective.all_views(changing)
+    for number, fact in enumerate(facts):
         places = [
             (key, place)
             for board in layout.boards
@@ -89,11 +183,15 @@ def lay_out_planes(compiled: CompiledGame, layout: Layout) -> ArrayLayout:
             plane[down, across] = number
         if not places:
             loose.append(number)
-    names = [" ".join(filter(None, key)) for key in planes] + [to_text(compiled.facts[number]) for number in loose]
+    names = [" ".join(filter(None, key)) for key in planes] + [to_text(facts[number]) for number in loose]
     stacked = [*planes.values(), *(np.full((height, width), number, np.int64) for number in loose)]
-    rows = np.concatenate([plane.ravel() for plane in stacked])
-    shape = (len(stacked), height, width)
-    return ArrayLayout(shape, np.dtype(np.bool_), tuple(names), rows.astype(np.int32), None)
+    rows, turned = _views(perspective, facts, np.concatenate([plane.ravel() for plane in stacked]))
+    if perspective.names_mover():
+        rows = np.concatenate([rows, np.repeat(_mover_rows(region, perspective), height * width)])
+        names += _mover_names(perspective)
+    return ArrayLayout(
+        (len(names), height, width), np.dtype(np.bool_), tuple(names), rows.astype(np.int32), None, turned
+    )
 
 
 class _Grid:

@@ -14,6 +14,10 @@ class EnvironmentSettings(Settings):
     """How environments observe, end and begin anew; docs/environments.md says what the choices mean."""
 
     layout: Annotated[Literal["bits", "bytes", "planes"], About("layout of observations and masks")] = "bytes"
+    perspective: Annotated[
+        Literal["fixed", "mover"],
+        About("whose view observations have: the same whoever moves, or that of the role that is to move"),
+    ] = "fixed"
     autoreset: Annotated[
         Literal["next_step", "same_step", "disabled"],
         About("when an environment that has ended begins anew, as Gymnasium's AutoresetMode"),

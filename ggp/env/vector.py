@@ -15,7 +15,8 @@ from numpy.typing import ArrayLike, NDArray
 from ggp.boards import Layout, find_layout
 from ggp.cache import default_cache
 from ggp.circuit.compile import CompiledGame, compile_game
-from ggp.env.layouts import ArrayLayout, lay_out_facts, lay_out_mask, lay_out_planes
+from ggp.env.layouts import ArrayLayout, Perspective, lay_out_facts, lay_out_mask, lay_out_planes
+from ggp.env.perspective import find_renaming
 from ggp.env.settings import EnvironmentSettings, make_settings
 from ggp.errors import IllegalActionError, SettingsError
 from ggp.game import Game, State, load
@@ -88,7 +89,7 @@ class VectorEnvironment:
         self.observation_layout = self._observation_layout(packed=packed)
         limits = EpisodeLimits(_MODES[settings.autoreset], settings.max_steps, num_envs)
         seen, mask = self.observation_layout, self.mask_layout
-        view = View((seen.rows, mask.rows), (seen.words, mask.words))
+        view = View((seen.rows, mask.rows), (seen.words, mask.words), seen.turned)
         self._places = find_places(view, num_envs)
         self._plan = make_plan(program, limits, _rewards(self.compiled, settings), view)
         self._shards = _make_shards(self._plan, program, num_envs, settings.threads)
@@ -164,7 +165,7 @@ class VectorEnvironment:
             self.game,
             _TRIALS,
             0,
-            replace(self.settings, layout="bytes", threads=1, autoreset="next_step"),
+            replace(self.settings, layout="bytes", perspective="fixed", threads=1, autoreset="next_step"),
         )
         random, step, ended = np.random.default_rng(0), trial.reset(), np.zeros(_TRIALS, np.bool_)
         for _ in range(_TRIAL_STEPS):
@@ -226,9 +227,13 @@ class VectorEnvironment:
         return find_layout(self.game.rulesheet, self.game.machine, self.game.metadata.drawing)
 
     def _observation_layout(self, *, packed: bool) -> ArrayLayout:
+        compiled, region = self.compiled, self.program.region
+        is_mover = self.settings.perspective == "mover"
+        renaming = find_renaming(self.game.rulesheet, compiled.roles) if is_mover else None
+        perspective = Perspective(compiled, self.program.given, renaming)
         if self.settings.layout == "planes":
-            return lay_out_planes(self.compiled, self.board_layout)
-        return lay_out_facts(self.compiled, self.program.region, self.program.given, packed=packed)
+            return lay_out_planes(region, perspective, self.board_layout)
+        return lay_out_facts(region, perspective, packed=packed)
 
     def _make_buffers(self) -> tuple[Told, StepResult]:
         """Arrays to write, and the same as they are given out."""

@@ -44,6 +44,7 @@ class View(NamedTuple):
 
     rows: tuple[Ids, Ids]  # where each row is in the region; -1: nothing
     words: tuple[Ids | None, Ids | None]  # how many rows each word takes, 64 at most; None: each row is an octet
+    turned: Ids  # (t, 3) entry of the observation, given role, row: what is there instead where this role is the mover
 
 
 class EpisodePlan(NamedTuple):
@@ -60,11 +61,10 @@ _FIRST_BITS, _WILD, _BAD, _RESET, _FIRST_RANDOM, _RANDOM, _FIRST_BLOCK, _INITIAL
 _AUTORESET, _MOST_STEPS, _ENVIRONMENTS, _IS_PACKED = range(15, 19)
 _TERMINATED, _TRUNCATED, _WHOSE = range(19, 22)  # where these are among the octets that are told
 ADDRESS = 22  # machine code of the step, 0 for none; filled in by another thread at any time
-_SLOTS, _GOAL_RANGES, _SHOWN, _FIELDS, _END = range(
-    23, 28
-)  # where tables begin: (given, 3), (given, 2), (rows,), (f, 4)
-_GATES, _SEGMENTS, _FEEDBACK = range(28, 31)
-_HEADER = 31
+# where tables begin: (given, 3), (given, 2), (rows,), (f, 4), (t, 3), and where the last one ends
+_SLOTS, _GOAL_RANGES, _SHOWN, _FIELDS, _TURNED, _END = range(23, 29)
+_GATES, _SEGMENTS, _FEEDBACK = range(29, 32)
+_HEADER = 32
 
 # rows of a block, after its three regions
 _STREAMS, _USED, _WRONG, _OWN = 0, 8, 9, 10  # random numbers before and after the step; environments; bad numbers
@@ -121,7 +121,7 @@ def make_plan(
     filled = np.full(-(-len(shown) // _BLOCK) * _BLOCK, -1, np.int64)
     filled[: len(shown)] = shown
     ranges = [program.first_goal[role : role + 2] for role in program.given]
-    tables = [np.array(table, np.int64).ravel() for table in (program.slots, ranges, filled, fields)]
+    tables = [np.array(table, np.int64).ravel() for table in (program.slots, ranges, filled, fields, view.turned)]
     first = _HEADER + np.cumsum([0, *map(len, tables)])
     blocks = _BLOCK * (len(filled) // _BLOCK + 1)
     numbers = (
@@ -424,9 +424,12 @@ def _tell(  # noqa: PLR0913, PLR0917 - kernel: arrays of their own
     for at in range(numbers[_FIELDS] - shown):
         row = numbers[shown + at]
         gate_and(words, 0 if row < 0 else 2 * (region + row), 1, block + at)
+    for entry in range(numbers[_TURNED], numbers[_END], 3):
+        at, mover, row = numbers[entry], numbers[_MOVER] + numbers[entry + 1], numbers[entry + 2]
+        blend(words, block + at, 0 if row < 0 else region + row, region + mover)
     for at in range(0, numbers[_FIELDS] - shown, 64):
         transpose_lanes(words, block + at)
-    for field in range(numbers[_FIELDS], numbers[_END], 4):
+    for field in range(numbers[_FIELDS], numbers[_TURNED], 4):
         row, shift = block + (numbers[field] & ~63), numbers[field] & 63
         count, place, stride = numbers[field + 1], numbers[field + 2], numbers[field + 3]
         mask = np.int64(-1) if count == 64 else (np.int64(1) << count) - 1
