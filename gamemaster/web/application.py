@@ -30,10 +30,11 @@ from gamemaster.web.queries import MatchQueries, Watchers
 from gamemaster.web.repository import MatchRepository
 from gamemaster.web.safety import Guard, add_headers
 from gamemaster.web.settings import ServeSettings
-from gamemaster.web.tournaments import TournamentQueries
+from gamemaster.web.tournaments import TournamentProcesses, TournamentQueries
 from ggp.errors import GgpError, SettingsError, StoreError
 
 RULESHEETS = "rulesheets"  # the folder in that of the records where pasted rulesheets are kept
+TOURNAMENTS = "tournaments"  # the same for tournaments that are begun here
 MOST_LINE_BYTES = 16_384  # of the first line of a request: the longest query that the API describes has 7,300
 log = logging.getLogger(__name__)
 _STATIC = Path(__file__).parent / "static"
@@ -116,6 +117,7 @@ def _make_services(settings: ServeSettings, store: Store | None) -> Services:
         queries=queries,
         streams=Streams(limits.listeners, limits.visitor_listeners),
         tournaments=TournamentQueries(store, roles),
+        processes=TournamentProcesses(settings.records / TOURNAMENTS, settings.store, store),
         watchers=Watchers(queries, repository, changes),
         changes=changes,
         starts={},
@@ -140,6 +142,7 @@ async def _say_goodbye(app: web.Application) -> None:
     """Before open requests are waited for: what holds them up ends, and spectators see that matches were given up."""
     services = app[SERVICES]
     async with asyncio.TaskGroup() as group:
+        group.create_task(services.processes.close())
         for closing in (services.analyses, services.pool, services.people, services.endpoints, services.live_matches):
             group.create_task(closing.close())
     services.streams.close()

@@ -324,10 +324,7 @@ class NewMatch(Part):
     players: dict[str, NewPlayer] = Field(description="Role → who takes it; nobody for `random`.", max_length=64)
     startclock: Clock = 30
     playclock: Clock = 60
-    think: Annotated[int, Field(ge=1, le=LONGEST_CLOCK)] | None = Field(
-        None,
-        description="Seconds that bots take for a move in a match with humans; as the playclock allows unless given.",
-    )
+    think: Clock | None = Field(None, description="Seconds that bots take for a move against humans at most.")
     seed: Annotated[int, Field(ge=0, lt=2**53)] | None = None
 
 
@@ -338,7 +335,7 @@ class Branch(Part):
     players: dict[str, NewPlayer] = Field(max_length=64)
     startclock: Clock = 30
     playclock: Clock = 60
-    think: Annotated[int, Field(ge=1, le=LONGEST_CLOCK)] | None = None
+    think: Clock | None = None
 
 
 class StartedMatch(Part):

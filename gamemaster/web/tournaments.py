@@ -1,22 +1,30 @@
-"""The tournaments of the store → what pages show of them; worked out once for every change."""
+"""The tournaments of the store → what pages show of them; those that the operator begins here."""
 
+import asyncio
+import signal
+import sys
 import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from itertools import combinations
+from pathlib import Path
+from typing import Annotated, TypeAlias
 from urllib.parse import quote
+
+from pydantic import Field, ValidationError
 
 from gamemaster.tournament.ratings import Estimate, sprt_of
 from gamemaster.tournament.results import MatchResult
 from gamemaster.tournament.schedule import next_pairings
-from gamemaster.tournament.spec import TournamentSpec
+from gamemaster.tournament.spec import Format, TournamentSpec
+from gamemaster.tournament.spec_files import spec_text
 from gamemaster.tournament.standings import Conduct, PlayerStanding, RoleStanding, Standings, standings
 from gamemaster.tournament.store import Store, StoredTournament
 from gamemaster.web import models
 from gamemaster.web.catalogue import roles_of
-from gamemaster.web.problems import not_found
+from gamemaster.web.problems import Problem, conflict, not_found, refused
 from gamemaster.web.repository import head_of_row
 from ggp.errors import GgpError, NotStoredError
 from ggp.gdl.reader import decode
@@ -24,9 +32,29 @@ from ggp.gdl.rulesheet import NATURE, parse_rulesheet
 from ggp.library import find_rulesheet, read_bytes
 
 _REST = 1.0  # seconds for which standings may be old while a tournament is running
+_BEGIN_SECONDS = 30.0  # until a tournament plays
+_END_SECONDS = 10.0  # for players' answers, until it is told once more that it is to end
+_CLOSE_SECONDS = 2.5  # the same where the service ends
+_LOOK_SECONDS = 0.1  # between two looks whether it plays
 _FIXED = ("round robin", "gauntlet")  # formats that know all matches from the beginning
 
 Roles = Callable[[str], tuple[str, ...]]  # game → roles that somebody takes
+
+
+_NewPlayer: TypeAlias = Annotated[models.Bot | models.External, Field(discriminator="kind")]
+
+
+class NewTournament(models.Part):
+    """A tournament that is to be played; seconds."""
+
+    name: Annotated[str, Field(max_length=60)] = Field(description="One word of letters, digits, - and _.")
+    games: Annotated[tuple[Annotated[str, Field(max_length=200)], ...], Field(min_length=1, max_length=100)]
+    players: Annotated[tuple[_NewPlayer, ...], Field(min_length=1, max_length=64)]
+    format: Format = "round robin"
+    rounds: Annotated[int, Field(ge=1, le=1_000)] = 1
+    startclock: models.Clock = 10
+    playclock: models.Clock = 5
+    seed: Annotated[int, Field(ge=0, lt=2**53)] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +166,121 @@ class TournamentQueries:
             worked = _Worked(finished, time.monotonic(), found, _test(spec, results), planned, total)
             self._worked[name] = worked
             return worked
+
+
+class TournamentProcesses:
+    """Tournaments that are begun here, each in a process of its own, as by `ggp tournament run`.
+
+    They end with the service, unless that is killed: then they go on to their end. Used in the event loop.
+    """
+
+    def __init__(self, folder: Path, place: str, store: Store | None) -> None:
+        """folder: for specifications, reports and what the processes say; place: the store, as an option names it."""
+        self._folder = folder
+        self._place = place
+        self._store = store
+        self._running: dict[str, asyncio.subprocess.Process] = {}
+
+    def is_begun_here(self, name: str) -> bool:
+        """Whether it goes on, and can be ended here."""
+        return name in self._running and self._running[name].returncode is None
+
+    async def begin(self, wanted: NewTournament, players: list[dict[str, str]], rules: Mapping[str, str]) -> None:
+        """Returns when it plays; a Problem where it does not. players: as in a specification; rules: game → text, of
+        games that are not shipped."""
+        if self._store is None or not self._place:
+            raise conflict("there is no store for the results; `ggp serve --store FILE` has one")
+        if self.is_begun_here(wanted.name) or await asyncio.to_thread(self._status, wanted.name) is not None:
+            raise conflict(f"there is a tournament {wanted.name} already")
+        file = await asyncio.to_thread(self._write, wanted, players, rules)
+        log = file.with_suffix(".log")
+        command = ("-P", "-m", "ggp", "tournament", "run", str(file), "--json")
+        with log.open("wb") as said:
+            process = await asyncio.create_subprocess_exec(
+                sys.executable,
+                *command,
+                stdin=asyncio.subprocess.DEVNULL,
+                stdout=asyncio.subprocess.DEVNULL,
+                stderr=said,
+                start_new_session=True,  # Ctrl-C is for the service, which ends it
+            )
+        self._running[wanted.name] = process
+        until = time.monotonic() + _BEGIN_SECONDS
+        while process.returncode is None and await asyncio.to_thread(self._status, wanted.name) in (None, "new"):
+            if time.monotonic() >= until:
+                await self._end(process, 0.0)
+                raise Problem(503, f"the tournament did not begin within {_BEGIN_SECONDS:g} s")
+            await asyncio.sleep(_LOOK_SECONDS)
+        if await asyncio.to_thread(self._status, wanted.name) in (None, "new"):
+            raise refused(_last_line(log) or f"the tournament ended with exit code {process.returncode}")
+
+    async def end(self, name: str) -> None:
+        """Gives up the matches under way; `ggp tournament resume` can go on. A Problem where it does not run here."""
+        if not self.is_begun_here(name) or await asyncio.to_thread(self._status, name) != "running":
+            raise conflict(f"no tournament {name} that was begun here is running")
+        await self._end(self._running[name], _END_SECONDS)
+
+    async def close(self) -> None:
+        """Ends all."""
+        running = [process for process in self._running.values() if process.returncode is None]
+        await asyncio.gather(*(self._end(process, _CLOSE_SECONDS) for process in running))
+
+    async def _end(self, process: asyncio.subprocess.Process, patience: float) -> None:
+        for _ in range(2):  # the second time it does not wait for answers
+            if process.returncode is None:
+                process.send_signal(signal.SIGINT)
+                try:
+                    async with asyncio.timeout(patience):
+                        await process.wait()
+                except TimeoutError:
+                    patience = 1.0
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+
+    def _status(self, name: str) -> str | None:
+        """Of a tournament of the store; None where it has none."""
+        assert self._store is not None
+        return next((stored.status for stored in self._store.tournaments() if stored.spec.name == name), None)
+
+    def _write(self, wanted: NewTournament, players: list[dict[str, str]], rules: Mapping[str, str]) -> Path:
+        """The specification; a Problem says what is wrong with it."""
+        folder = (self._folder / wanted.name).absolute()
+        games = [
+            {"rules": str(folder / f"{game}.kif") if game in rules else game, "name": game} for game in wanted.games
+        ]
+        try:
+            spec = TournamentSpec.model_validate(
+                {
+                    "name": wanted.name,
+                    "format": wanted.format,
+                    "rounds": wanted.rounds,
+                    "games": games,
+                    "players": players,
+                    "match": {"startclock": wanted.startclock, "playclock": wanted.playclock},
+                    "results": {"store": _absolute(self._place), "folder": str(folder)},
+                    **({} if wanted.seed is None else {"seed": wanted.seed}),
+                }
+            )
+        except ValidationError as error:
+            found = error.errors()[0]
+            raise refused(f"{'.'.join(map(str, found['loc']))}: {found['msg']}".lstrip(": ")) from None
+        folder.mkdir(parents=True, exist_ok=True)
+        for game, text in rules.items():
+            (folder / f"{game}.kif").write_text(text, encoding="utf-8")
+        file = folder / f"{wanted.name}.toml"
+        file.write_text(spec_text(spec), encoding="utf-8")
+        return file
+
+
+def _absolute(place: str) -> str:
+    return place if "://" in place else str(Path(place).absolute())
+
+
+def _last_line(log: Path) -> str:
+    """What a process said last, without the name of the program."""
+    lines = log.read_text(encoding="utf-8", errors="replace").split("\n")
+    return next((line.removeprefix("ggp: ") for line in reversed(lines) if line.strip()), "")
 
 
 def known_schedule(spec: TournamentSpec) -> tuple[int | None, dict[frozenset[str], int]]:

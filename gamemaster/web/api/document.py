@@ -13,8 +13,20 @@ from pydantic.json_schema import models_json_schema
 
 from gamemaster.web import models
 from gamemaster.web.api import games, humans, matches
-from gamemaster.web.api.operations import JSON, ROOT, Operation, answer, services_of, streamed
-from gamemaster.web.problems import MEDIA_TYPE, Problem
+from gamemaster.web.api.operations import (
+    JSON,
+    ROOT,
+    Operation,
+    Services,
+    answer,
+    may_operate,
+    read_body,
+    services_of,
+    streamed,
+)
+from gamemaster.web.catalogue import CatalogueEntry
+from gamemaster.web.problems import MEDIA_TYPE, Problem, refused
+from gamemaster.web.tournaments import NewTournament
 
 _REF = "#/components/schemas/{model}"
 _ALWAYS = (400, 403, 421, 422, 429, 500, 503)  # problems that every operation can have
@@ -53,6 +65,41 @@ async def get_tournament(request: web.Request) -> web.Response:
     return answer(await asyncio.to_thread(tournaments.get, request.match_info["tournament"]))
 
 
+async def post_tournament(request: web.Request) -> web.Response:
+    """Begins a tournament, which is the operator's right."""
+    services = services_of(request)
+    wanted = await read_body(request, NewTournament)
+    _check_operator(request)
+    entries = [_entry(services, game) for game in wanted.games]
+    rules = {entry.id: entry.source.text for entry in entries if not entry.is_shipped}
+    players = [services.live_matches.tournament_player(player) for player in wanted.players]
+    await services.processes.begin(wanted, players, rules)
+    return answer(await asyncio.to_thread(services.tournaments.get, wanted.name), 201)
+
+
+async def post_tournament_end(request: web.Request) -> web.Response:
+    """Ends a tournament that was begun here."""
+    services = services_of(request)
+    await read_body(request, models.Empty)
+    _check_operator(request)
+    name = request.match_info["tournament"]
+    await asyncio.to_thread(services.tournaments.get, name)
+    await services.processes.end(name)
+    return answer(await asyncio.to_thread(services.tournaments.get, name))
+
+
+def _check_operator(request: web.Request) -> None:
+    if not may_operate(request):
+        raise Problem(403, "only the operator of this service begins and ends tournaments")
+
+
+def _entry(services: Services, game: str) -> CatalogueEntry:
+    entry = services.catalogue.get(game)
+    if entry is None:
+        raise refused(f"there is no game {game}")
+    return entry
+
+
 OPERATIONS: tuple[Operation, ...] = (
     Operation("GET", "", "getService", "service", "What this is and where to begin.", get_service, models.Service),
     Operation("GET", "/events", "watchLists", "service",
@@ -67,6 +114,12 @@ OPERATIONS: tuple[Operation, ...] = (
     Operation("GET", "/tournaments/{tournament}", "getTournament", "tournaments",
               "A tournament with its standings; its matches are in the list of matches.", get_tournament,
               models.Tournament, problems=(404,)),
+    Operation("POST", "/tournaments", "beginTournament", "tournaments",
+              "Begin a tournament in the store of this service; the operator's right.", post_tournament,
+              models.Tournament, body=NewTournament, status=201, problems=(403, 409, 415, 422, 503)),
+    Operation("POST", "/tournaments/{tournament}/end", "endTournament", "tournaments",
+              "Give up the matches under way of a tournament that was begun here.", post_tournament_end,
+              models.Tournament, body=models.Empty, problems=(403, 404, 409, 415)),
 )  # fmt: skip
 
 

@@ -22,7 +22,7 @@ from gamemaster.web.queries import MatchQueries, Watchers
 from gamemaster.web.repository import MatchRepository
 from gamemaster.web.safety import Guard
 from gamemaster.web.settings import ServeSettings
-from gamemaster.web.tournaments import TournamentQueries
+from gamemaster.web.tournaments import TournamentProcesses, TournamentQueries
 
 Handler: TypeAlias = Callable[[web.Request], Awaitable[web.StreamResponse]]
 M = TypeVar("M", bound=BaseModel)
@@ -47,6 +47,7 @@ class Services:
     queries: MatchQueries
     streams: Streams
     tournaments: TournamentQueries
+    processes: TournamentProcesses  # of tournaments that were begun here
     watchers: Watchers
     changes: Feed  # told whenever a match begins or ends
     starts: dict[str, State]  # key of a source → its first state, drawn
@@ -82,6 +83,12 @@ def visitor_of(request: web.Request) -> str:
     """Who pays for what a request begins; the operator does not."""
     guard = services_of(request).guard
     return "" if guard.is_operator(request) else guard.visitor(request)
+
+
+def may_operate(request: web.Request) -> bool:
+    """Whether who asks is the operator; where no token was set, only this computer can ask, and all may."""
+    services = services_of(request)
+    return services.guard.is_operator(request) or not services.settings.operator_tokens
 
 
 async def streamed(request: web.Request, feed: Feed) -> web.StreamResponse:

@@ -15,7 +15,15 @@ from gamemaster.web.api.document import OPERATIONS
 from gamemaster.web.api.games import game_head
 from gamemaster.web.api.humans import endpoint_view, find_endpoint, find_human
 from gamemaster.web.api.matches import find_match
-from gamemaster.web.api.operations import ROOT, Services, answer_expectation, read_form, read_query, services_of
+from gamemaster.web.api.operations import (
+    ROOT,
+    Services,
+    answer_expectation,
+    may_operate,
+    read_form,
+    read_query,
+    services_of,
+)
 from gamemaster.web.html import games
 from gamemaster.web.html.rendering import page
 from gamemaster.web.problems import Problem
@@ -53,6 +61,7 @@ def add_pages(app: web.Application) -> None:
     get("/play/{link}", show_human)
     get("/endpoints/{link}", show_endpoint)
     get("/tournaments", show_tournaments)
+    get("/new-tournament", show_new_tournament)
     get("/tournaments/{tournament}", show_tournament)
     get("/token", show_token)
     post("/token", take_token)
@@ -256,7 +265,22 @@ async def show_api(request: web.Request) -> web.Response:
 
 async def show_tournaments(request: web.Request) -> web.Response:
     heads = await asyncio.to_thread(services_of(request).tournaments.heads)
-    return page(request, "tournaments.html", _TOURNAMENTS, {"tournaments": heads})
+    values = {"tournaments": heads, "may_operate": may_operate(request)}
+    return page(request, "tournaments.html", _TOURNAMENTS, values)
+
+
+async def show_new_tournament(request: web.Request) -> web.Response:
+    """The form to begin a tournament."""
+    services = services_of(request)
+    if not may_operate(request):
+        raise Problem(403, "only the operator of this service begins tournaments")
+    values = {
+        "games": [game_head(entry) for entry in services.catalogue.find()],
+        "chosen": services.catalogue.simplest.id,
+        "bots": [*services.settings.all_bots],
+        "has_store": bool(services.settings.store),
+    }
+    return page(request, "new_tournament.html", _TOURNAMENTS, values)
 
 
 async def show_tournament(request: web.Request) -> web.Response:
@@ -273,5 +297,6 @@ async def show_tournament(request: web.Request) -> web.Response:
         "under_way": found.under_way,
         "latest": [head for head in latest.matches if head.status not in ("running", "preparing")],
         "games": titles(services),
+        "may_end": may_operate(request) and found.status == "running" and services.processes.is_begun_here(name),
     }
     return page(request, "tournament.html", _TOURNAMENTS, values)

@@ -253,6 +253,15 @@ class LiveMatches:
 
         return metered
 
+    def tournament_player(self, player: Bot | External) -> dict[str, str]:
+        """A player as a specification says it; a Problem where it may not be taken here."""
+        named = {"name": player.name} if player.name else {}
+        if isinstance(player, Bot):
+            self._check_bot(player.bot)
+            return {"bot": self._settings.all_bots[player.bot], "name": player.bot, **named}
+        self._check_url(player.url)
+        return {"url": player.url, **named}
+
     def _check_bot(self, name: str) -> None:
         if name not in self._settings.all_bots:
             raise refused(f"no bot is called {name!r}; the bots are {', '.join(self._settings.all_bots)}")

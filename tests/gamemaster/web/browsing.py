@@ -119,10 +119,11 @@ def chromium() -> str:
 class Server:
     """The service on a real port, which it takes again after a restart."""
 
-    def __init__(self, records: Path, store: Store | None = None, **settings: object) -> None:
+    def __init__(self, records: Path, store: Store | str | None = None, **settings: object) -> None:
+        """store: one that is open, or the place of one."""
         given = {"records": records, "warm": store is not None, "allowed_players": frozenset({HOST})}
-        self._settings = given | settings
-        self._store = store
+        self._settings = given | ({"store": store} if isinstance(store, str) else {}) | settings
+        self._store = None if isinstance(store, str) else store
         self._port = 0
 
     @property

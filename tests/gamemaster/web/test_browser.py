@@ -274,3 +274,23 @@ async def test_pages_fit_on_a_phone(browser: "Browser", server: Server, dark: bo
             wide = await page.evaluate("document.documentElement.scrollWidth - window.innerWidth")
             assert wide <= 0, url
             assert await page.evaluate(LOW_CONTRAST) == [], url
+
+
+async def test_a_tournament_is_set_up_and_watched(browser: "Browser", tmp_path: Path) -> None:
+    async with (
+        Server(tmp_path / "records", str(tmp_path / "event.sqlite")) as server,
+        a_page(browser, allowed=("status of 409",)) as page,
+    ):
+        await page.goto(f"{server.url}/tournaments")
+        await page.locator("a", has_text="New tournament").click()
+        await page.locator("#name").fill("cup")
+        await page.locator("[name=bot][value=mcts]").uncheck()
+        await page.locator("[name=bot][value=legal]").check()
+        await page.locator("#begin").click()
+        await page.locator("h1", has_text="cup").wait_for()
+        await page.locator(".chip", has_text="complete").wait_for()
+        assert await page.locator(".standings").first.locator("tbody tr").count() == 2
+        await page.goto(f"{server.url}/new-tournament")
+        await page.locator("#name").fill("cup")
+        await page.locator("#begin").click()
+        await page.locator("#refused", has_text="there is a tournament cup already").wait_for()

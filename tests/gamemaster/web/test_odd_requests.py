@@ -15,8 +15,8 @@ from tests.gamemaster.web.conftest import Serve
 
 PAGES = (
     "/", "/boards.css", "/games", "/games/new", "/games/{game}", "/matches", "/matches/{match}", "/play",
-    "/play/{link}", "/endpoints/{link}", "/tournaments", "/tournaments/{tournament}", "/token", "/api",
-    "/static/{name}", "/nowhere/{name}",
+    "/play/{link}", "/endpoints/{link}", "/tournaments", "/tournaments/{tournament}", "/new-tournament",
+    "/token", "/api", "/static/{name}", "/nowhere/{name}",
 )  # fmt: skip
 NAMES = (
     "a" * 5000,
@@ -184,7 +184,7 @@ async def test_bodies_that_are_none(serve: Serve, header: bytes, body: bytes) ->
     client = await serve(PLENTY)
     posts = [f"{ROOT}{operation.path}" for operation in OPERATIONS if operation.method == "POST"]
     for path in ("/token", "/games/new", *posts):
-        where = quote(path.format_map(dict.fromkeys(("match", "link"), "x") | {"step": "0"}))
+        where = quote(path.format_map(dict.fromkeys(("match", "link", "tournament"), "x") | {"step": "0"}))
         assert await status_of(client, request("POST", where, header, body=body)) < 500, path
 
 

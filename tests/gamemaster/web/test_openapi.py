@@ -81,7 +81,7 @@ def check(operation: Operation, status: int, kind: str, text: str) -> None:
     "body", ["", "{", "[]", "null", '{"unknown": 1}', '{"step": -1}', '{"players": 7}', '"x"', "1e999"]
 )
 async def test_nonsense_is_refused_as_described(client: ApiClient, operation: Operation, body: str) -> None:
-    path = (ROOT + operation.path).format(match="none", link="none", step=0)
+    path = (ROOT + operation.path).format(match="none", link="none", tournament="none", step=0)
     headers = {"Content-Type": "application/json"}
     async with client.http.post(path, data=body.encode(), headers=headers) as response:
         assert 400 <= response.status < 500

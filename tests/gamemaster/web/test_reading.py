@@ -154,7 +154,17 @@ async def test_nobody_stumbles(browser: "Browser", server: Server, phone: bool, 
         await page.goto(server.url + hidden["links"]["asker"])
         await page.locator("#choices button", has_text="ask 1").click()
         await page.locator("#percepts td", has_text="warm").wait_for()
-        pages = ["/", "/games", "/games/reversi", "/games/new?example=1", "/matches", "/play", "/tournaments", "/token"]
+        pages = [
+            "/",
+            "/games",
+            "/games/reversi",
+            "/games/new?example=1",
+            "/matches",
+            "/play",
+            "/tournaments",
+            "/new-tournament",
+            "/token",
+        ]
         pages += [f"/tournaments/{NAME}", "/api", "/nothing", endpoint["url"], str(hidden["url"]), str(human["url"])]
         for path in (*pages, hidden["links"]["asker"], human["links"]["xplayer"]):
             await page.goto(server.url + path)

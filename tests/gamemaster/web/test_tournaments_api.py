@@ -4,6 +4,7 @@ import asyncio
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,8 +13,9 @@ from gamemaster.tournament.store import Store, open_store
 from gamemaster.web import repository
 from gamemaster.web.settings import Limits
 from ggp.protocol.messages import Abort
-from tests.gamemaster.scripted import ScriptedPlayer
-from tests.gamemaster.web.api_client import PATIENCE, ApiClient
+from tests.gamemaster import games
+from tests.gamemaster.scripted import ScriptedPlayer, silent
+from tests.gamemaster.web.api_client import PATIENCE, ApiClient, Json
 from tests.gamemaster.web.conftest import Players, Serve
 from tests.gamemaster.web.tournaments import (
     NAME,
@@ -229,3 +231,92 @@ async def test_a_store_that_does_not_answer_is_a_problem(serve: Serve, store: St
     ):
         problem = await client.get(path, 503)
         assert "events.sqlite" in problem["detail"]
+
+
+# Begun here.
+
+LEGAL = {"kind": "bot", "bot": "legal"}
+CUP: dict[str, Any] = {"name": "cup", "games": ["tictactoe"], "players": [LEGAL, {"kind": "bot", "bot": "random"}]}
+
+
+async def ended(client: ApiClient, name: str = "cup") -> Json:
+    """The tournament when nothing goes on."""
+    async with asyncio.timeout(PATIENCE):
+        while (event := await client.get(f"/tournaments/{name}"))["status"] == "running":  # noqa: ASYNC110
+            await asyncio.sleep(0.1)
+    return event
+
+
+async def test_a_tournament_is_begun_and_plays_to_its_end(serve: Serve, tmp_path: Path) -> None:
+    client = await serve(store=str(tmp_path / "events.sqlite"))
+    pasted = await client.post("/games", {"name": "mine", "rulesheet": games.GUESSING}, 201)
+    wanted = {**CUP, "games": ["tictactoe", pasted["id"]], "rounds": 2, "seed": 3}
+    begun = await client.post("/tournaments", wanted, 201)
+    assert (begun["name"], begun["url"], begun["total"]) == ("cup", "/tournaments/cup", 8)
+    event = await ended(client)
+    assert (event["status"], event["finished"]) == ("complete", 8)
+    assert [match["status"] for match in (await client.get("/matches?tournament=cup"))["matches"]] == ["terminal"] * 8
+    assert (await client.post("/tournaments", wanted, 409))["detail"] == "there is a tournament cup already"
+    assert "no tournament cup that was begun here is running" in str(
+        await client.post("/tournaments/cup/end", None, 409)
+    )
+    assert "End the tournament" not in await client.page("/tournaments/cup")
+
+
+async def test_a_tournament_is_ended(serve: Serve, tmp_path: Path) -> None:
+    client = await serve(store=str(tmp_path / "events.sqlite"))
+    async with ScriptedPlayer({0: silent}) as player:
+        players = [{"kind": "bot", "bot": "legal"}, {"kind": "external", "url": player.url, "name": "silent"}]
+        await client.post("/tournaments", {**CUP, "players": players, "startclock": 1, "playclock": 3600}, 201)
+        assert "End the tournament" in await client.page("/tournaments/cup")
+        event = await client.post("/tournaments/cup/end")
+    assert (event["status"], event["finished"]) == ("interrupted", 0)
+
+
+async def test_tournaments_end_with_the_service(serve: Serve, tmp_path: Path) -> None:
+    client = await serve(store=str(tmp_path / "events.sqlite"))
+    async with ScriptedPlayer({0: silent}) as player:
+        players = [{"kind": "bot", "bot": "legal"}, {"kind": "external", "url": player.url, "name": "silent"}]
+        await client.post("/tournaments", {**CUP, "players": players, "startclock": 1, "playclock": 3600}, 201)
+        [process] = client.services.processes._running.values()
+        await client.services.processes.close()
+        assert process.returncode is not None
+    with open_store(str(tmp_path / "events.sqlite")) as store:
+        assert store.tournament("cup").status == "interrupted"
+
+
+@pytest.mark.parametrize(
+    ("change", "status", "reason"),
+    [
+        ({"name": "a b"}, 422, "name: a name is one word"),
+        ({"games": ["nosuch"]}, 422, "there is no game nosuch"),
+        ({"players": [{"kind": "bot", "bot": "nosuch"}] * 2}, 422, "no bot is called 'nosuch'"),
+        ({"players": [LEGAL, LEGAL]}, 422, "legal"),
+        ({"players": [{"kind": "external", "url": "http://192.0.2.1:9147"}]}, 403, "has not allowed players"),
+        ({"format": "knock-out", "rounds": 2}, 422, "rounds: a knock-out has as many as it takes"),
+    ],
+)
+async def test_what_cannot_be_played_is_refused(
+    serve: Serve, tmp_path: Path, change: dict[str, object], status: int, reason: str
+) -> None:
+    client = await serve(store=str(tmp_path / "events.sqlite"))
+    assert reason in (await client.post("/tournaments", CUP | change, status))["detail"]
+    assert (await client.get("/tournaments"))["tournaments"] == []
+
+
+async def test_only_the_operator_begins_and_ends_tournaments(serve: Serve, tmp_path: Path) -> None:
+    tokens = {"token": "for-writing-1", "operator_token": "for-operating-1"}
+    client = await serve(store=str(tmp_path / "events.sqlite"), **tokens)
+    writer = {"Authorization": f"Bearer {tokens['token']}"}
+    assert "only the operator" in (await client.post("/tournaments", CUP, 403, **writer))["detail"]
+    assert "only the operator" in (await client.post("/tournaments/cup/end", None, 403, **writer))["detail"]
+    await client.page("/new-tournament", 403)
+    assert "New tournament" not in await client.page("/tournaments")
+    operator = {"Authorization": f"Bearer {tokens['operator_token']}"}
+    await client.post("/tournaments", CUP, 201, **operator)
+    await ended(client)
+
+
+async def test_without_a_store_there_is_no_tournament(client: ApiClient) -> None:
+    assert "there is no store for the results" in (await client.post("/tournaments", CUP, 409))["detail"]
+    assert "There is no store for the results" in await client.page("/new-tournament")

@@ -1,6 +1,6 @@
 // Lists of matches and tournaments that keep themselves up to date.
 
-import { localTimes, settled } from "./lib.js";
+import { localTimes, post, settled } from "./lib.js";
 import { follow } from "./stream.js";
 
 /** Reads the page again and takes over the parts that change. */
@@ -20,3 +20,12 @@ async function refresh() {
 
 const soon = settled(300, () => refresh().catch(() => {}));
 follow("/api/v1/events", { changed: soon }, refresh);
+
+document.addEventListener("click", async (event) => {
+  const button = event.target.closest("[data-end]");
+  if (!button) return;
+  button.disabled = true;
+  button.textContent = "Ending …";
+  await post(button.dataset.end).catch((problem) => { button.textContent = problem.message; });
+  await refresh().catch(() => {});
+});
