@@ -77,12 +77,14 @@ async def show_home(request: web.Request) -> web.Response:
     services = services_of(request)
     entries = services.catalogue.find()
     shipped = [game_head(entry) for entry in entries if entry.is_shipped] or list(map(game_head, entries))
-    live = [one.head for one in services.live_matches.all() if not one.is_over]
+    running = [one for one in services.live_matches.all() if not one.is_over]
+    live = [one.head for one in running]
     listing = await services.queries.listing(models.MatchesWanted(limit=_SOME_MATCHES + len(live)))
     last = [head for head in listing.matches if head.id not in {one.id for one in live}][:_SOME_MATCHES]
     values = {
         "count": len(entries),
         "hero": _hero(services, shipped),
+        "watched": await _watched(services, [one.id for one in running if not one.is_hidden]),
         "some": shipped[:HOME_GAMES],
         "live": live,
         "matches": last,
@@ -90,6 +92,15 @@ async def show_home(request: web.Request) -> web.Response:
         "tournaments": (await asyncio.to_thread(services.tournaments.heads))[:_SOME_TOURNAMENTS],
     }
     return page(request, "home.html", "/", values)
+
+
+async def _watched(services: Services, running: list[str]) -> tuple[models.MatchHead, models.State] | None:
+    """The newest match that can be looked at, with its state."""
+    for name in reversed(running):
+        with suppress(Problem, GgpError):
+            found = await services.queries.find(name)
+            return found.head, await services.queries.state(found, found.head.steps)
+    return None
 
 
 def _hero(services: Services, games: list[models.GameHead]) -> models.GameHead | None:

@@ -276,6 +276,21 @@ async def test_pages_fit_on_a_phone(browser: "Browser", server: Server, dark: bo
             assert await page.evaluate(LOW_CONTRAST) == [], url
 
 
+async def test_the_first_page_has_what_is_being_played(browser: "Browser", server: Server) -> None:
+    async with listening(oplayer=ScriptedPlayer()) as urls, a_page(browser) as page, a_page(browser) as looker:
+        await begin(page, server, "tictactoe", {"xplayer": ("human", "Ann"), "oplayer": ("external", urls["oplayer"])})
+        await say(page, "Your move")
+        await looker.goto(server.url)
+        await looker.locator("#watched g.cell[data-cell='1 1'][aria-label='1 1: empty']").wait_for()
+        assert await looker.locator("#own").is_hidden()
+        await mark(page, "1 1")
+        await looker.locator("#watched g.cell[data-cell='1 1'][aria-label='1 1: x']").wait_for()
+        await page.goto(server.url)
+        await page.locator("#own li", has_text="your move").wait_for()
+        await page.locator("#own a").click()
+        await say(page, "Your move")
+
+
 async def test_a_tournament_is_set_up_and_watched(browser: "Browser", tmp_path: Path) -> None:
     async with (
         Server(tmp_path / "records", str(tmp_path / "event.sqlite")) as server,

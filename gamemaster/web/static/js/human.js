@@ -14,11 +14,17 @@ const role = root.dataset.role;
 const rows = document.querySelector("#moves tbody");
 const countdown = new Countdown(byId("clock"));
 const MOST_SHOWN = 120;
+const MOST_KEPT = 20; // of the matches that this browser takes part in, for the first page
 const percepts = []; // of each step, with the own move
 let asked = 0, shown = 0;
 let human = null, drawn = "", offered = "", narrowed = [], isSending = false;
 
 const clicking = new Clicking(board, (move) => send(move), (moves) => { narrowed = moves; showChoices(); });
+
+try {
+  const others = JSON.parse(localStorage.getItem("own") || "[]").filter((one) => one.link !== root.dataset.link);
+  localStorage.setItem("own", JSON.stringify([{ link: root.dataset.link, title: document.title.replace(/ · ggp$/, "") }, ...others].slice(0, MOST_KEPT)));
+} catch { /* a browser that keeps nothing */ }
 
 function say(text, mood = "") {
   byId("say").textContent = text;
