@@ -50,6 +50,13 @@ def test_domineering_on_small_squares(size: int, value: int) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(("columns", "rows"), [(4, 4), (5, 4), (4, 5)])
+def test_connect_four_on_small_boards_is_a_draw(columns: int, rows: int) -> None:
+    """Tromp, John's Connect Four Playground: the table of values by width and height."""
+    assert value_of(generate("connectfour", {"columns": columns, "rows": rows}).rules) == 50
+
+
+@pytest.mark.slow
 def test_two_by_two_boxes_are_won_by_who_begins() -> None:
     assert value_of(generate("boxes", {"columns": 2, "rows": 2}).rules) == 100
 
