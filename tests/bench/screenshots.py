@@ -1,4 +1,4 @@
-"""Pictures of every kind of page, and of every game: `python -m tests.bench.screenshots docs/screenshots`.
+"""Pictures of every kind of page, and of every game: `python -m tests.bench.screenshots FOLDER`.
 
 A service of its own, with a tournament that was played for the purpose, is looked at with chromium.
 """
@@ -33,6 +33,7 @@ BROKEN = """(role white)
     (true (control ?player))
 (<= terminal (true (cell 1 x)))
 """
+CONTACT_SHEET = "boards"
 BOT = {"kind": "bot", "bot": "random"}
 PAGES = {
     "home": "/",
@@ -40,6 +41,7 @@ PAGES = {
     "play": "/play?game=reversi",
     "api": "/api",
     "tournaments": "/tournaments",
+    "new-tournament": "/new-tournament",
     "token": "/token",
     "problem": "/games/nothing",
 }
@@ -72,7 +74,7 @@ async def picture_all(browser: "Browser", server: Server, folder: Path, *, dark:
     async def save(page: "Page", name: str) -> None:
         await page.evaluate("window.scrollTo(0, 0)")
         await page.wait_for_timeout(600)
-        image = Image.open(BytesIO(await page.screenshot())).convert("RGB")
+        image = Image.open(BytesIO(await page.screenshot(full_page=name == CONTACT_SHEET))).convert("RGB")
         path = folder / f"{name}{'-dark' if dark else ''}.png"
         image.quantize(COLOURS).save(path, optimize=True)
         print(path.name)
@@ -84,9 +86,8 @@ async def picture_all(browser: "Browser", server: Server, folder: Path, *, dark:
 async def picture_standing(browser: "Browser", server: Server, save: Save, *, dark: bool) -> None:
     """What stays as it is."""
     async with a_page(browser, dark=dark) as page:
-        await page.set_viewport_size({"width": 1280, "height": 720})
         await page.set_content(boards(dark=dark))
-        await save(page, "boards")
+        await save(page, CONTACT_SHEET)
     async with a_page(browser, dark=dark, allowed=("status of 404",)) as page:
         for name, path in PAGES.items():
             await page.goto(server.url + path)
@@ -147,11 +148,10 @@ def boards(*, dark: bool) -> str:
         drawn.append(f"<figure>{picture}<figcaption>{escape(title)}</figcaption></figure>")
     ground, ink = ("#16181d", "#e8e6e1") if dark else ("#f6f5f1", "#1c2024")
     return f"""<!doctype html><style>
-      body {{ margin: 0; padding: 16px; background: {ground}; color: {ink}; font: 600 17px sans-serif; height: 688px;
-        display: grid; grid-template-columns: repeat(4, 1fr); grid-template-rows: repeat(2, minmax(0, 1fr));
-        gap: 16px; }}
-      figure {{ margin: 0; display: flex; flex-direction: column; align-items: center; gap: 6px; min-height: 0; }}
-      svg {{ flex: 1; min-height: 0; max-width: 100%; }}
+      body {{ margin: 0; padding: 16px; background: {ground}; color: {ink}; font: 600 13px sans-serif; text-align: center;
+        display: grid; grid-template-columns: repeat(7, minmax(0, 1fr)); gap: 16px; align-items: end; }}
+      svg {{ width: 100%; height: 150px; }}
+      figure {{ margin: 0; }}
     </style><body>{"".join(drawn)}</body>"""
 
 
