@@ -149,7 +149,8 @@ def boards(*, dark: bool) -> str:
     ground, ink = ("#16181d", "#e8e6e1") if dark else ("#f6f5f1", "#1c2024")
     return f"""<!doctype html><style>
       body {{ margin: 0; padding: 16px; background: {ground}; color: {ink}; font: 600 13px sans-serif;
-        text-align: center; display: grid; grid-template-columns: repeat(7, minmax(0, 1fr)); gap: 16px; align-items: end; }}
+        text-align: center; display: grid;
+        grid-template-columns: repeat(7, minmax(0, 1fr)); gap: 16px; align-items: end; }}
       svg {{ width: 100%; height: 150px; }}
       figure {{ margin: 0; }}
     </style><body>{"".join(drawn)}</body>"""

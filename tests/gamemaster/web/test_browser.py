@@ -193,7 +193,7 @@ async def test_a_match_is_replayed_by_keyboard(browser: "Browser", server: Serve
     async with listening(xplayer=ScriptedPlayer(), oplayer=ScriptedPlayer()) as urls, a_page(browser) as page:
         players = {role: ("external", url) for role, url in urls.items()}
         await begin(page, server, "tictactoe", players)
-        await page.locator("#status .chip", has_text="ended").wait_for()
+        await page.locator("#verify").wait_for()  # when all steps are there
         last = await page.locator("#moves tbody tr").count() - 1
         keys = (
             ("Home", 0),
