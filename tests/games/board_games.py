@@ -204,4 +204,77 @@ CASES = (
     Case("othello6", "flank discs of the opponent, which are turned over",
          only="(place 2 3) (place 3 2) (place 4 5) (place 5 4)", move="(place 3 2)",
          then="(cell 3 2 black) (cell 3 3 black) (cell 4 4 white)"),
+    Case("foxandgeese", "Thirteen geese and a fox", legal="(move a 5 b 4) (move a 5 a 4) (move b 5 b 4)",
+         illegal="(move b 5 a 4) (move b 5 c 4) (move d 5 d 4) (move d 4 d 3)"),
+    Case("foxandgeese", "in any direction", "(cell d 4 fox) (cell d 2 goose) (cell c 7 goose) (cell g 5 goose)"
+         " (cell a 3 goose) (control geese) (left 4) (quiet 5)", only="(move d 2 d 1) (move d 2 d 3) (move d 2 c 2)"
+         " (move d 2 e 2) (move d 2 c 1) (move d 2 e 1) (move d 2 c 3) (move d 2 e 3) (move c 7 d 7) (move c 7 c 6)"
+         " (move c 7 d 6) (move g 5 g 4) (move g 5 f 5) (move g 5 f 4) (move a 3 a 4) (move a 3 b 3) (move a 3 b 4)"),
+    Case("foxandgeese", "Lines aslant meet on every second point", "(cell d 3 fox) (cell a 5 goose) (cell b 5 goose)"
+         " (cell c 7 goose) (cell d 7 goose) (control fox) (left 4) (quiet 5)",
+         only="(move d 3 d 2) (move d 3 d 4) (move d 3 c 3) (move d 3 e 3)"),
+    Case("foxandgeese", "The fox jumps over single geese, which are taken off", "(cell d 4 fox) (cell d 5 goose)"
+         " (cell c 3 goose) (cell b 2 goose) (cell e 4 goose) (cell f 4 goose) (cell c 5 goose) (control fox) (left 6)"
+         " (quiet 5)", legal="(jump d 4 d 6) (move d 4 d 3)", illegal="(jump d 4 b 2) (jump d 4 g 4) stop",
+         move="(jump d 4 d 6)", then="(cell d 6 fox) (left 5) (quiet 0) (control fox) (jumping d 6)",
+         gone="(cell d 5 goose) (cell d 4 fox)", next_only="(jump d 6 b 4) stop"),
+    Case("foxandgeese", "may stop after each jump of a turn", "(cell d 6 fox) (jumping d 6) (cell c 5 goose)"
+         " (cell c 3 goose) (cell b 3 goose) (cell a 3 goose) (control fox) (left 4) (quiet 0)", move="stop",
+         then="(control geese) (quiet 1) (cell c 5 goose)", gone="(jumping d 6)"),
+    Case("foxandgeese", "The fox need not jump", "(cell d 4 fox) (cell d 5 goose) (cell a 3 goose) (cell a 4 goose)"
+         " (cell a 5 goose) (control fox) (left 4) (quiet 0)", legal="(jump d 4 d 6) (move d 4 c 4)"),
+    Case("foxandgeese", "it wins when three geese are left", "(cell d 4 fox) (cell d 5 goose) (cell a 3 goose)"
+         " (cell a 4 goose) (cell a 5 goose) (control fox) (left 4) (quiet 0)", move="(jump d 4 d 6)", is_end=True,
+         goals=(0, 100)),
+    Case("foxandgeese", "The geese win when the fox cannot move", "(cell d 7 fox) (cell c 7 goose) (cell e 7 goose)"
+         " (cell d 5 goose) (cell d 6 goose) (control fox) (left 4) (quiet 0)", is_end=True, goals=(100, 0)),
+    Case("foxandgeese", "A hundred steps without a jump are a draw", "(cell d 4 fox) (cell a 3 goose) (cell b 3 goose)"
+         " (cell a 4 goose) (cell a 5 goose) (control fox) (left 4) (quiet 99)", move="(move d 4 d 5)", is_end=True,
+         goals=(50, 50)),
+    Case("halma", "in all eight directions", "(cell d 4 white) (cell h 1 black) (control white) (turns 7)",
+         only="(move d 4 d 5) (move d 4 d 3) (move d 4 c 4) (move d 4 e 4) (move d 4 c 3) (move d 4 c 5)"
+         " (move d 4 e 3) (move d 4 e 5)", move="(move d 4 e 5)", then="(cell e 5 white) (control black) (turns 8)",
+         gone="(cell d 4 white)"),
+    Case("halma", "hops over a neighbouring piece of any role to the empty cell behind", "(cell a 1 white)"
+         " (cell b 1 white) (cell a 2 black) (cell b 2 black) (cell c 3 black) (control white) (turns 7)",
+         legal="(hop a 1 c 1) (hop a 1 a 3) (hop b 1 b 3)", illegal="(hop a 1 c 3) (move a 1 b 2)",
+         move="(hop b 1 b 3)", then="(cell b 2 black) (cell b 3 white) (control white) (hopping b 3) (visited b 1)",
+         next_only="(hop b 3 d 3) stop"),
+    Case("halma", "Within a turn a piece does not come to a cell where it has been", "(cell d 4 white) (cell e 4 black)"
+         " (cell a 1 black) (control white) (turns 7)", move="(hop d 4 f 4)", then="(control black) (turns 8)",
+         gone="(hopping f 4) (visited d 4)"),
+    Case("halma", "stop after a hop", "(cell d 4 white) (hopping d 4) (visited b 4) (cell c 4 black) (cell d 5 black)"
+         " (cell a 8 white) (control white) (turns 7)", only="(hop d 4 d 6) stop", move="stop",
+         then="(control black) (turns 8)", gone="(hopping d 4) (visited b 4)"),
+    Case("halma", "A piece in the camp that it has to come to stays in that camp", "(cell e 8 white) (cell d 8 black)"
+         " (cell f 8 black) (cell h 8 white) (cell g 7 black) (control white) (turns 7)",
+         legal="(move e 8 f 7) (hop e 8 g 8)", illegal="(hop e 8 c 8) (move e 8 d 7) (move e 8 e 7) (hop h 8 f 6)"),
+    Case("halma", "Who cannot move passes", "(cell e 8 white) (cell f 8 black) (cell g 8 black) (cell f 7 black)"
+         " (cell g 6 black) (control white) (turns 7)", only="pass", move="pass", then="(control black) (turns 8)"),
+    Case("halma", "all of its cells are taken, and one of the pieces at least is its own", "(cell e 7 white) "
+         + " ".join(f"(cell {x} {y} black)" for x, y in zip("fghfghghh", (8, 8, 8, 7, 7, 7, 6, 6, 5), strict=True))
+         + " (control white) (turns 7)", move="(move e 7 e 8)", is_end=True, goals=(100, 0)),
+    Case("halma", "all of its cells are taken, and one of the pieces at least is its own", is_end=False,
+         goals=(50, 50)),
+    Case("halma", "who has more pieces in its camp wins", "(cell d 4 white) (cell h 8 white) (cell c 1 black)"
+         " (cell a 1 black) (control white) (turns 199)", move="(move d 4 d 5)", is_end=True, goals=(0, 100)),
+    Case("halma", "and as many are a draw", "(cell d 4 white) (cell h 8 white) (cell a 1 black) (control white)"
+         " (turns 199)", move="(move d 4 d 5)", is_end=True, goals=(50, 50)),
+    Case("chinesecheckers2", "A piece goes to a neighbouring cell", "(cell g 7 red) (cell a 10 blue) (control red)"
+         " (turns 7)", only="(move g 7 f 7) (move g 7 h 7) (move g 7 g 6) (move g 7 g 8) (move g 7 h 6) (move g 7 f 8)",
+         move="(move g 7 h 6)", then="(cell h 6 red) (control blue) (turns 8)"),
+    Case("chinesecheckers2", "hops over a neighbouring piece of any role", "(cell g 7 red) (cell h 6 blue)"
+         " (cell g 6 red) (cell g 5 blue) (control red) (turns 7)", legal="(hop g 7 i 5)", illegal="(hop g 7 g 5)"),
+    Case("chinesecheckers2", "from a point of a star of 73 cells", only="(move d 11 d 10) (move d 11 e 10)"
+         " (move e 11 e 10) (move e 11 f 10) (move f 11 f 10) (move f 11 g 10) (hop d 12 d 10) (hop d 12 f 10)"
+         " (hop e 12 e 10) (hop e 12 g 10)"),
+    Case("chinesecheckers2", "Who first has filled the point opposite wins", "(cell j 1 red) (cell i 2 red)"
+         " (cell j 2 red) (cell h 3 red) (cell i 3 blue) (cell j 4 red) (control red) (turns 7)", move="(move j 4 j 3)",
+         is_end=True, goals=(100, 0)),
+    Case("chinesecheckers3", "to the point opposite, which nobody starts from", "(cell g 7 red) (cell m 4 green)"
+         " (cell d 4 blue) (control blue) (turns 9)", move="(move d 4 e 4)", then="(control green)"),
+    Case("chinesecheckers3", "those who share that have 50", "(cell j 1 red) (cell a 10 green)"
+         " (cell g 7 blue) (control blue) (turns 299)", move="(move g 7 g 6)", is_end=True, goals=(50, 0, 50)),
+    Case("chinesecheckers3", "who has more pieces in its camp wins", "(cell j 1 red) (cell i 2 red) (cell a 10 green)"
+         " (cell g 7 blue) (control blue) (turns 299)", move="(move g 7 g 6)", is_end=True, goals=(100, 0, 0)),
 )  # fmt: skip

@@ -12,6 +12,7 @@ PEGS = partial(Claim, "pegsolitaire")
 SOKOBAN = partial(Claim, "sokoban1")
 RUSH = partial(Claim, "rushhour")
 NONOGRAM = partial(Claim, "nonogram")
+CUBE = partial(Claim, "rubik2")
 
 BLACK = (
     "(blacken 4 1) (blacken 1 2) (blacken 2 2) (blacken 3 2) (blacken 4 2) (blacken 5 2) (blacken 1 3) (blacken 2 3)"
@@ -67,6 +68,23 @@ CLAIMS = (
          ("no (peg 4 4)", "(peg 3 1)", "solver has 4")),
     PEGS("a peg jumps over a neighbour into the free hole behind it, and the neighbour is taken", "(jump 2 4 4 4)",
          ("(peg 4 4)", "no (peg 2 4)", "no (peg 3 4)", "(jumps 1)")),
+    CUBE("the right, upper or front face", "", ("solver has 9", "solver cannot (turn left clockwise)")),
+    CUBE("a quarter clockwise", "(turn up clockwise)",
+         ("(sticker 4 1 blue)", "(sticker 3 1 white)", "(sticker 1 3 green)", "(sticker 2 3 green)")),
+    CUBE("a quarter counterclockwise", "(turn right clockwise) (turn right counterclockwise)",
+         ("(sticker 3 1 blue)", "(sticker 4 2 red)", "(sticker 6 4 blue)", "(step 2)")),
+    CUBE("or half", "(turn right half)", ("(sticker 4 2 white)", "(sticker 4 6 red)", "(sticker 4 3 red)")),
+    CUBE("Bring a cube of eight corners in order", "(turn right clockwise) (turn front counterclockwise)"
+         " (turn right half) (turn up half) (turn front clockwise) (turn right counterclockwise) (turn up half)"
+         " (turn front clockwise) (turn up counterclockwise) (turn right counterclockwise)", ("open",)),
+    CUBE("11 turns are needed", "(turn right clockwise) (turn front counterclockwise)"
+         " (turn right half) (turn up half) (turn front clockwise) (turn right counterclockwise) (turn up half)"
+         " (turn front clockwise) (turn up counterclockwise) (turn right counterclockwise) (turn up counterclockwise)",
+         ("end solver 100", "(sticker 3 1 white)", "(sticker 4 2 white)", "(sticker 8 4 blue)")),
+    CUBE("within 20 turns", "(turn up half) " * 19, ("open",)),
+    CUBE("within 20 turns", "(turn up half) " * 20, ("end solver 0",)),
+    CUBE("The corner at the left, below and behind never moves", "(turn right half) (turn up half) (turn front half)",
+         ("(sticker 1 4 orange)", "(sticker 8 4 blue)", "(sticker 3 6 yellow)")),
     Claim("sudoku4", "a number that is already in the row, column or box cannot be put there", "",
           ("solver cannot (fill 2 1 1)", "solver cannot (fill 1 2 1)", "solver cannot (fill 2 2 1)",
            "solver can (fill 2 1 2)")),

@@ -8,9 +8,19 @@ DILEMMA = partial(Claim, "prisonersdilemma")
 PROGRAMS = partial(Claim, "meetstrategies")
 BLOTTO = partial(Claim, "blotto")
 RACE = partial(Claim, "racetrack")
+TRON = partial(Claim, "tron")
 
 BOTH = "row: cooperate, column: cooperate"
 BEST = "defect " * 10 + "cooperate cooperate cooperate cooperate defect " * 2 + "defect " * 5
+
+POCKET = ["right", "up", "up", "left", "left", "down", "right"]  # where red is enclosed by its own wall
+MIRRORED = ["left", "down", "down", "right", "right", "up", "left"]
+DOWN = ["down"] * 5 + ["left"] * 2
+BOTH_ENCLOSED = ";".join(f"red: (go {one}), blue: (go {two})" for one, two in zip(POCKET, MIRRORED, strict=True))
+ENCLOSED = ";".join(
+    f"red: (go {one}), blue: (go {two})" for one, two in zip(POCKET, ["down"] * 5 + ["left"] * 2, strict=True)
+)
+MEETING = ";".join(f"red: (go right), blue: (go {way})" for way in ("down", "left", "left", "left"))
 
 CLAIMS = (
     DILEMMA("3 points where both cooperate", BOTH, ("(points row 3)", "(points column 3)")),
@@ -43,4 +53,18 @@ CLAIMS = (
          ("(car 1 7 red)", "(speed red 0 0)")),
     RACE("none within 30 steps: a draw", ";".join(["red: (accelerate 0 0), blue: (accelerate 0 0)"] * 30),
          ("end red 50 blue 50",)),
+    TRON("both at once, one cell in each step", "red: (go up), blue: (go left)",
+         ("(cell 2 6 red)", "(cell 8 6 blue)", "no (cell 2 5 red)")),
+    TRON("leave a wall behind them", "red: (go up), blue: (go left)",
+         ("(cell 2 5 red_wall)", "(cell 9 6 blue_wall)", "red cannot (go down)", "red has 3")),
+    TRON("the edge of the board is closed", "red: (go left), blue: (go up)", ("red cannot (go left)", "red has 2")),
+    TRON("crash is the only move of who has none", ENCLOSED,
+         ("red can crash", "red has 1", "blue cannot crash", "open")),
+    TRON("Who has no free cell next to it crashes and loses", ENCLOSED + ";red: crash, blue: (go left)",
+         ("end red 0 blue 100", "(crashed red)")),
+    TRON("Two cycles that come to the same cell in one step crash both, which is a draw", MEETING,
+         ("end red 50 blue 50",)),
+    TRON("and so is a step in which neither has a free cell", BOTH_ENCLOSED + ";red: crash, blue: crash",
+         ("end red 50 blue 50",)),
+    TRON("Nobody can drive into a wall while another way is free", "", ("red has 4", "red cannot crash")),
 )  # fmt: skip

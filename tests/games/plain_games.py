@@ -1,0 +1,339 @@
+"""Plain models of whole games, written from the prose: all facts of a state, the moves of each role, end and goals.
+
+Coordinates are pairs of numbers that count from 0; only facts and moves as text name them
+as the rulesheet does.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from itertools import product
+from typing import Any, ClassVar, Protocol
+
+State = Any
+Cell = tuple[int, int]
+Moves = dict[str, set[str]]  # role → what it may do
+Outcome = tuple[bool, dict[str, int]]  # whether the match is over, and the goals
+Board = tuple[dict[str, set[Cell]], dict[str, set[Cell]], set[Cell], tuple[Cell, ...]]
+
+LETTERS = "abcdefghijklm"
+STRAIGHT = ((1, 0), (-1, 0), (0, 1), (0, -1))
+AROUND = tuple(step for step in product((-1, 0, 1), repeat=2) if step != (0, 0))
+
+
+class PlainGame(Protocol):
+    """Goals are those of every state; the moves of a state that is over do not count."""
+
+    start: State
+
+    def legal(self, state: State) -> Moves: ...
+
+    def after(self, state: State, moves: dict[str, str]) -> State: ...
+
+    def facts(self, state: State) -> set[str]: ...
+
+    def outcome(self, state: State) -> Outcome: ...
+
+
+def name(cell: Cell) -> str:
+    return f"{LETTERS[cell[0]]} {cell[1] + 1}"
+
+
+def cells_of(move: str) -> list[Cell]:
+    """The cells that a move names, one after the other."""
+    words = move.strip("()").split()[1:]
+    return [(LETTERS.index(column), int(row) - 1) for column, row in zip(words[::2], words[1::2], strict=True)]
+
+
+def beyond(cell: Cell, over: Cell) -> Cell:
+    """The cell behind another one."""
+    return 2 * over[0] - cell[0], 2 * over[1] - cell[1]
+
+
+def count_paths(game: PlainGame, depth: int) -> list[int]:
+    """The numbers of paths of 1, 2, … joint moves."""
+    layer = {game.start: 1}
+    found = []
+    for _ in range(depth):
+        following: dict[State, int] = {}
+        for state, paths in layer.items():
+            if not game.outcome(state)[0]:
+                legal = game.legal(state)
+                for joint in product(*legal.values()):
+                    after = game.after(state, dict(zip(legal, joint, strict=True)))
+                    following[after] = following.get(after, 0) + paths
+        layer = following
+        found.append(sum(layer.values()))
+    return found
+
+
+class FoxAndGeese:
+    """A state: the fox, the geese, who moves, whether the fox has jumped in this turn, and the steps without a jump."""
+
+    def __init__(self) -> None:
+        self.points = {(x, y) for x in range(7) for y in range(7) if 2 <= x <= 4 or 2 <= y <= 4}
+        self.start = ((3, 3), frozenset(cell for cell in self.points if cell[1] >= 4), "geese", False, 0)
+
+    def near(self, cell: Cell) -> set[Cell]:
+        steps = AROUND if sum(cell) % 2 == 0 else STRAIGHT
+        return {(cell[0] + dx, cell[1] + dy) for dx, dy in steps} & self.points
+
+    def jumps(self, fox: Cell, geese: frozenset[Cell]) -> set[Cell]:
+        return {beyond(fox, over) for over in self.near(fox) & geese} & self.points - geese
+
+    def walks(self, state: State, pieces: Iterable[Cell]) -> set[str]:
+        taken = state[1] | {state[0]}
+        return {f"(move {name(cell)} {name(to)})" for cell in pieces for to in self.near(cell) - taken}
+
+    def legal(self, state: State) -> Moves:
+        fox, geese, mover, has_jumped, _ = state
+        if mover == "geese":
+            return {"geese": self.walks(state, geese), "fox": {"noop"}}
+        leaps = {f"(jump {name(fox)} {name(to)})" for to in self.jumps(fox, geese)}
+        return {"geese": {"noop"}, "fox": leaps | ({"stop"} if has_jumped else self.walks(state, [fox]))}
+
+    def after(self, state: State, moves: dict[str, str]) -> State:
+        fox, geese, mover, _, quiet = state
+        move = moves[mover]
+        if move == "stop":
+            return fox, geese, "geese", False, quiet + 1
+        start, to = cells_of(move)
+        if mover == "geese":
+            return fox, geese - {start} | {to}, "fox", False, quiet + 1
+        if "jump" not in move:
+            return to, geese, "geese", False, quiet + 1
+        left = geese - {((start[0] + to[0]) // 2, (start[1] + to[1]) // 2)}
+        return (to, left, "fox", True, 0) if self.jumps(to, left) else (to, left, "geese", False, 0)
+
+    def facts(self, state: State) -> set[str]:
+        fox, geese, mover, has_jumped, quiet = state
+        found = {f"(cell {name(cell)} goose)" for cell in geese} | {f"(cell {name(fox)} fox)", f"(control {mover})"}
+        found |= {f"(left {len(geese)})", f"(quiet {quiet})"}
+        return found | {f"(jumping {name(fox)})"} if has_jumped else found
+
+    def outcome(self, state: State) -> Outcome:
+        _, geese, mover, _, quiet = state
+        if len(geese) == 3:
+            return True, {"geese": 0, "fox": 100}
+        if mover == "fox" and not self.legal(state)["fox"]:
+            return True, {"geese": 100, "fox": 0}
+        return quiet == 100, {"geese": 50, "fox": 50}
+
+
+def halma_board() -> Board:
+    """Where each role starts and where it goes, all cells, and the directions."""
+    places = {(x, y) for x in range(8) for y in range(8)}
+    low = {(x, y) for x, y in places if x + y <= 3}
+    high = {(x, y) for x, y in places if x + y >= 11}
+    return {"white": low, "black": high}, {"white": high, "black": low}, places, AROUND
+
+
+def star_board(roles: int) -> Board:
+    """The star is two large triangles, one on the other; its points are what only one of them covers."""
+    steps = ((1, 0), (-1, 0), (0, 1), (0, -1), (1, -1), (-1, 1))
+    plane = {(x, y) for x in range(13) for y in range(13)}
+    upright = {(x, y) for x, y in plane if x <= 9 and y <= 9 and x + y >= 9}
+    inverted = {(x, y) for x, y in plane if x >= 3 and y >= 3 and x + y <= 15}
+    tips = {
+        "top": {cell for cell in upright if cell[1] < 3},
+        "bottom": {cell for cell in inverted if cell[1] > 9},
+        "upper right": {cell for cell in inverted if cell[0] > 9},
+        "lower left": {cell for cell in upright if cell[0] < 3},
+        "upper left": {cell for cell in inverted if sum(cell) < 9},
+        "lower right": {cell for cell in upright if sum(cell) > 15},
+    }
+    opposite = {"bottom": "top", "upper left": "lower right", "upper right": "lower left", "top": "bottom"}
+    own = {2: {"red": "bottom", "blue": "top"}, 3: {"red": "bottom", "blue": "upper left", "green": "upper right"}}[
+        roles
+    ]
+    homes = {role: tips[tip] for role, tip in own.items()}
+    return homes, {role: tips[opposite[tip]] for role, tip in own.items()}, upright | inverted, steps
+
+
+class Halma:
+    """A state: pieces as pairs of cell and role, who moves, where its piece has been in this turn, and the turns."""
+
+    def __init__(self, board: Board, limit: int) -> None:
+        homes, self.ends, self.places, self.steps = board
+        self.limit, self.roles = limit, [*homes]
+        pieces = frozenset((cell, role) for role, cells in homes.items() for cell in cells)
+        self.start = (pieces, self.roles[0], (), 0)
+
+    def kept(self, role: str, cell: Cell, to: set[Cell]) -> set[Cell]:
+        return to & self.ends[role] if cell in self.ends[role] else to
+
+    def near(self, cell: Cell) -> set[Cell]:
+        return {(cell[0] + dx, cell[1] + dy) for dx, dy in self.steps} & self.places
+
+    def hops(self, pieces: State, role: str, cell: Cell, been: tuple[Cell, ...]) -> set[Cell]:
+        taken = {place for place, _ in pieces}
+        free = {beyond(cell, over) for over in self.near(cell) & taken} & self.places - taken - {*been}
+        return self.kept(role, cell, free)
+
+    def legal(self, state: State) -> Moves:
+        pieces, mover, been, _ = state
+        own = [been[-1]] if been else [cell for cell, role in pieces if role == mover]
+        moves = {f"(hop {name(cell)} {name(to)})" for cell in own for to in self.hops(pieces, mover, cell, been)}
+        if been:
+            moves.add("stop")
+        else:
+            taken = {place for place, _ in pieces}
+            walks = {cell: self.kept(mover, cell, self.near(cell) - taken) for cell in own}
+            moves |= {f"(move {name(cell)} {name(to)})" for cell, ends in walks.items() for to in ends}
+        return {role: (moves or {"pass"}) if role == mover else {"noop"} for role in self.roles}
+
+    def after(self, state: State, moves: dict[str, str]) -> State:
+        pieces, mover, been, turns = state
+        following = self.roles[(self.roles.index(mover) + 1) % len(self.roles)]
+        move = moves[mover]
+        if move in ("stop", "pass"):
+            return pieces, following, (), turns + 1
+        start, to = cells_of(move)
+        pieces = pieces - {(start, mover)} | {(to, mover)}
+        been = (*(been or (start,)), to)
+        if "hop" in move and self.hops(pieces, mover, to, been):
+            return pieces, mover, been, turns
+        return pieces, following, (), turns + 1
+
+    def facts(self, state: State) -> set[str]:
+        pieces, mover, been, turns = state
+        found = {f"(cell {name(cell)} {role})" for cell, role in pieces} | {f"(control {mover})", f"(turns {turns})"}
+        found |= {f"(visited {name(cell)})" for cell in been[:-1]}
+        return found | {f"(hopping {name(cell)})" for cell in been[-1:]}
+
+    def outcome(self, state: State) -> Outcome:
+        pieces, _, _, turns = state
+        owner = dict(pieces)
+        inside = {role: [owner.get(cell) for cell in self.ends[role]].count(role) for role in self.roles}
+        winners = [role for role in self.roles if inside[role] and all(cell in owner for cell in self.ends[role])]
+        if not winners and turns < self.limit:
+            return False, dict.fromkeys(self.roles, 50)
+        best = winners or [role for role in self.roles if inside[role] == max(inside.values())]
+        return True, {role: (100 if len(best) == 1 else 50) if role in best else 0 for role in self.roles}
+
+
+class Tron:
+    """A state: the cells of walls by role, where the cycles are, and who has crashed."""
+
+    roles = ("red", "blue")
+    ways: ClassVar = {"up": (0, 1), "down": (0, -1), "left": (-1, 0), "right": (1, 0)}
+    start = (frozenset[Any](), ((1, 4), (8, 5)), frozenset[Any]())
+
+    def ahead(self, state: State, role: str) -> dict[str, Cell]:
+        walls, at, _ = state
+        blocked = {cell for cell, _ in walls} | {*at}
+        x, y = at[self.roles.index(role)]
+        found = {f"(go {way})": (x + dx, y + dy) for way, (dx, dy) in self.ways.items()}
+        return {move: to for move, to in found.items() if to not in blocked and min(to) >= 0 and max(to) <= 9}
+
+    def legal(self, state: State) -> Moves:
+        return {role: {*self.ahead(state, role)} or {"crash"} for role in self.roles}
+
+    def after(self, state: State, moves: dict[str, str]) -> State:
+        walls, at, _ = state
+        here = dict(zip(self.roles, at, strict=True))
+        to = tuple(self.ahead(state, role).get(moves[role], here[role]) for role in self.roles)
+        left = {(here[role], role) for role in self.roles if moves[role] != "crash"}
+        crashed = self.roles if to[0] == to[1] else [role for role in self.roles if moves[role] == "crash"]
+        return walls | left, to, frozenset(crashed)
+
+    def facts(self, state: State) -> set[str]:
+        walls, at, crashed = state
+        found = {f"(cell {x + 1} {y + 1} {role}_wall)" for (x, y), role in walls}
+        found |= {f"(cell {x + 1} {y + 1} {role})" for role, (x, y) in zip(self.roles, at, strict=True)}
+        return found | {f"(crashed {role})" for role in crashed}
+
+    def outcome(self, state: State) -> Outcome:
+        crashed = state[2]
+        if len(crashed) == 1:
+            return True, {role: 0 if role in crashed else 100 for role in self.roles}
+        return bool(crashed), dict.fromkeys(self.roles, 50)
+
+
+# A corner of the cube in order: the colours of its stickers, that of the upper or lower face first, then clockwise.
+CORNERS = {
+    "urf": "white red green", "ufl": "white green orange", "ulb": "white orange blue", "ubr": "white blue red",
+    "dfr": "yellow green red", "dlf": "yellow orange green", "dbl": "yellow blue orange", "drb": "yellow red blue",
+}  # fmt: skip
+STICKERS = {
+    "urf": "4 2,5 3,4 3", "ufl": "3 2,3 3,2 3", "ulb": "3 1,1 3,8 3", "ubr": "4 1,7 3,6 3",
+    "dfr": "4 5,4 4,5 4", "dlf": "3 5,2 4,3 4", "dbl": "3 6,8 4,1 4", "drb": "4 6,6 4,7 4",
+}  # column and row in the same order  # fmt: skip
+CYCLES = {
+    "right": ("urf", "ubr", "drb", "dfr"),
+    "up": ("urf", "ufl", "ulb", "ubr"),
+    "front": ("urf", "dfr", "dlf", "ufl"),
+}
+TWISTS = {
+    "right": (1, 2, 1, 2),
+    "up": (0, 0, 0, 0),
+    "front": (2, 1, 2, 1),
+}  # added to the corner that leaves each place
+WAYS = {"clockwise": 1, "half": 2, "counterclockwise": 3}
+
+
+def turned(cube: State, face: str, quarters: int) -> State:
+    """A cube is, for each place, the corner there and how often it is twisted clockwise."""
+    found = dict(cube)
+    for _ in range(quarters):
+        before = dict(found)
+        cycle = CYCLES[face]
+        for at, place in enumerate(cycle):
+            corner, twist = before[place]
+            found[cycle[(at + 1) % 4]] = (corner, (twist + TWISTS[face][at]) % 3)
+    return tuple(sorted(found.items()))
+
+
+class Rubik2:
+    """A state: a cube and the number of the step. A twisted corner shows its first colour so many stickers further."""
+
+    solved = tuple(sorted((place, (place, 0)) for place in CORNERS))
+    turns: ClassVar = {f"(turn {face} {way})": (face, many) for face, (way, many) in product(CYCLES, WAYS.items())}
+
+    def __init__(self, turns: str, limit: int) -> None:
+        cube: State = self.solved
+        for turn in turns.split():
+            face = {"R": "right", "U": "up", "F": "front"}[turn[0]]
+            cube = turned(cube, face, {"": 1, "2": 2, "'": 3}[turn[1:]])
+        self.start, self.limit = (cube, 0), limit
+
+    def legal(self, _: State) -> Moves:
+        return {"solver": {*self.turns}}
+
+    def after(self, state: State, moves: dict[str, str]) -> State:
+        return turned(state[0], *self.turns[moves["solver"]]), state[1] + 1
+
+    def facts(self, state: State) -> set[str]:
+        found = {f"(step {state[1]})"}
+        for place, (corner, twist) in state[0]:
+            colours = CORNERS[corner].split()
+            for at, where in enumerate(STICKERS[place].split(",")):
+                found.add(f"(sticker {where} {colours[(at - twist) % 3]})")
+        return found
+
+    def outcome(self, state: State) -> Outcome:
+        is_solved = state[0] == self.solved
+        return is_solved or state[1] == self.limit, {"solver": 100 if is_solved else 0}
+
+
+def neighbours(cube: State) -> Iterator[State]:
+    for face, many in product(CYCLES, WAYS.values()):
+        yield turned(cube, face, many)
+
+
+def spheres(cube: State, radius: int) -> list[set[State]]:
+    """The cubes that 0, 1, 2, … turns lead to, each at its shortest distance."""
+    found = [{cube}]
+    known = {cube}
+    for _ in range(radius):
+        found.append({after for before in found[-1] for after in neighbours(before)} - known)
+        known |= found[-1]
+    return found
+
+
+PLAIN_GAMES: dict[str, Callable[[], PlainGame]] = {
+    "chinesecheckers2": lambda: Halma(star_board(2), 200),
+    "chinesecheckers3": lambda: Halma(star_board(3), 300),
+    "foxandgeese": FoxAndGeese,
+    "halma": lambda: Halma(halma_board(), 200),
+    "rubik2": lambda: Rubik2("U R U F' U2 R F' U2 R2 F R'", 20),
+    "tron": Tron,
+}
