@@ -16,7 +16,7 @@ Board = tuple[dict[str, set[Cell]], dict[str, set[Cell]], set[Cell], tuple[Cell,
 
 LETTERS = "abcdefghijklm"
 STRAIGHT = ((1, 0), (-1, 0), (0, 1), (0, -1))
-AROUND = tuple(step for step in product((-1, 0, 1), repeat=2) if step != (0, 0))
+AROUND = tuple((x, y) for x in (-1, 0, 1) for y in (-1, 0, 1) if (x, y) != (0, 0))
 
 
 class PlainGame(Protocol):
