@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from ggp.env.layouts import ArrayLayout
 from ggp.env.rendering import check_visible, draw_rgb, draw_text
+from ggp.env.single import SingleMatch
 from ggp.env.vector import StepResult, VectorEnvironment, make_vec
 from ggp.errors import SettingsError, UnknownRoleError, did_you_mean
 from ggp.game import Game, load
@@ -24,6 +25,7 @@ Array: TypeAlias = NDArray[Any]
 Opponent: TypeAlias = Callable[[Array, Array, np.random.Generator], Array]
 """observations (n, …) and masks (n, moves) of one role → (n,) the numbers of its moves"""
 
+_Shown: TypeAlias = tuple[Array, Array, dict[str, Any]]  # observation, reward, infos
 _MODES = {
     "next_step": AutoresetMode.NEXT_STEP,
     "same_step": AutoresetMode.SAME_STEP,
@@ -66,6 +68,13 @@ def observation_space(layout: ArrayLayout, count: int | None = None) -> spaces.B
     if layout.dtype == np.uint64:
         return spaces.Box(0, np.iinfo(np.uint64).max, shape, np.uint64)
     return spaces.Box(0, 1, shape, np.uint8)
+
+
+def single_space(match: SingleMatch) -> spaces.Box:
+    """Of what one role observes."""
+    if match.is_packed:
+        return spaces.Box(0, np.iinfo(np.uint64).max, match.shape, np.uint64)
+    return spaces.Box(0, 1, match.shape, np.uint8)
 
 
 def as_numbers(array: Array) -> Array:
@@ -122,20 +131,25 @@ class GymVectorEnv(VectorEnv[Array, Array, Array]):
             self.single_action_space = spaces.Discrete(most)
             self.action_space = spaces.MultiDiscrete(np.full(num_envs, most))
         self._last: StepResult | None = None
+        self._is_same_step = environments.settings.autoreset == "same_step"
+        self._keeps = not environments.settings.copy
+        self._shown: dict[int, _Shown] = {}  # of the two sets of arrays, if there are no more
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Array, dict[str, Any]]:
         super().reset(seed=seed)
         mask = None if options is None else options.get("reset_mask")
         self._last = step = self.environments.reset(seed, mask)
-        return as_numbers(step.observation), self._infos(step)
+        observation, _, infos = self._show(step)
+        return observation, infos.copy()
 
     def step(self, actions: Array) -> tuple[Array, Array, Array, Array, dict[str, Any]]:
         moves = actions if self._opponent is None else self._joint(actions)
         self._last = step = self.environments.step(moves)
-        infos = self._infos(step)
-        if self.environments.settings.autoreset == "same_step":
+        observation, reward, infos = self._shown.get(id(step)) or self._show(step)
+        infos = infos.copy()
+        if self._is_same_step:
             self._add_final(infos, step)
-        return as_numbers(step.observation), step.reward[:, self.role], step.terminated, step.truncated, infos
+        return observation, reward, step.terminated, step.truncated, infos
 
     def render(self) -> tuple[Any, ...] | None:
         if self.render_mode is None:
@@ -145,8 +159,12 @@ class GymVectorEnv(VectorEnv[Array, Array, Array]):
     def close_extras(self, **kwargs: Any) -> None:  # noqa: ANN401, ARG002 - Gymnasium's
         self.environments.close()
 
-    def _infos(self, step: StepResult) -> dict[str, Any]:
-        return {"action_mask": as_numbers(step.mask), "mover": step.mover, "reward": step.reward}
+    def _show(self, step: StepResult) -> _Shown:
+        infos = {"action_mask": as_numbers(step.mask), "mover": step.mover, "reward": step.reward}
+        found = as_numbers(step.observation), step.reward[:, self.role], infos
+        if self._keeps:
+            self._shown[id(step)] = found
+        return found
 
     def _add_final(self, infos: dict[str, Any], step: StepResult) -> None:
         ended = step.terminated | step.truncated
@@ -208,40 +226,39 @@ class GymEnv(gymnasium.Env[Array, np.int64]):
         render_mode: str | None = None,
         **settings: Any,  # noqa: ANN401 - of EnvironmentSettings
     ) -> None:
-        settings = {"illegal": "first", **settings, "autoreset": "disabled", "copy": False}
-        self.environments = environments = make_vec(game, 1, **settings)
+        self._match = match = SingleMatch(game, {"illegal": "first", **settings})
+        self.environments = environments = match.environments
         self.render_mode, self._opponent = render_mode, opponent
         self._self_play = role == "self" and "self" not in environments.roles
         self.role = 0 if role is None or self._self_play else role_number(environments, role)
-        layout = environments.observation_layout
-        self._is_private = environments.compiled.has_percepts
-        shape = layout.shape[1:] if self._is_private else layout.shape
-        high, kind = (np.iinfo(np.uint64).max, np.uint64) if layout.dtype == np.uint64 else (1, np.uint8)
-        self.observation_space = spaces.Box(0, high, shape, kind)
-        counts = [len(moves) for moves in environments.moves]
+        self.observation_space = single_space(match)
+        counts = list(match.counts)
+        if self._self_play:
+            match.counts = [max(counts)] * len(counts)
         self._is_joint = self._self_play and environments.has_simultaneous_moves
-        self._count = max(counts) if self._self_play else counts[self.role]
-        self.action_space = spaces.MultiDiscrete(counts) if self._is_joint else spaces.Discrete(self._count)
-        self._last: StepResult | None = None
+        self.action_space = spaces.MultiDiscrete(counts) if self._is_joint else spaces.Discrete(match.counts[self.role])
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Array, dict[str, Any]]:
         super().reset(seed=seed)
         del options
-        first = seed if seed is not None else int(self.np_random.integers(1 << 62)) if self._last is None else None
-        self._last = self.environments.reset(first)
+        begun = self._match.has_begun
+        self._match.reset(seed if seed is not None or begun else int(self.np_random.integers(1 << 62)))
         self._wait()
-        return self._tell(self._last)
+        return self._tell()
 
     def step(self, action: np.int64) -> tuple[Array, float, bool, bool, dict[str, Any]]:
-        if self._last is None:
-            raise SettingsError("reset the environment before the first step")
-        if self._self_play:
-            self._last = self.environments.step(np.asarray(action).reshape(1, -1) if self._is_joint else [action])
+        match = self._match
+        if self._is_joint:
+            match.play(np.asarray(action).reshape(1, -1))
+        elif self._self_play:
+            match.move(int(action))
         else:
             self._advance(int(action))
             self._wait()
-        step = self._last
-        seen, info = self._tell(step)
+        seen, info = self._tell()
+        if not match.is_over:
+            return seen, 0.0, False, False, info
+        step = match.step
         return seen, float(step.reward[0, self.role]), bool(step.terminated[0]), bool(step.truncated[0]), info
 
     def render(self) -> Any:  # noqa: ANN401 - as the mode says
@@ -250,45 +267,35 @@ class GymEnv(gymnasium.Env[Array, np.int64]):
     def close(self) -> None:
         self.environments.close()
 
-    def _masks(self) -> NDArray[np.bool_]:
-        assert self._last is not None
-        mask: NDArray[np.bool_] = self.environments.unpack_mask(self._last.mask)[0]
-        return mask
-
     def _advance(self, own: int) -> None:
         """One joint move, with our number, or ONLY."""
-        masks, joint = self._masks(), np.full((1, len(self.environments.roles)), own, np.int64)
-        for at, moves in enumerate(self.environments.moves):
-            mask = masks[at, : len(moves)]
+        match = self._match
+        joint = np.full((1, len(match.counts)), own, np.int64)
+        for at in range(len(match.counts)):
             if at != self.role:
-                assert self._last is not None
-                seen = _seen(self._last.observation, at, self.environments)
-                joint[0, at] = self._opponent(as_numbers(seen), mask[np.newaxis], self.np_random)[0]
+                mask = match.mask(at).view(np.bool_)[np.newaxis]
+                joint[0, at] = self._opponent(match.observation(at)[np.newaxis], mask, self.np_random)[0]
             elif own == ONLY:
-                joint[0, at] = mask.argmax()
-        self._last = self.environments.step(joint)
+                joint[0, at] = match.mask(at).argmax()
+        match.play(joint)
 
     def _wait(self) -> None:
         """Go on while the role has one legal move at most and another role has several, or has none of its own."""
-        while not self._self_play and self._last is not None and not self._is_over() and self._is_idle():
+        while not self._self_play and not self._match.is_over and self._is_idle():
             self._advance(ONLY)
 
-    def _is_over(self) -> bool:
-        assert self._last is not None
-        return bool(self._last.terminated[0] or self._last.truncated[0])
-
     def _is_idle(self) -> bool:
-        if self._is_private:
+        match = self._match
+        if match.is_private or match.mover == self.role:
             return False  # a percept may come with every step
-        assert self._last is not None
-        counts = self._masks().sum(axis=1)
-        return bool(counts[self.role] <= 1 and self._last.mover[0] != self.role)
+        return bool(match.mask(self.role).sum() <= 1)
 
-    def _tell(self, step: StepResult) -> tuple[Array, dict[str, Any]]:
-        seen: Array = as_numbers(_seen(step.observation, self.role, self.environments)[0]).copy()
-        role: Any = max(0, int(step.mover[0])) if self._self_play else self.role
-        mask = self._masks() if self._is_joint else self._masks()[role, : self._count]
-        info: dict[str, Any] = {"action_mask": mask.view(np.int8).copy()}
-        if self._self_play:
-            info["mover"] = int(step.mover[0])
-        return seen, info
+    def _tell(self) -> tuple[Array, dict[str, Any]]:
+        match = self._match
+        if not self._self_play:
+            return match.observation(self.role), {"action_mask": match.mask(self.role)}
+        if self._is_joint:
+            mask = np.stack([match.mask(role) for role in range(len(match.counts))])
+        else:
+            mask = match.mask(max(0, match.mover))
+        return match.observation(0), {"action_mask": mask, "mover": match.mover}

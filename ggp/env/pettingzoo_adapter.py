@@ -11,9 +11,10 @@ from gymnasium import spaces
 from numpy.typing import NDArray
 from pettingzoo import AECEnv, ParallelEnv
 
-from ggp.env.gymnasium_adapter import as_numbers, environment_id
+from ggp.env.gymnasium_adapter import environment_id, single_space
 from ggp.env.rendering import check_visible, draw_rgb, draw_text
-from ggp.env.vector import SIMULTANEOUS, StepResult, VectorEnvironment, make_vec
+from ggp.env.single import SingleMatch
+from ggp.env.vector import SIMULTANEOUS
 from ggp.errors import SettingsError
 from ggp.game import Game
 from ggp.simulation.environment_kernels import ONLY
@@ -21,27 +22,22 @@ from ggp.simulation.environment_kernels import ONLY
 Observation: TypeAlias = dict[str, NDArray[Any]]
 
 
-class _Match:
-    """One match, with what both kinds of environment tell of it."""
+class _Agents(SingleMatch):
+    """A match, with what both kinds of environment tell of it."""
 
     def __init__(self, game: str | Path | Game, settings: dict[str, Any]) -> None:
-        settings = {**settings, "autoreset": "disabled", "copy": False}
-        self.environments: VectorEnvironment = make_vec(game, 1, **settings)
+        super().__init__(game, settings)
         self.agents = list(self.environments.roles)
-        layout = self.environments.observation_layout
-        self._is_private = self.environments.compiled.has_percepts
-        shape = layout.shape[1:] if self._is_private else layout.shape
-        high, kind = (np.iinfo(np.uint64).max, np.uint64) if layout.dtype == np.uint64 else (1, np.uint8)
-        self.counts = {agent: len(moves) for agent, moves in zip(self.agents, self.environments.moves, strict=True)}
-        self.actions = {agent: spaces.Discrete(count) for agent, count in self.counts.items()}
+        self.number = {agent: number for number, agent in enumerate(self.agents)}
+        self.actions = {agent: spaces.Discrete(self.counts[at]) for agent, at in self.number.items()}
         self.observations = {
             agent: spaces.Dict(
                 {
-                    "observation": spaces.Box(0, high, shape, kind),
-                    "action_mask": spaces.Box(0, 1, (self.counts[agent],), np.int8),
+                    "observation": single_space(self),
+                    "action_mask": spaces.Box(0, 1, (self.counts[at],), np.int8),
                 }
             )
-            for agent in self.agents
+            for agent, at in self.number.items()
         }
         self.metadata = {
             "name": environment_id(self.environments.game).removeprefix("ggp/"),
@@ -50,11 +46,9 @@ class _Match:
             "render_fps": 2,
         }
 
-    def observe(self, step: StepResult, agent: str) -> Observation:
-        number = self.agents.index(agent)
-        seen = step.observation[0, number] if self._is_private else step.observation[0]
-        mask = self.environments.unpack_mask(step.mask)[0, number, : self.counts[agent]]
-        return {"observation": as_numbers(seen).copy(), "action_mask": mask.view(np.int8).copy()}
+    def observe(self, agent: str) -> Observation:
+        number = self.number[agent]
+        return {"observation": self.observation(number), "action_mask": self.mask(number)}
 
     def render(self, mode: str | None) -> Any:  # noqa: ANN401 - as the mode says
         if mode is None:
@@ -74,7 +68,7 @@ class TurnEnv(AECEnv[str, Observation, int]):
         self, game: str | Path | Game, *, render_mode: str | None = None, **settings: Any  # noqa: ANN401
     ) -> None:  # fmt: skip
         super().__init__()
-        self._match = match = _Match(game, settings)
+        self._match = match = _Agents(game, settings)
         self.environments, self.render_mode, self.metadata = match.environments, render_mode, match.metadata
         self.possible_agents = list(match.agents)
         self.agents = list(match.agents)
@@ -91,7 +85,7 @@ class TurnEnv(AECEnv[str, Observation, int]):
 
     def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
         del options
-        self._step = self.environments.reset(seed if seed is not None else self._seed)
+        self._match.reset(seed if seed is not None else self._seed)
         self._seed = None
         self.agents = list(self.possible_agents)
         self.rewards = dict.fromkeys(self.agents, 0.0)
@@ -102,7 +96,7 @@ class TurnEnv(AECEnv[str, Observation, int]):
         self._begin_step()
 
     def observe(self, agent: str) -> Observation:
-        return self._match.observe(self._step, agent)
+        return self._match.observe(agent)
 
     def step(self, action: int | None) -> None:
         agent = self.agent_selection
@@ -111,16 +105,13 @@ class TurnEnv(AECEnv[str, Observation, int]):
             return
         if action is None:
             raise SettingsError(f"{agent} gives no action, and its match is not over")
-        self._cumulative_rewards[agent] = 0.0
-        self._clear_rewards()
-        self._joint[0, self.possible_agents.index(agent)] = int(action)
+        self._joint[0, self._match.number[agent]] = int(action)
         self._waiting.pop(0)
         if self._waiting:
             self.agent_selection = self._waiting[0]
         else:
-            self._step = self.environments.step(self._joint)
+            self._match.play(self._joint)
             self._begin_step()
-        self._accumulate_rewards()
 
     def render(self) -> Any:  # noqa: ANN401 - as the mode says
         return self._match.render(self.render_mode)
@@ -130,16 +121,17 @@ class TurnEnv(AECEnv[str, Observation, int]):
 
     def _begin_step(self) -> None:
         """Find who acts, and tell all whether the match is over."""
-        step, agents = self._step, self.possible_agents
-        mover = int(step.mover[0])
-        self._waiting = list(agents) if mover == SIMULTANEOUS else [agents[mover]]
+        match, agents = self._match, self.possible_agents
+        self._waiting = list(agents) if match.mover == SIMULTANEOUS else [agents[match.mover]]
         self._joint.fill(ONLY)
         self.agent_selection = self._waiting[0]
-        if step.terminated[0] or step.truncated[0]:
+        if match.is_over:
+            step = match.step
             for number, agent in enumerate(agents):
                 self.terminations[agent] = bool(step.terminated[0])
                 self.truncations[agent] = bool(step.truncated[0])
                 self.rewards[agent] = float(step.reward[0, number])
+            self._accumulate_rewards()  # until then all are 0
 
 
 class TogetherEnv(ParallelEnv[str, Observation, int]):
@@ -148,7 +140,7 @@ class TogetherEnv(ParallelEnv[str, Observation, int]):
     def __init__(
         self, game: str | Path | Game, *, render_mode: str | None = None, **settings: Any  # noqa: ANN401
     ) -> None:  # fmt: skip
-        self._match = match = _Match(game, settings)
+        self._match = match = _Agents(game, settings)
         self.environments, self.render_mode, self.metadata = match.environments, render_mode, match.metadata
         self.possible_agents = list(match.agents)
         self.agents: list[str] = []
@@ -165,21 +157,21 @@ class TogetherEnv(ParallelEnv[str, Observation, int]):
         self, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[dict[str, Observation], dict[str, dict[str, Any]]]:
         del options
-        step = self.environments.reset(seed if seed is not None else self._seed)
+        self._match.reset(seed if seed is not None else self._seed)
         self._seed = None
         self.agents = list(self.possible_agents)
-        return self._observations(step), {agent: {} for agent in self.agents}
+        return self._observations(), {agent: {} for agent in self.agents}
 
     def step(self, actions: dict[str, int]) -> tuple[dict[str, Any], ...]:
         missing = [agent for agent in self.agents if agent not in actions]
         if missing or not self.agents:
             raise SettingsError(f"no action of {', '.join(missing)}" if missing else "the match is over; reset it")
-        step = self.environments.step([[int(actions[agent]) for agent in self.possible_agents]])
+        self._match.play(np.array([[actions[agent] for agent in self.possible_agents]], np.int64))
+        step, agents = self._match.step, self.agents
         over, cut = bool(step.terminated[0]), bool(step.truncated[0])
-        agents = self.agents
         found: tuple[dict[str, Any], ...] = (
-            self._observations(step),
-            {agent: float(reward) for agent, reward in zip(agents, step.reward[0], strict=True)},
+            self._observations(),
+            dict(zip(agents, step.reward[0].tolist(), strict=True)),
             dict.fromkeys(agents, over),
             dict.fromkeys(agents, cut),
             {agent: {} for agent in agents},
@@ -194,5 +186,5 @@ class TogetherEnv(ParallelEnv[str, Observation, int]):
     def close(self) -> None:
         self.environments.close()
 
-    def _observations(self, step: StepResult) -> dict[str, Observation]:
-        return {agent: self._match.observe(step, agent) for agent in self.possible_agents}
+    def _observations(self) -> dict[str, Observation]:
+        return {agent: self._match.observe(agent) for agent in self.possible_agents}

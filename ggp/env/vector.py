@@ -37,11 +37,11 @@ from ggp.simulation.environment_kernels import (
     Shard,
     Told,
     View,
+    begin_arrays,
     find_places,
     make_plan,
     make_shard,
     region_words,
-    restart,
     seed_shard,
     step_arrays,
     tell_blocks,
@@ -113,12 +113,16 @@ class VectorEnvironment:
             for shard in self._shards if self.program.random else ():
                 seed_shard(self._plan, shard, self._parity, seed)
         words = self._everywhere if mask is None else self._lanes(mask)
-        for shard in self._shards:
-            restart(self._plan, shard, self._parity, words[shard.first : shard.first + shard.blocks])
         told, step = self._arrays()
-        step.reward[:], step.terminated[:], step.truncated[:] = 0, False, False
+        step.reward.fill(0)
+        step.terminated.fill(False)
+        step.truncated.fill(False)
+        plan = self._plan
         for shard in self._shards:
-            tell_blocks(self._plan, shard, self._parity, told)
+            begin_arrays(
+                plan.numbers, plan.code, plan.worth, shard.words, shard.elapsed, shard.first, told.octets, told.bits,
+                told.reward, self._parity, words[shard.first : shard.first + shard.blocks],
+            )  # fmt: skip
         return step
 
     def step(self, moves: ArrayLike) -> StepResult:

@@ -285,6 +285,17 @@ def step_arrays(  # noqa: PLR0913, PLR0917 - see below
     return step_blocks(plan, shard, parity, moves, told)
 
 
+@lean
+def begin_arrays(  # noqa: PLR0913, PLR0917 - as in `step_arrays`
+    numbers: Numbers, code: Ids, worth: NDArray[np.float32], words: Words, elapsed: NDArray[np.int32], first: int,
+    octets: Octets, bits: NDArray[np.uint64], reward: NDArray[np.float32], parity: Int, chosen: NDArray[np.uint64],
+) -> None:  # fmt: skip
+    """`restart`, then `tell_blocks` of the state, with the members of their arguments."""
+    plan, shard, told = EpisodePlan(numbers, code, worth), Shard(words, elapsed, first), Told(octets, bits, reward)
+    restart(plan, shard, parity, chosen)
+    tell_blocks(plan, shard, parity, told)
+
+
 @inner
 def _put_moves(numbers: Numbers, words: Words, moves: NDArray[Any], start: Int, lanes: Int) -> None:
     """The bits of the numbers as rows, and the lanes where one of them has more bits than fit."""

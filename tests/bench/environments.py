@@ -15,13 +15,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ggp.env import VectorEnvironment, make_vec
 from ggp.errors import GgpError
 
 STEPS = 200
 RUNS = 30
-GYMNASIUM_RUNS = 40  # of each in turn, since the difference is small
+GYMNASIUM_RUNS = 100  # of each in turn, since the difference is small
 LEAST_SECONDS = 0.005  # of a run: the shorter, the likelier that nothing else interferes with the best one
 GAMES = ("tictactoe", "connectfour", "breakthrough", "reversi")
 
@@ -63,8 +64,8 @@ def _replay(environments: VectorEnvironment, moves: list[Any]) -> int:
     return len(moves) * environments.num_envs
 
 
-def measure_gymnasium(game: str, num_envs: int) -> tuple[float, float]:
-    """The same through Gymnasium's VectorEnv, and without it: movers' moves, in turn within one run."""
+def measure_gymnasium(game: str, num_envs: int) -> NDArray[np.float64]:
+    """(runs, 2) the same through Gymnasium's VectorEnv, and without it: movers' moves, in turn within one run."""
     from ggp.env.gymnasium_adapter import GymVectorEnv  # noqa: PLC0415 - an extra
 
     wrapped = GymVectorEnv(game, num_envs, copy=False)
@@ -88,23 +89,49 @@ def measure_gymnasium(game: str, num_envs: int) -> tuple[float, float]:
             environments.step(one)
         return len(moves) * num_envs
 
-    pairs = [(best(through, 1), best(direct, 1)) for _ in range(GYMNASIUM_RUNS)]
-    return max(pair[0] for pair in pairs), max(pair[1] for pair in pairs)
+    return np.array([(best(through, 1), best(direct, 1)) for _ in range(GYMNASIUM_RUNS)])
 
 
-def measure_single(game: str) -> float:
-    """One environment alone, with its observation and mask; random legal moves drawn ahead."""
-    return measure(game, 1, "bytes", steps=200, copy=False)
+def _draws() -> list[float]:
+    """Random numbers that are drawn ahead, to choose among legal moves."""
+    found: list[float] = np.random.default_rng(0).random(1_000).tolist()
+    return found
 
 
-def measure_pettingzoo(module: str) -> float:
-    """PettingZoo's own game, step by step, with observation and mask as `last` gives them."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        from importlib import import_module  # noqa: PLC0415
+def _choose(mask: NDArray[Any], draw: float) -> int:
+    legal = mask.nonzero()[0]
+    return int(legal[int(draw * len(legal))])
 
-        environment = import_module(f"pettingzoo.classic.{module}").raw_env()
-    random = np.random.default_rng(0)
+
+def lanes_run(game: str) -> Callable[[], int]:
+    """One environment of `make_vec` alone, with its observation and mask; the moves of a random run, drawn ahead."""
+    environments = make_vec(game, 1, seed=1, copy=False)
+    moves = moves_of(environments, 1)
+    environments.compile()
+    return partial(_replay, environments, moves)
+
+
+def gymnasium_run(game: str) -> Callable[[], int]:
+    """A match of our Gymnasium environment in self-play."""
+    from ggp.env.gymnasium_adapter import GymEnv  # noqa: PLC0415 - an extra
+
+    environment, draws = GymEnv(game, role="self"), _draws()
+    environment.environments.compile()
+
+    def run() -> int:
+        _, info = environment.reset()
+        over, steps = False, 0
+        while not over:
+            _, _, over, _, info = environment.step(np.int64(_choose(info["action_mask"], draws[steps])))
+            steps += 1
+        return steps
+
+    return run
+
+
+def agents_run(environment: Any) -> Callable[[], int]:  # noqa: ANN401 - PettingZoo's AECEnv
+    """A match of an AEC environment, ours or PettingZoo's: each step with observation and mask as `last` gives them."""
+    draws = _draws()
     environment.reset(seed=1)
 
     def run() -> int:
@@ -114,76 +141,92 @@ def measure_pettingzoo(module: str) -> float:
             observation, _, over, cut, _ = environment.last()
             if over or cut:
                 return steps
-            environment.step(int(random.choice(np.flatnonzero(observation["action_mask"]))))
+            environment.step(_choose(observation["action_mask"], draws[steps]))
             steps += 1
 
-    return best(run)
+    return run
 
 
-def measure_our_aec(game: str) -> float:
-    """Our AEC environment in the same loop."""
+def our_agents_run(game: str) -> Callable[[], int]:
     from ggp.env.pettingzoo_adapter import TurnEnv  # noqa: PLC0415 - an extra
 
-    environment, random = TurnEnv(game), np.random.default_rng(0)
+    environment = TurnEnv(game)
+    environment.environments.compile()
+    return agents_run(environment)
+
+
+def parallel_run(game: str) -> Callable[[], int]:
+    """A match of our Parallel environment, with observations and masks of all roles."""
+    from ggp.env.pettingzoo_adapter import TogetherEnv  # noqa: PLC0415 - an extra
+
+    environment, draws = TogetherEnv(game), _draws()
     environment.environments.compile()
 
     def run() -> int:
-        environment.reset()
+        observations, _ = environment.reset()
         steps = 0
-        while True:
-            observation, _, over, cut, _ = environment.last()
-            if over or cut:
-                return steps
-            environment.step(int(random.choice(np.flatnonzero(observation["action_mask"]))))
+        while environment.agents:
+            actions = {agent: _choose(seen["action_mask"], draws[steps]) for agent, seen in observations.items()}
+            observations, *_ = environment.step(actions)
             steps += 1
+        return steps
 
-    return best(run)
+    return run
 
 
-def measure_openspiel(name: str) -> float:
+def pettingzoo_run(module: str) -> Callable[[], int]:
+    """PettingZoo's own game."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        from importlib import import_module  # noqa: PLC0415
+
+        return agents_run(import_module(f"pettingzoo.classic.{module}").raw_env())
+
+
+def openspiel_run(name: str) -> Callable[[], int]:
     """OpenSpiel's own game through its Python binding: a step, its observation tensor and its mask."""
     import pyspiel  # noqa: PLC0415 - an extra
 
-    game, random = pyspiel.load_game(name), np.random.default_rng(0)
-    choices = random.random(1_000).tolist()
+    game, draws = pyspiel.load_game(name), _draws()
 
     def run() -> int:
         state, steps = game.new_initial_state(), 0
         while not state.is_terminal():
             np.array(state.observation_tensor())
-            np.array(state.legal_actions_mask())
-            legal = state.legal_actions()
-            state.apply_action(legal[int(choices[steps] * len(legal))])
+            state.apply_action(_choose(np.array(state.legal_actions_mask()), draws[steps]))
             steps += 1
         return steps
 
-    return best(run)
+    return run
 
 
 def compare(game: str) -> None:
-    """The vectorised and the single environment next to other libraries' own games."""
+    """One environment of each kind next to other libraries' own games, in turn within one run, and 1,024 of ours."""
     zoo, spiel = {"tictactoe": ("tictactoe_v3", "tic_tac_toe"), "connectfour": ("connect_four_v3", "connect_four")}[
         game
     ]
-    others: dict[str, Callable[[], float]] = {
-        "PettingZoo": partial(measure_pettingzoo, zoo),
-        "OpenSpiel": partial(measure_openspiel, spiel),
+    made: dict[str, Callable[[], Callable[[], int]]] = {
+        "make_vec": partial(lanes_run, game),
+        "our Gymnasium Env": partial(gymnasium_run, game),
+        "our AEC": partial(our_agents_run, game),
+        "our Parallel": partial(parallel_run, game),
+        "PettingZoo's own AEC": partial(pettingzoo_run, zoo),
+        "OpenSpiel's own": partial(openspiel_run, spiel),
     }
-    vectorised, single = measure(game, 1_024, "bytes", copy=False), measure_single(game)
-    print(f"{game}: one environment {single:,.0f} steps/s")
-    for name, run in others.items():
+    runs = {}
+    for name, make in made.items():
         try:
-            rate = run()
+            runs[name] = make()
         except ImportError as error:
-            print(f"  {name} is not installed: {error}")
-            continue
-        print(
-            f"  {name}'s own: {rate:,.0f} steps/s; one of ours {single / rate:.2f} ×, 1,024 {vectorised / rate:,.0f} ×"
-        )
-    try:
-        print(f"  our AEC environment: {measure_our_aec(game):,.0f} steps/s")
-    except ImportError as error:
-        print(f"  PettingZoo is not installed: {error}")
+            print(f"{name}: not installed: {error}")
+    rates: dict[str, list[float]] = {name: [] for name in runs}
+    for _ in range(RUNS):
+        for name, run in runs.items():
+            rates[name].append(best(run, 1))
+    many = measure(game, 1_024, "bytes", copy=False)
+    print(f"{game}, one environment: steps a second, median and best of {RUNS} runs")
+    for name, found in rates.items():
+        print(f"  {name}: {np.median(found):,.0f}, {max(found):,.0f}; 1,024 of make_vec: {many / max(found):,.0f} x")
 
 
 def main() -> None:
@@ -214,10 +257,12 @@ def main() -> None:
     if tuple(arguments.games) == GAMES:
         for game in ("tictactoe", "connectfour"):
             compare(game)
-        through, direct = measure_gymnasium("tictactoe", 4_096)
+        pairs = measure_gymnasium("tictactoe", 4_096)
+        low, median, high = np.percentile(1 - pairs[:, 0] / pairs[:, 1], (25, 50, 75))
+        through, direct = pairs.max(axis=0) / 1e6
         print(
-            f"through Gymnasium, 4,096 of tictactoe: {through / 1e6:.1f} of {direct / 1e6:.1f}, "
-            f"costs {1 - through / direct:.1%}"
+            f"through Gymnasium, 4,096 of tictactoe, {GYMNASIUM_RUNS} runs of each in turn: costs {median:.1%} in the "
+            f"median, {low:.1%} to {high:.1%} in half of the runs; the best {through:.1f} of {direct:.1f}"
         )
 
 

@@ -1,0 +1,93 @@
+"""One match of `make_vec`, for adapters to libraries that step one environment at a time.
+
+An environment alone is stepped in 2 µs, so each look at an array counts: `copy=False` has two sets of arrays, and the
+parts of them that are looked at are found once.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ggp.env.vector import StepResult, make_vec
+from ggp.errors import SettingsError
+from ggp.game import Game
+from ggp.simulation.environment_kernels import ONLY
+
+_Views = tuple[list[NDArray[Any]], list[NDArray[Any]]]
+
+
+class SingleMatch:
+    """A match, with what its roles see; `step` is what the last step told."""
+
+    def __init__(self, game: str | Path | Game, settings: dict[str, Any]) -> None:
+        self.environments = environments = make_vec(game, 1, **{**settings, "autoreset": "disabled", "copy": False})
+        layout = environments.observation_layout
+        self.is_private = environments.compiled.has_percepts
+        self.shape = layout.shape[1:] if self.is_private else layout.shape
+        self.is_packed = layout.dtype == np.uint64
+        self.counts: Sequence[int] = [len(moves) for moves in environments.moves]  # how much of each mask is shown
+        self.is_over = False
+        self.mover = ONLY
+        self._step: StepResult | None = None
+        self._joint = np.full((1, len(environments.roles)), ONLY, np.int64)
+        self._views: dict[int, _Views] = {}
+        self._own: _Views = [], []  # where the observations and the masks of bytes of each role are
+
+    @property
+    def step(self) -> StepResult:
+        """SettingsError before the first reset."""
+        if self._step is None:
+            raise SettingsError("reset the environment before the first step")
+        return self._step
+
+    @property
+    def has_begun(self) -> bool:
+        return self._step is not None
+
+    def reset(self, seed: int | None) -> None:
+        self._take(self.environments.reset(seed))
+
+    def play(self, joint: NDArray[np.int64]) -> None:
+        """joint: (1, R)"""
+        self._take(self.environments.step(joint))
+
+    def move(self, action: int) -> None:
+        """The mover's move; IllegalActionError as in `VectorEnvironment.step`."""
+        if self.mover < 0:
+            self._take(self.environments.step(np.array([action])))
+            return
+        self._joint[0, self.mover] = action
+        try:
+            self._take(self.environments.step(self._joint))
+        finally:
+            self._joint.fill(ONLY)
+
+    def observation(self, role: int) -> NDArray[Any]:
+        """A copy; truth values are uint8."""
+        return self._own[0][role].copy()
+
+    def mask(self, role: int) -> NDArray[np.int8]:
+        """A copy, (counts[role],)."""
+        if self.is_packed:
+            wide: NDArray[np.int8] = self.environments.unpack_mask(self.step.mask)[0, role].view(np.int8)
+            return wide[: self.counts[role]].copy()
+        return self._own[1][role].copy()
+
+    def _take(self, step: StepResult) -> None:
+        self._step = step
+        self.mover = step.mover.item()
+        self.is_over = step.terminated.item() or step.truncated.item()
+        found = self._views.get(id(step))  # there are two of them, as long as the environment lives
+        self._own = self._look(step) if found is None else found
+
+    def _look(self, step: StepResult) -> _Views:
+        seen = step.observation if self.is_packed else step.observation.view(np.uint8)
+        roles = range(len(self.counts))
+        found = self._views[id(step)] = (
+            [seen[0, role] if self.is_private else seen[0] for role in roles],
+            [] if self.is_packed else [step.mask.view(np.int8)[0, role, : self.counts[role]] for role in roles],
+        )
+        return found
