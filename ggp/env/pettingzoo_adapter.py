@@ -145,6 +145,7 @@ class TogetherEnv(ParallelEnv[str, Observation, int]):
         self.possible_agents = list(match.agents)
         self.agents: list[str] = []
         self.observation_spaces, self.action_spaces = match.observations, match.actions
+        self._joint = np.zeros((1, len(match.agents)), np.int64)
         self._seed: int | None = 0
 
     def observation_space(self, agent: str) -> spaces.Space[Any]:
@@ -163,15 +164,23 @@ class TogetherEnv(ParallelEnv[str, Observation, int]):
         return self._observations(), {agent: {} for agent in self.agents}
 
     def step(self, actions: dict[str, int]) -> tuple[dict[str, Any], ...]:
-        missing = [agent for agent in self.agents if agent not in actions]
-        if missing or not self.agents:
-            raise SettingsError(f"no action of {', '.join(missing)}" if missing else "the match is over; reset it")
-        self._match.play(np.array([[actions[agent] for agent in self.possible_agents]], np.int64))
-        step, agents = self._match.step, self.agents
-        over, cut = bool(step.terminated[0]), bool(step.truncated[0])
+        match, agents = self._match, self.agents
+        for agent in agents:
+            if agent not in actions:
+                raise SettingsError(f"no action of {', '.join(agent for agent in agents if agent not in actions)}")
+            self._joint[0, match.number[agent]] = actions[agent]
+        if not agents:
+            raise SettingsError("the match is over; reset it")
+        match.play(self._joint)
+        over = cut = False
+        rewards = dict.fromkeys(agents, 0.0)
+        if match.is_over:
+            step = match.step
+            over, cut = bool(step.terminated[0]), bool(step.truncated[0])
+            rewards = dict(zip(agents, step.reward[0].tolist(), strict=True))
         found: tuple[dict[str, Any], ...] = (
             self._observations(),
-            dict(zip(agents, step.reward[0].tolist(), strict=True)),
+            rewards,
             dict.fromkeys(agents, over),
             dict.fromkeys(agents, cut),
             {agent: {} for agent in agents},
