@@ -72,7 +72,7 @@ async def post_tournament(request: web.Request) -> web.Response:
     _check_operator(request)
     entries = [_entry(services, game) for game in wanted.games]
     rules = {entry.id: entry.source.text for entry in entries if not entry.is_shipped}
-    players = [services.live_matches.tournament_player(player) for player in wanted.players]
+    players = [services.live_matches.allowed.as_specified(player) for player in wanted.players]
     await services.processes.begin(wanted, players, rules)
     return answer(await asyncio.to_thread(services.tournaments.get, wanted.name), 201)
 

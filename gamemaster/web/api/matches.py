@@ -65,7 +65,7 @@ async def begin_branch(request: web.Request, match: str, course: Course, wanted:
     except GgpError as error:
         raise conflict(f"the rules of this match cannot be read: {error}") from None
     text, roles, sees = derived["text"], derived["roles"], derived["has_percepts"]
-    services.live_matches.check_players(tuple(role for role in roles if role != NATURE), wanted.players)
+    services.live_matches.allowed.check(tuple(role for role in roles if role != NATURE), wanted.players)
     return services.live_matches.begin(
         MatchOrder(
             source=services.catalogue.varied(source.name, text),
@@ -107,7 +107,7 @@ async def post_match(request: web.Request) -> web.Response:
     services = services_of(request)
     wanted = await read_body(request, models.NewMatch)
     entry = find_game(services, wanted.game)
-    services.live_matches.check_players(entry.players, wanted.players)
+    services.live_matches.allowed.check(entry.players, wanted.players)
     live = services.live_matches.begin(
         MatchOrder(
             source=entry.source,

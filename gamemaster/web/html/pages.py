@@ -95,8 +95,8 @@ async def show_home(request: web.Request) -> web.Response:
 
 
 async def _watched(services: Services, running: list[str]) -> tuple[models.MatchHead, models.State] | None:
-    """The newest match that can be looked at, with its state."""
-    for name in reversed(running):
+    """The first match that can be looked at, with its state."""
+    for name in running:
         with suppress(Problem, GgpError):
             found = await services.queries.find(name)
             return found.head, await services.queries.state(found, found.head.steps)

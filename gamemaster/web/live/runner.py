@@ -53,6 +53,7 @@ class LiveMatches:
         self._people: dict[str, Evaluator] = {}  # match → the process that its humans ask
         self._humans: dict[str, tuple[LiveMatch, HumanPlayer]] = {}
         self.bots = Bots()
+        self.allowed = AllowedPlayers(settings)
         self._secret = secrets.randbits(63)
         self.ledger = Ledger(settings.limits)
         self.on_change: Callable[[], None] = lambda: None  # told when a match begins or ends
@@ -67,16 +68,6 @@ class LiveMatches:
     def human(self, link: str) -> tuple[LiveMatch, HumanPlayer] | None:
         """The human that a secret link leads to, and its match."""
         return self._humans.get(link)
-
-    def check_players(self, roles: tuple[str, ...], players: Mapping[str, NewPlayer]) -> None:
-        """A Problem where not every role has its player, or one that nobody may name."""
-        if set(players) != set(roles):
-            raise refused(f"the players must be those of {', '.join(roles)}, not of {', '.join(players) or 'nobody'}")
-        for player in players.values():
-            if isinstance(player, Bot):
-                self._check_bot(player.bot)
-            elif isinstance(player, External):
-                self._check_url(player.url)
 
     def following_seed(self, match: str, step: int) -> int:
         """Of a match that goes on from another: always the same there, and known to nobody who knows the other's."""
@@ -130,7 +121,7 @@ class LiveMatches:
         async with open_session() as session, asyncio.TaskGroup() as group:
             for record in lost:
                 for player in record.players.values():
-                    if player.kind == "external" and self._is_allowed(player.url):
+                    if player.kind == "external" and self.allowed.is_allowed(player.url):
                         there = HttpTransport(session, player.url, player.name, player.dialect, _ANSWER_BYTES)
                         group.create_task(there.ask(Abort(record.match), record.settings.abort_wait))
 
@@ -227,7 +218,7 @@ class LiveMatches:
             )
             others = await stack.enter_async_context(
                 self.bots.playing(
-                    self._bots_of(order), settings.seed, clocks=order.bot_clocks, ponder=not order.has_humans
+                    self.allowed.bots_of(order), settings.seed, clocks=order.bot_clocks, ponder=not order.has_humans
                 )
             )
             others |= {role: Player(role, one.name, is_human=True, local=one) for role, one in live.humans.items()}
@@ -253,7 +244,24 @@ class LiveMatches:
 
         return metered
 
-    def tournament_player(self, player: Bot | External) -> dict[str, str]:
+
+class AllowedPlayers:
+    """Whom the operator lets users name as players."""
+
+    def __init__(self, settings: ServeSettings) -> None:
+        self._settings = settings
+
+    def check(self, roles: tuple[str, ...], players: Mapping[str, NewPlayer]) -> None:
+        """A Problem where not every role has its player, or one that nobody may name."""
+        if set(players) != set(roles):
+            raise refused(f"the players must be those of {', '.join(roles)}, not of {', '.join(players) or 'nobody'}")
+        for player in players.values():
+            if isinstance(player, Bot):
+                self._check_bot(player.bot)
+            elif isinstance(player, External):
+                self._check_url(player.url)
+
+    def as_specified(self, player: Bot | External) -> dict[str, str]:
         """A player as a specification says it; a Problem where it may not be taken here."""
         named = {"name": player.name} if player.name else {}
         if isinstance(player, Bot):
@@ -266,7 +274,7 @@ class LiveMatches:
         if name not in self._settings.all_bots:
             raise refused(f"no bot is called {name!r}; the bots are {', '.join(self._settings.all_bots)}")
 
-    def _bots_of(self, order: MatchOrder) -> dict[str, LocalBot]:
+    def bots_of(self, order: MatchOrder) -> dict[str, LocalBot]:
         """A user's strategy is called by the name that the operator gave it: where it is concerns nobody else."""
         strategies = self._settings.all_bots
         return {role: LocalBot(strategies[bot.bot], bot.name, bot.bot) for role, bot in order.bots.items()}
@@ -276,10 +284,10 @@ class LiveMatches:
             place = parse_player(url)
         except GgpError as error:
             raise refused(str(error)) from None
-        if place.is_bot or not self._is_allowed(place.place):
+        if place.is_bot or not self.is_allowed(place.place):
             raise Problem(403, "the operator of this service has not allowed players at that address")
 
-    def _is_allowed(self, url: str) -> bool:
+    def is_allowed(self, url: str) -> bool:
         parts = urlsplit(url)
         return bool({parts.hostname or "", parts.netloc} & self._settings.allowed_players)
 
