@@ -277,4 +277,48 @@ CASES = (
          " (cell g 7 blue) (control blue) (turns 299)", move="(move g 7 g 6)", is_end=True, goals=(50, 0, 50)),
     Case("chinesecheckers3", "who has more pieces in its camp wins", "(cell j 1 red) (cell i 2 red) (cell a 10 green)"
          " (cell g 7 blue) (control blue) (turns 299)", move="(move g 7 g 6)", is_end=True, goals=(100, 0, 0)),
+    Case("minishogi", "each role has a king, a gold, a silver, a bishop, a rook and a pawn", only="(move 5 d 5 c)"
+         " (move 4 e 4 d) (move 4 e 3 d) (move 5 e 4 d) (move 3 e 4 d) (move 3 e 3 d) (move 3 e 2 d) (move 2 e 1 d)"
+         " (move 2 e 3 d) (move 2 e 4 c) (move 2 e 5 b) (move 1 e 1 d) (move 1 e 1 c) (move 1 e 1 b)",
+         move="(move 1 e 1 b)", then="(hand black pawn 1) (cell 1 b black_rook) (control white) (turns 1)",
+         gone="(cell 1 b white_pawn)"),
+    Case("minishogi", "may put what it has taken back on the board as its own", "(cell 5 e black_king)"
+         " (cell 1 a white_king) (hand black gold 2) (hand white rook 1) (control black) (turns 9)",
+         legal="(drop gold 3 c) (drop gold 2 b)", illegal="(drop gold 1 a) (drop rook 3 c) (drop pawn 3 c)",
+         move="(drop gold 3 c)", then="(cell 3 c black_gold) (hand black gold 1) (control white)",
+         gone="(hand black gold 2)"),
+    Case("minishogi", "Who cannot move without leaving its king in check loses", "(cell 1 a white_king)"
+         " (cell 1 b black_gold) (cell 1 c black_king) (control white) (turns 9)", is_end=True, goals=(100, 0)),
+    Case("minishogi", "moves to the last rank, or from it, may promote", "(cell 5 e black_king) (cell 3 b black_silver)"
+         " (cell 1 a white_king) (cell 5 a black_rook) (control black) (turns 9)",
+         legal="(move 3 b 3 a) (promote 3 b 3 a) (move 3 b 4 a) (promote 5 a 5 b) (move 5 a 5 b)",
+         illegal="(promote 3 b 2 c)", move="(promote 3 b 3 a)", then="(cell 3 a black_narisilver)"),
+    Case("minishogi", "a pawn must on the last rank", "(cell 5 e black_king) (cell 3 b black_pawn)"
+         " (cell 1 e white_king) (control black) (turns 9)", legal="(promote 3 b 3 a)", illegal="(move 3 b 3 a)",
+         move="(promote 3 b 3 a)", then="(cell 3 a black_tokin)"),
+    Case("minishogi", "A promoted silver and a promoted pawn move as a gold", "(cell 5 e black_king)"
+         " (cell 3 c black_tokin) (cell 1 a white_king) (control black) (turns 9)",
+         legal="(move 3 c 3 d) (move 3 c 4 b) (move 3 c 2 b) (move 3 c 2 c)", illegal="(move 3 c 4 d) (move 3 c 2 d) (promote 3 c 3 b)"),
+    Case("minishogi", "the horse, moves as a king as well, and so does a promoted rook, the dragon",
+         "(cell 5 e white_king) (cell 3 c white_horse) (cell 1 e white_dragon) (cell 1 a black_king) (control white)"
+         " (turns 9)", legal="(move 3 c 3 d) (move 3 c 5 a) (move 1 e 2 d) (move 1 e 1 b)",
+         illegal="(move 3 c 3 e) (move 1 e 3 c) (promote 1 e 1 d)"),
+    Case("minishogi", "A pawn is not dropped on the last rank, nor on a file with an unpromoted pawn of its role",
+         "(cell 5 e black_king) (cell 4 d black_pawn) (cell 3 d black_tokin) (cell 1 d white_king) (hand black pawn 1)"
+         " (control black) (turns 9)", legal="(drop pawn 3 b) (drop pawn 2 c) (drop pawn 1 e)",
+         illegal="(drop pawn 4 b) (drop pawn 3 a) (drop pawn 2 a)"),
+    Case("minishogi", "nor so that it mates", "(cell 5 e black_king) (cell 1 a white_king) (cell 2 c black_gold)"
+         " (cell 2 a white_rook) (cell 3 b black_gold) (cell 5 a black_rook) (cell 4 b black_silver)"
+         " (hand black pawn 1) (control black) (turns 9)", illegal="(drop pawn 1 b)"),
+    Case("minishogi", "nor so that it mates", "(cell 5 e black_king) (cell 1 a white_king) (cell 2 c black_gold)"
+         " (cell 2 a white_gold) (cell 3 b black_gold) (cell 4 b black_silver) (hand black pawn 1) (control black)"
+         " (turns 9)", legal="(drop pawn 1 b)"),
+    Case("minishogi", "nor so that it mates", "(cell 5 e black_king) (cell 1 a white_king) (cell 2 c black_gold)"
+         " (cell 2 a white_gold) (cell 3 b black_gold) (cell 4 a black_rook) (hand black pawn 1) (control black)"
+         " (turns 9)", illegal="(drop pawn 1 b)"),
+    Case("minishogi", "What is taken loses its promotion", "(cell 5 e black_king) (cell 3 c white_dragon)"
+         " (cell 3 d black_gold) (cell 1 a white_king) (hand black rook 1) (control black) (turns 9)",
+         move="(move 3 d 3 c)", then="(hand black rook 2)", gone="(hand black rook 1) (hand black dragon 1)"),
+    Case("minishogi", "After 200 steps the match is a draw", "(cell 5 e black_king) (cell 3 c white_dragon)"
+         " (cell 1 a white_king) (control black) (turns 199)", move="(move 5 e 5 d)", is_end=True, goals=(50, 50)),
 )  # fmt: skip

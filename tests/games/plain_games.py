@@ -248,6 +248,119 @@ class Tron:
         return bool(crashed), dict.fromkeys(self.roles, 50)
 
 
+FORWARD = ((0, -1), (1, -1), (-1, -1))  # as black sees it: rank a is 0
+GOLD = (*FORWARD, (1, 0), (-1, 0), (0, 1))
+DIAGONAL = ((1, 1), (1, -1), (-1, 1), (-1, -1))
+STEPS = {
+    "king": AROUND, "gold": GOLD, "narisilver": GOLD, "tokin": GOLD, "silver": (*DIAGONAL, (0, -1)), "pawn": ((0, -1),),
+    "rook": (), "bishop": (), "dragon": DIAGONAL, "horse": STRAIGHT,
+}  # fmt: skip
+SLIDES = {"rook": STRAIGHT, "dragon": STRAIGHT, "bishop": DIAGONAL, "horse": DIAGONAL}
+PROMOTIONS = {"rook": "dragon", "bishop": "horse", "silver": "narisilver", "pawn": "tokin"}
+BEFORE = {promoted: kind for kind, promoted in PROMOTIONS.items()}
+Pieces = dict[Cell, tuple[str, str]]  # cell → role and kind
+
+
+class Minishogi:
+    """A state: the pieces as pairs, the kinds in the hands as pairs with the role, who moves, and the turns.
+
+    Files count from 1 at the right, as players do; a move is legal if the own king cannot be taken after it.
+    """
+
+    other: ClassVar = {"black": "white", "white": "black"}
+    last: ClassVar = {"black": 0, "white": 4}
+
+    def __init__(self) -> None:
+        order = ("king", "gold", "silver", "bishop", "rook")
+        pieces = {(5 - at, 4): ("black", kind) for at, kind in enumerate(order)}
+        pieces |= {(1 + at, 0): ("white", kind) for at, kind in enumerate(order)}
+        pieces |= {(5, 3): ("black", "pawn"), (1, 1): ("white", "pawn")}
+        self.start = (frozenset(pieces.items()), (), "black", 0)
+
+    @staticmethod
+    def name(cell: Cell) -> str:
+        return f"{cell[0]} {LETTERS[cell[1]]}"
+
+    @staticmethod
+    def targets(pieces: Pieces, cell: Cell) -> Iterator[Cell]:
+        """Where a piece could go, whatever becomes of its king."""
+        role, kind = pieces[cell]
+        sign = 1 if role == "black" else -1
+        ways = [(step, 1) for step in STEPS[kind]] + [(step, 4) for step in SLIDES.get(kind, ())]
+        for (dx, dy), most in ways:
+            for many in range(1, most + 1):
+                to = (cell[0] + sign * dx * many, cell[1] + sign * dy * many)
+                if not (1 <= to[0] <= 5 and 0 <= to[1] <= 4) or pieces.get(to, ("", ""))[0] == role:
+                    break
+                yield to
+                if to in pieces:
+                    break
+
+    def is_check(self, pieces: Pieces, role: str) -> bool:
+        king = next(cell for cell, piece in pieces.items() if piece == (role, "king"))
+        return any(king in self.targets(pieces, cell) for cell, piece in pieces.items() if piece[0] != role)
+
+    def board_moves(self, pieces: Pieces, role: str) -> Iterator[tuple[str, Pieces]]:
+        for cell, (owner, kind) in pieces.items():
+            for to in self.targets(pieces, cell) if owner == role else ():
+                rest = {place: piece for place, piece in pieces.items() if place != cell}
+                words = f"{self.name(cell)} {self.name(to)}"
+                is_last = self.last[role] in (cell[1], to[1])
+                if not (is_last and kind == "pawn"):
+                    yield f"(move {words})", rest | {to: (role, kind)}
+                if is_last and kind in PROMOTIONS:
+                    yield f"(promote {words})", rest | {to: (role, PROMOTIONS[kind])}
+
+    def drops(self, pieces: Pieces, role: str, kinds: set[str]) -> Iterator[tuple[str, Pieces]]:
+        for kind, cell in product(kinds, product(range(1, 6), range(5))):
+            file = [piece for place, piece in pieces.items() if place[0] == cell[0]]
+            is_wrong = kind == "pawn" and (cell[1] == self.last[role] or (role, "pawn") in file)
+            if cell not in pieces and not is_wrong:
+                yield f"(drop {kind} {self.name(cell)})", pieces | {cell: (role, kind)}
+
+    def plays(self, state: State) -> dict[str, Pieces]:
+        """The legal moves and the board after each. No drop is an answer to a pawn that gives check."""
+        pieces, hands, role, _ = state
+        found: dict[str, Pieces] = {}
+        kinds = {kind for owner, kind in hands if owner == role}
+        for source in (self.board_moves(dict(pieces), role), self.drops(dict(pieces), role, kinds)):
+            for move, after in source:
+                if self.is_check(after, role):
+                    continue
+                is_pawn_check = "drop pawn" in move and self.is_check(after, self.other[role])
+                if not is_pawn_check or self.plays((after.items(), (), self.other[role], 0)):
+                    found[move] = after
+        return found
+
+    def legal(self, state: State) -> Moves:
+        return {role: {*self.plays(state)} if role == state[2] else {"noop"} for role in ("black", "white")}
+
+    def after(self, state: State, moves: dict[str, str]) -> State:
+        before, hands, role, turns = state
+        move = moves[role]
+        pieces, held = self.plays(state)[move], list(hands)
+        if "drop" in move:
+            held.remove((role, move.split()[1]))
+        held += [
+            (role, BEFORE.get(kind, kind))
+            for cell, (owner, kind) in dict(before).items()
+            if owner != role and pieces.get(cell, ("", ""))[0] == role
+        ]
+        return frozenset(pieces.items()), tuple(sorted(held)), self.other[role], turns + 1
+
+    def facts(self, state: State) -> set[str]:
+        pieces, hands, role, turns = state
+        found = {f"(cell {self.name(cell)} {owner}_{kind})" for cell, (owner, kind) in pieces}
+        found |= {f"(hand {owner} {kind} {hands.count((owner, kind))})" for owner, kind in hands}
+        return found | {f"(control {role})", f"(turns {turns})"}
+
+    def outcome(self, state: State) -> Outcome:
+        role = state[2]
+        if not self.plays(state):
+            return True, {role: 0, self.other[role]: 100}
+        return state[3] == 200, {"black": 50, "white": 50}
+
+
 # A corner of the cube in order: the colours of its stickers, that of the upper or lower face first, then clockwise.
 CORNERS = {
     "urf": "white red green", "ufl": "white green orange", "ulb": "white orange blue", "ubr": "white blue red",
@@ -334,6 +447,7 @@ PLAIN_GAMES: dict[str, Callable[[], PlainGame]] = {
     "chinesecheckers3": lambda: Halma(star_board(3), 300),
     "foxandgeese": FoxAndGeese,
     "halma": lambda: Halma(halma_board(), 200),
+    "minishogi": Minishogi,
     "rubik2": lambda: Rubik2("U R U F' U2 R F' U2 R2 F R'", 20),
     "tron": Tron,
 }

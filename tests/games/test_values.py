@@ -65,7 +65,7 @@ def test_two_by_two_boxes_are_won_by_who_begins() -> None:
 @pytest.mark.parametrize(
     "name",
     ["eightpuzzle", "fifteenpuzzle", "hanoi", "knightstour5", "lightsout", "maze", "meetstrategies", "nonogram",
-     "pancakes", "pegsolitaire", "queens", "rushhour", "sokoban1", "sokoban2", "sokoban3", "sudoku4"],
+     "pancakes", "pegsolitaire", "queens", "rubik2", "rushhour", "sokoban1", "sokoban2", "sokoban3", "sudoku4"],
 )  # fmt: skip
 def test_our_search_solves_puzzles(name: str) -> None:
     game = ggp.load(name, "circuit")
