@@ -204,10 +204,9 @@ _RULES = """\
 (<= (inside ?role ?n)
     (camp ?role ?n ?x ?y)
     (true (cell ?x ?y ?role)))
-(<= (some_inside ?role)
-    (inside ?role ?n))
 (<= (arrived ?role)
-    (some_inside ?role)
+    (count ?role {pieces} ?n)
+    (most ?n)
     (not (gap ?role)))
 (<= decided
     (arrived ?role))
@@ -219,7 +218,7 @@ _RULES = """\
 (<= terminal
     late)
 
-; (count ROLE N COUNT): pieces on the first cells of the camp; (more ROLE OTHER): who has more of them in its camp
+; (count ROLE N COUNT): its pieces on the first cells of the camp; (more ROLE OTHER): who has more of them in its camp
 
 (<= (count ?role 0 0)
     (role ?role))
@@ -275,8 +274,9 @@ _RULES = """\
     (not decided)
     (beaten ?role))
 
-; numbers
+; numbers: (most N) is more than half of the pieces of a role
 
+{most}
 {numbers}
 """
 _SQUARE = """\
@@ -359,6 +359,7 @@ def write(shape: str, size: int, roles: int, limit: int) -> Sheet:
     title = (
         f"Halma on {size} by {size} cells" if is_square else f"Chinese checkers for {roles} on points of {size} rows"
     )
+    pieces = len(camps[0][0])
     rules = _RULES.format(
         title=title,
         origin="bottom" if is_square else "top",
@@ -377,7 +378,8 @@ def write(shape: str, size: int, roles: int, limit: int) -> Sheet:
             for name, (_, end) in zip(names, camps, strict=True)
         ),
         first=names[0],
-        pieces=len(camps[0][0]),
+        pieces=pieces,
+        most=packed_facts("most", ((number,) for number in range(pieces // 2 + 1, pieces + 1))),
         limit=limit,
         numbers=chain("after", range(limit + 1)),
     )  # fmt: skip

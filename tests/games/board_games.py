@@ -251,11 +251,18 @@ CASES = (
          legal="(move e 8 f 7) (hop e 8 g 8)", illegal="(hop e 8 c 8) (move e 8 d 7) (move e 8 e 7) (hop h 8 f 6)"),
     Case("halma", "Who cannot move passes", "(cell e 8 white) (cell f 8 black) (cell g 8 black) (cell f 7 black)"
          " (cell g 6 black) (control white) (turns 7)", only="pass", move="pass", then="(control black) (turns 8)"),
-    Case("halma", "all of its cells are taken, and one of the pieces at least is its own", "(cell e 7 white) "
-         + " ".join(f"(cell {x} {y} black)" for x, y in zip("fghfghghh", (8, 8, 8, 7, 7, 7, 6, 6, 5), strict=True))
-         + " (control white) (turns 7)", move="(move e 7 e 8)", is_end=True, goals=(100, 0)),
-    Case("halma", "all of its cells are taken, and one of the pieces at least is its own", is_end=False,
-         goals=(50, 50)),
+    Case("halma", "all of its cells are taken, and more than half of the pieces there are its own", "(cell e 7 white)"
+         " (cell f 8 white) (cell g 8 white) (cell h 8 white) (cell f 7 white) (cell g 7 white) (cell h 7 black)"
+         " (cell g 6 black) (cell h 6 black) (cell h 5 black) (control white) (turns 7)", move="(move e 7 e 8)",
+         is_end=True, goals=(100, 0)),
+    Case("halma", "more than half of the pieces there are its own", "(cell e 7 white)"
+         " (cell f 8 white) (cell g 8 white) (cell h 8 white) (cell f 7 white) (cell g 7 black) (cell h 7 black)"
+         " (cell g 6 black) (cell h 6 black) (cell h 5 black) (control white) (turns 7)", move="(move e 7 e 8)",
+         is_end=False, goals=(50, 50)),
+    Case("halma", "all of its cells are taken", "(cell e 7 white)"
+         " (cell f 8 white) (cell g 8 white) (cell h 8 white) (cell f 7 white) (cell g 7 white) (cell h 7 white)"
+         " (cell g 6 white) (cell h 6 white) (cell g 5 white) (control white) (turns 7)", move="(move e 7 e 8)",
+         is_end=False, goals=(50, 50)),
     Case("halma", "who has more pieces in its camp wins", "(cell d 4 white) (cell h 8 white) (cell c 1 black)"
          " (cell a 1 black) (control white) (turns 199)", move="(move d 4 d 5)", is_end=True, goals=(0, 100)),
     Case("halma", "and as many are a draw", "(cell d 4 white) (cell h 8 white) (cell a 1 black) (control white)"
@@ -277,6 +284,9 @@ CASES = (
          " (cell g 7 blue) (control blue) (turns 299)", move="(move g 7 g 6)", is_end=True, goals=(50, 0, 50)),
     Case("chinesecheckers3", "who has more pieces in its camp wins", "(cell j 1 red) (cell i 2 red) (cell a 10 green)"
          " (cell g 7 blue) (control blue) (turns 299)", move="(move g 7 g 6)", is_end=True, goals=(100, 0, 0)),
+    Case("chinesecheckers6", "from where another role starts", "(cell j 1 red) (cell d 13 yellow) (cell a 10 purple)"
+         " (cell d 4 green) (cell m 4 blue) (cell j 10 orange) (control orange) (turns 359)", move="(move j 10 i 10)",
+         is_end=True, goals=(50, 50, 0, 50, 50, 0)),
     Case("minishogi", "each role has a king, a gold, a silver, a bishop, a rook and a pawn", only="(move 5 d 5 c)"
          " (move 4 e 4 d) (move 4 e 3 d) (move 5 e 4 d) (move 3 e 4 d) (move 3 e 3 d) (move 3 e 2 d) (move 2 e 1 d)"
          " (move 2 e 3 d) (move 2 e 4 c) (move 2 e 5 b) (move 1 e 1 d) (move 1 e 1 c) (move 1 e 1 b)",
@@ -298,7 +308,8 @@ CASES = (
          move="(promote 3 b 3 a)", then="(cell 3 a black_tokin)"),
     Case("minishogi", "A promoted silver and a promoted pawn move as a gold", "(cell 5 e black_king)"
          " (cell 3 c black_tokin) (cell 1 a white_king) (control black) (turns 9)",
-         legal="(move 3 c 3 d) (move 3 c 4 b) (move 3 c 2 b) (move 3 c 2 c)", illegal="(move 3 c 4 d) (move 3 c 2 d) (promote 3 c 3 b)"),
+         legal="(move 3 c 3 d) (move 3 c 4 b) (move 3 c 2 b) (move 3 c 2 c)",
+         illegal="(move 3 c 4 d) (move 3 c 2 d) (promote 3 c 3 b)"),
     Case("minishogi", "the horse, moves as a king as well, and so does a promoted rook, the dragon",
          "(cell 5 e white_king) (cell 3 c white_horse) (cell 1 e white_dragon) (cell 1 a black_king) (control white)"
          " (turns 9)", legal="(move 3 c 3 d) (move 3 c 5 a) (move 1 e 2 d) (move 1 e 1 b)",

@@ -140,10 +140,10 @@ def star_board(roles: int) -> Board:
         "upper left": {cell for cell in inverted if sum(cell) < 9},
         "lower right": {cell for cell in upright if sum(cell) > 15},
     }
-    opposite = {"bottom": "top", "upper left": "lower right", "upper right": "lower left", "top": "bottom"}
-    own = {2: {"red": "bottom", "blue": "top"}, 3: {"red": "bottom", "blue": "upper left", "green": "upper right"}}[
-        roles
-    ]
+    around = ["bottom", "lower left", "upper left", "top", "upper right", "lower right"]
+    opposite = dict(zip(around, around[3:] + around[:3], strict=True))
+    colours = ["red", "blue", "green", "yellow", "purple", "orange"][:roles]
+    own = dict(zip(colours, around[:: 6 // roles], strict=True))
     homes = {role: tips[tip] for role, tip in own.items()}
     return homes, {role: tips[opposite[tip]] for role, tip in own.items()}, upright | inverted, steps
 
@@ -203,7 +203,8 @@ class Halma:
         pieces, _, _, turns = state
         owner = dict(pieces)
         inside = {role: [owner.get(cell) for cell in self.ends[role]].count(role) for role in self.roles}
-        winners = [role for role in self.roles if inside[role] and all(cell in owner for cell in self.ends[role])]
+        full = [role for role in self.roles if all(cell in owner for cell in self.ends[role])]
+        winners = [role for role in full if 2 * inside[role] > len(self.ends[role])]
         if not winners and turns < self.limit:
             return False, dict.fromkeys(self.roles, 50)
         best = winners or [role for role in self.roles if inside[role] == max(inside.values())]
@@ -445,6 +446,7 @@ def spheres(cube: State, radius: int) -> list[set[State]]:
 PLAIN_GAMES: dict[str, Callable[[], PlainGame]] = {
     "chinesecheckers2": lambda: Halma(star_board(2), 200),
     "chinesecheckers3": lambda: Halma(star_board(3), 300),
+    "chinesecheckers6": lambda: Halma(star_board(6), 360),
     "foxandgeese": FoxAndGeese,
     "halma": lambda: Halma(halma_board(), 200),
     "minishogi": Minishogi,
