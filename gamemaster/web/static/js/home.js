@@ -13,7 +13,7 @@ if (board) {
     showState(board, await get(`${api}/states/${match.steps}`));
     return match.is_live;
   };
-  const stop = follow(`${api}/events`, { step: (event) => { if (event.state) showState(board, event.state); }, end: () => { stop(); reload().catch(() => {}); } }, reload);
+  const stop = follow(`${api}/events`, { step: () => reload().catch(() => {}), end: () => { stop(); reload().catch(() => {}); } }, reload);
 }
 
 /** The links of humans, which only their browsers know; those of matches that are over go. */

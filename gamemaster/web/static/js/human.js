@@ -5,7 +5,7 @@ import { Clicking, clicksOf, drawArrows, showState, turning } from "./board.js";
 import { Countdown } from "./clock.js";
 import { byId, get, make, post, postLines } from "./lib.js";
 import { follow } from "./stream.js";
-import { moveRow, showPlayers } from "./table.js";
+import { moveRow, movesOf, showPlayers } from "./table.js";
 import { moveWords, outcome, roleName, translate } from "./words.js";
 
 const root = byId("human"), board = byId("board"), status = byId("status"), choices = byId("choices"), filter = byId("filter");
@@ -125,8 +125,8 @@ function perceived() {
 async function showLast(step) {
   if (!step) return;
   const before = await get(`/api/v1/matches/${encodeURIComponent(human.match.id)}/states/${step - 1}`);
-  const made = human.match.joint_moves.find((joint) => joint.number === step - 1);
-  if (made && human.state?.step === step) drawArrows(board, clicksOf(before, made.moves), "last");
+  const row = rows.children[step - 1];
+  if (row && human.state?.step === step) drawArrows(board, clicksOf(before, movesOf(row, human.match.roles)), "last");
 }
 
 function show() {

@@ -6,7 +6,7 @@ import { Countdown } from "./clock.js";
 import { byId, get, localTimes, make, post, postLines } from "./lib.js";
 import { valuePlot } from "./plot.js";
 import { follow } from "./stream.js";
-import { moveRow, showPlayers, statusChip } from "./table.js";
+import { moveRow, movesOf, showPlayers, statusChip } from "./table.js";
 import { Thoughts } from "./thoughts.js";
 import { roleColour, roleName, translate } from "./words.js";
 
@@ -64,8 +64,7 @@ async function showLast() {
   if (!shown) return;
   const before = await stateAt(shown - 1);
   if (shown !== step || !rows.children[shown]) return;
-  const moves = Object.fromEntries([...rows.children[shown].querySelectorAll(".move")].map((cell, number) => [roles[number], cell.dataset.move ?? cell.title]));
-  drawArrows(board, clicksOf(before, moves), "last");
+  drawArrows(board, clicksOf(before, movesOf(rows.children[shown], roles)), "last");
 }
 
 function showPlace() {

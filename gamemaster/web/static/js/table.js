@@ -20,6 +20,11 @@ export function moveRow(roles, joint, link = null) {
   return make("tr", { "data-step": number }, make("td", { class: "numbers" }, first), ...cells);
 }
 
+/** The joint move of a row: role → move, as the rules name it. */
+export function movesOf(row, roles) {
+  return Object.fromEntries([...row.querySelectorAll(".move")].map((cell, number) => [roles[number], cell.dataset.move ?? cell.title]));
+}
+
 function moveText(move, kind) {
   const element = make("span", { class: kind });
   showMove(element, move);
