@@ -22,6 +22,12 @@ class Case:
     is_end: bool | None = None
 
 
+def stones(**places: str) -> str:
+    """Stones of roles by the names of their points, such as `a1`; black is on turn."""
+    cells = [(place, role) for role in places for place in places[role].split()]
+    return "(control black) " + " ".join(f"(cell {place[0]} {place[1:]} {role})" for place, role in cells)
+
+
 HEX = "(cell a 1 red) (cell a 2 red) (cell a 3 red) (cell a 4 red) (cell a 5 red) (cell a 6 red)"
 HEX_LINKS = " ".join(f"(linked red a {row})" for row in range(1, 7))
 GO_STEP = "(control black) (step 6)"
@@ -287,6 +293,31 @@ CASES = (
     Case("chinesecheckers6", "from where another role starts", "(cell j 1 red) (cell d 13 yellow) (cell a 10 purple)"
          " (cell d 4 green) (cell m 4 blue) (cell j 10 orange) (control orange) (turns 359)", move="(move j 10 i 10)",
          is_end=True, goals=(50, 50, 0, 50, 50, 0)),
+    Case("renju", "Black wins with exactly five stones", stones(black="c3 d3 e3 f3"), move="(place g 3)", is_end=True,
+         goals=(100, 0)),
+    Case("renju", "white with five or more", stones(black="a1", white="c3 d3 e3 g3 h3").replace("l black", "l white"),
+         move="(place f 3)", is_end=True, goals=(0, 100)),
+    Case("renju", "Black must not make a line of six or more", stones(black="c3 d3 e3 g3 h3", white="a1"),
+         illegal="(place f 3)", legal="(place b 3) (place i 3)"),
+    Case("renju", "unless it makes five", stones(black="c3 d3 e3 g3 h3 f4 f5 f6 f7", white="a1 f8"),
+         move="(place f 3)", is_end=True, goals=(100, 0)),
+    Case("renju", "two fours or two threes with one stone", stones(black="d5 e5 f5 g6 g7 g8", white="c5 g9"),
+         illegal="(place g 5)", legal="(place h 5) (place g 4)"),
+    Case("renju", "two fours may be on one line", stones(black="d5 f5 g5 j5", white="a1"), illegal="(place h 5)",
+         legal="(place e 5) (place i 5)"),
+    Case("renju", "two fours may be on one line", stones(black="d5 f5 g5 h5 j5", white="a1"),
+         legal="(place e 5) (place i 5)"),
+    Case("renju", "A three is what one more stone makes a four that is open at both ends",
+         stones(black="g8 f8 h7 h6", white="h4 a1"), illegal="(place h 8)", legal="(place e 8) (place h 5)"),
+    Case("renju", "A three is what one more stone makes a four that is open at both ends",
+         stones(black="g8 f8 h7 h6", white="h4 h9"), legal="(place h 8)"),
+    Case("renju", "two fours or two threes with one stone", stones(black="f8 g8 h7 h6 h5", white="h4 a1"),
+         legal="(place h 8)"),
+    Case("renju", "Here a three counts even if black may not place the stone that makes it four",
+         stones(black="g8 f8 h7 h6 e9 f9 g9 i9 j9", white="h4 a1"), illegal="(place h 8) (place h 9)"),
+    Case("renju", "A board on which the role on turn has no point left to it is a draw", "(control black)" + "".join(
+         f" (cell {x} {y} {'black' if (at + 2 * y) % 4 < 2 else 'white'})" for at, x in enumerate("abcdefghijklmno")
+         for y in range(1, 16)), is_end=True, goals=(50, 50)),
     Case("minishogi", "each role has a king, a gold, a silver, a bishop, a rook and a pawn", only="(move 5 d 5 c)"
          " (move 4 e 4 d) (move 4 e 3 d) (move 5 e 4 d) (move 3 e 4 d) (move 3 e 3 d) (move 3 e 2 d) (move 2 e 1 d)"
          " (move 2 e 3 d) (move 2 e 4 c) (move 2 e 5 b) (move 1 e 1 d) (move 1 e 1 c) (move 1 e 1 b)",

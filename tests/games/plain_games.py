@@ -4,7 +4,7 @@ Coordinates are pairs of numbers that count from 0; only facts and moves as text
 as the rulesheet does.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Set
 from itertools import product
 from typing import Any, ClassVar, Protocol
 
@@ -14,7 +14,7 @@ Moves = dict[str, set[str]]  # role → what it may do
 Outcome = tuple[bool, dict[str, int]]  # whether the match is over, and the goals
 Board = tuple[dict[str, set[Cell]], dict[str, set[Cell]], set[Cell], tuple[Cell, ...]]
 
-LETTERS = "abcdefghijklm"
+LETTERS = "abcdefghijklmno"
 STRAIGHT = ((1, 0), (-1, 0), (0, 1), (0, -1))
 AROUND = tuple((x, y) for x in (-1, 0, 1) for y in (-1, 0, 1) if (x, y) != (0, 0))
 
@@ -362,6 +362,84 @@ class Minishogi:
         return state[3] == 200, {"black": 50, "white": 50}
 
 
+class Renju:
+    """A state: the black stones, the white ones, and who moves. Fours and threes are found by trying further stones."""
+
+    axes = ((1, 0), (0, 1), (1, 1), (1, -1))
+    points: ClassVar = {(x, y) for x in range(15) for y in range(15)}
+    start = (frozenset[Cell](), frozenset[Cell](), "black")
+
+    @staticmethod
+    def run(stones: Set[Cell], cell: Cell, axis: Cell) -> list[Cell]:
+        """The stones without a gap on both sides of a stone, with it, in their order."""
+        found = [cell]
+        for sign in (1, -1):
+            while (to := (found[-1][0] + sign * axis[0], found[-1][1] + sign * axis[1])) in stones:
+                found.append(to)
+            found.reverse()
+        return found
+
+    def ends(self, run: list[Cell], axis: Cell) -> list[Cell]:
+        (x, y), (u, v) = max(run), min(run)
+        if axis == (1, -1):
+            return [(x + 1, y - 1), (u - 1, v + 1)]
+        return [(x + axis[0], y + axis[1]), (u - axis[0], v - axis[1])]
+
+    def shapes(self, black: Set[Cell], white: Set[Cell], cell: Cell, axis: Cell) -> tuple[set[Any], set[Any]]:
+        """The fours and threes of the black stone on this cell, each as its stones."""
+        fours: set[Any] = set()
+        threes: set[Any] = set()
+        near = [(cell[0] + n * axis[0], cell[1] + n * axis[1]) for n in range(-4, 5)]
+        if sum(place in black for place in near) < 3:
+            return fours, threes
+        for extra in near:
+            if extra not in self.points or extra in black or extra in white:
+                continue
+            more = black | {extra}
+            run = self.run(more, extra, axis)
+            if cell in run and len(run) == 5:
+                fours.add(frozenset(run) - {extra})
+            if cell in run and len(run) == 4 and all(
+                end in self.points and end not in white and len(self.run(more | {end}, end, axis)) == 5
+                for end in self.ends(run, axis)
+            ):  # fmt: skip
+                threes.add(frozenset(run) - {extra})
+        return fours, threes
+
+    def is_allowed(self, black: Set[Cell], white: Set[Cell], cell: Cell) -> bool:
+        after = black | {cell}
+        lengths = [len(self.run(after, cell, axis)) for axis in self.axes]
+        if 5 in lengths or max(lengths) > 5:
+            return 5 in lengths
+        found = [self.shapes(after, white, cell, axis) for axis in self.axes]
+        return all(sum(len(shapes[kind]) for shapes in found) < 2 for kind in (0, 1))
+
+    def legal(self, state: State) -> Moves:
+        black, white, mover = state
+        free = self.points - black - white
+        allowed = free if mover == "white" else {cell for cell in free if self.is_allowed(black, white, cell)}
+        moves = {f"(place {name(cell)})" for cell in allowed}
+        return {role: moves if role == mover else {"noop"} for role in ("black", "white")}
+
+    def after(self, state: State, moves: dict[str, str]) -> State:
+        black, white, mover = state
+        stone = {*cells_of(moves[mover])}
+        return (black | stone, white, "white") if mover == "black" else (black, white | stone, "black")
+
+    def facts(self, state: State) -> set[str]:
+        black, white, mover = state
+        found = {f"(cell {name(cell)} black)" for cell in black} | {f"(cell {name(cell)} white)" for cell in white}
+        return found | {f"(control {mover})"}
+
+    def outcome(self, state: State) -> Outcome:
+        black, white, mover = state
+        if any(len(self.run(black, cell, axis)) == 5 for cell in black for axis in self.axes):
+            return True, {"black": 100, "white": 0}
+        if any(len(self.run(white, cell, axis)) >= 5 for cell in white for axis in self.axes):
+            return True, {"black": 0, "white": 100}
+        return not self.legal(state)[mover], {"black": 50, "white": 50}
+
+
 # A corner of the cube in order: the colours of its stickers, that of the upper or lower face first, then clockwise.
 CORNERS = {
     "urf": "white red green", "ufl": "white green orange", "ulb": "white orange blue", "ubr": "white blue red",
@@ -450,6 +528,7 @@ PLAIN_GAMES: dict[str, Callable[[], PlainGame]] = {
     "foxandgeese": FoxAndGeese,
     "halma": lambda: Halma(halma_board(), 200),
     "minishogi": Minishogi,
+    "renju": Renju,
     "rubik2": lambda: Rubik2("U R U F' U2 R F' U2 R2 F R'", 20),
     "tron": Tron,
 }
