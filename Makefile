@@ -28,7 +28,7 @@ test-slow: $(READY) warm
 
 # The optional parts: tests in a browser, a cluster, PostgreSQL, environments. Without them their tests are skipped.
 extras: $(READY)
-	PIP_CONSTRAINT=constraints.txt $(BIN)/pip install --quiet --disable-pip-version-check \
+	PIP_CONSTRAINT=constraints.txt $(BIN)/pip install --quiet --no-compile --disable-pip-version-check \
 		--editable '.[dev,browser,cluster,docs,openspiel,oracles,postgresql,rl,tables]'
 
 # Compiles the kernels once for these sources, so that neither clocks nor tests wait for it.
@@ -37,7 +37,7 @@ warm: $(READY)
 
 # The documentation as static pages, in build/docs.
 docs: $(READY)
-	PIP_CONSTRAINT=constraints.txt $(BIN)/pip install --quiet --disable-pip-version-check --editable '.[dev,docs]'
+	PIP_CONSTRAINT=constraints.txt $(BIN)/pip install --quiet --no-compile --disable-pip-version-check --editable '.[dev,docs]'
 	$(BIN)/mkdocs build --strict --quiet
 
 check: $(READY)
@@ -49,7 +49,7 @@ check: $(READY)
 # The versions of everything, build tools included, come from constraints.txt.
 $(READY): pyproject.toml constraints.txt tools/make-venv
 	PYTHON=$(PYTHON) tools/make-venv $(VENV)
-	PIP_CONSTRAINT=constraints.txt $(BIN)/pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	PIP_CONSTRAINT=constraints.txt $(BIN)/pip install --quiet --no-compile --disable-pip-version-check --editable '.[dev]'
 	touch $@
 
 clean:

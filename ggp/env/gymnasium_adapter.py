@@ -3,7 +3,6 @@
 Both end and begin anew as Gymnasium 1 defines it. They need the package gymnasium (`pip install ggp[rl]`).
 """
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any, ClassVar, TypeAlias
 
@@ -14,6 +13,7 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from numpy.typing import NDArray
 
 from ggp.env.layouts import ArrayLayout
+from ggp.env.opponents import Opponent, check_opponent, choose_moves, random_opponent
 from ggp.env.rendering import check_visible, draw_rgb, draw_text
 from ggp.env.single import SingleMatch
 from ggp.env.vector import StepResult, VectorEnvironment, make_vec
@@ -22,22 +22,12 @@ from ggp.game import Game, load
 from ggp.simulation.environment_kernels import ONLY
 
 Array: TypeAlias = NDArray[Any]
-Opponent: TypeAlias = Callable[[Array, Array, np.random.Generator], Array]
-"""observations (n, …) and masks (n, moves) of one role → (n,) the numbers of its moves"""
-
 _Shown: TypeAlias = tuple[Array, Array, dict[str, Any]]  # observation, reward, infos
 _MODES = {
     "next_step": AutoresetMode.NEXT_STEP,
     "same_step": AutoresetMode.SAME_STEP,
     "disabled": AutoresetMode.DISABLED,
 }
-
-
-def random_opponent(observation: Array, mask: Array, random: np.random.Generator) -> Array:
-    """A random legal move, each as probable as the others; 0 where there is none."""
-    del observation
-    moves: Array = np.argmax(random.random(mask.shape, np.float32) * mask, axis=1)
-    return moves
 
 
 def environment_id(game: Game, version: int = 0) -> str:
@@ -119,6 +109,7 @@ class GymVectorEnv(VectorEnv[Array, Array, Array]):
         self.num_envs, self.render_mode = num_envs, render_mode
         self.role = 0 if role is None else role_number(environments, role)
         self._opponent = None if role is None else opponent
+        check_opponent(opponent, environments)
         layout = environments.observation_layout
         self.single_observation_space = observation_space(layout)
         self.observation_space = observation_space(layout, num_envs)
@@ -190,7 +181,8 @@ class GymVectorEnv(VectorEnv[Array, Array, Array]):
                 single = own.sum(axis=1) == 1
                 joint[:, at] = np.where(single, own.argmax(axis=1), actions)
             else:
-                joint[:, at] = opponent(_seen(self._last.observation, at, environments), own, self.np_random)
+                seen = _seen(self._last.observation, at, environments)
+                joint[:, at] = choose_moves(opponent, environments, at, seen, own, self.np_random)
         return joint
 
 
@@ -229,6 +221,7 @@ class GymEnv(gymnasium.Env[Array, np.int64]):
         self._match = match = SingleMatch(game, {"illegal": "first", **settings})
         self.environments = environments = match.environments
         self.render_mode, self._opponent = render_mode, opponent
+        check_opponent(opponent, environments)
         self._self_play = role == "self" and "self" not in environments.roles
         self.role = 0 if role is None or self._self_play else role_number(environments, role)
         self.observation_space = single_space(match)
@@ -274,7 +267,8 @@ class GymEnv(gymnasium.Env[Array, np.int64]):
         for at in range(len(match.counts)):
             if at != self.role:
                 mask = match.mask(at).view(np.bool_)[np.newaxis]
-                joint[0, at] = self._opponent(match.observation(at)[np.newaxis], mask, self.np_random)[0]
+                seen = match.observation(at)[np.newaxis]
+                joint[0, at] = choose_moves(self._opponent, self.environments, at, seen, mask, self.np_random)[0]
             elif own == ONLY:
                 joint[0, at] = match.mask(at).argmax()
         match.play(joint)

@@ -11,8 +11,9 @@ import pytest
 
 import ggp
 from ggp.env import make_vec
-from ggp.errors import HiddenStateError, IllegalActionError, UnknownRoleError
-from ggp.game import load_text
+from ggp.env.opponents import StateOpponent, search_opponent
+from ggp.errors import HiddenStateError, IllegalActionError, SettingsError, UnknownRoleError
+from ggp.game import State, load_text
 from tests.env.games import DICE, SECRET
 from tests.simulation.games import TURNS, together
 
@@ -170,3 +171,46 @@ def test_seeds_decide_the_dice() -> None:
         second.reset(seed=seed)
         moves = np.zeros(50, np.int64)
         assert (first.step(moves)[0] == second.step(moves)[0]).all() == equal
+
+
+def test_an_opponent_may_be_a_bot_that_is_given_the_state() -> None:
+    """xplayer marks the last free cells, from the end: a row before oplayer has one."""
+    asked = []
+
+    def last(state: State, role: str) -> str:
+        asked.append(state)
+        return state.legal_moves(role)[-1]
+
+    environments = GymVectorEnv("tictactoe", 3, role="oplayer", opponent=StateOpponent(last), illegal="raise")
+    environments.reset(seed=0)
+    environments.step(np.zeros(3, np.int64))  # xplayer's move
+    assert [state.facts for state in asked] == [ggp.load("tictactoe").initial_state.facts] * 3
+    assert "(cell 3 3 x)" in environments.environments.state(1).facts
+    environment = GymEnv("tictactoe", role="oplayer", opponent=StateOpponent(last), illegal="raise")
+    environment.reset(seed=0)
+    for number in range(2):
+        _, reward, terminated, _, _ = environment.step(np.int64(number))
+    assert terminated
+    assert reward == -1.0
+
+
+def test_the_search_as_an_opponent_does_not_lose() -> None:
+    environment = GymEnv("tictactoe", role="oplayer", opponent=search_opponent(visits=2000), illegal="raise")
+    for seed in range(3):
+        _, info = environment.reset(seed=seed)
+        terminated = False
+        while not terminated:
+            _, reward, terminated, _, info = environment.step(info["action_mask"].argmax())
+        assert reward < 1.0
+
+
+def test_what_an_opponent_must_not_do() -> None:
+    with pytest.raises(HiddenStateError, match="hide the state"):
+        GymEnv(
+            load_text(SECRET, engine="circuit"), opponent=StateOpponent(lambda state, role: state.legal_moves(role)[0])
+        )
+    environment = GymEnv("tictactoe", role="oplayer", opponent=StateOpponent(lambda *_: "(mark 4 4)"))
+    with pytest.raises(
+        SettingsError, match=r"environment 0: the opponent's move '\(mark 4 4\)' is not legal for xplayer"
+    ):
+        environment.reset(seed=0)
