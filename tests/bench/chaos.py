@@ -19,9 +19,10 @@ import sqlite3
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -301,12 +302,19 @@ def marked(mark: str) -> list[int]:
     return found
 
 
-def run_chaos(folder: Path, kills: int, event: Event, seed: int, kinds: Sequence[str] = ("manager",)) -> Tally:
-    """Tournaments one after the other, until so much was killed; the last one is complete, too."""
+def run_chaos(
+    folder: Path,
+    kills: int,
+    event: Event,
+    seed: int,
+    kinds: Sequence[str] = ("manager",),
+    stop: Callable[[], bool] = lambda: False,
+) -> Tally:
+    """Tournaments one after the other, until so much was killed, or `stop()`; the last one is complete, too."""
     chance, tally = random.Random(seed), Tally()
     number = 0
     with _server_for(kinds) as server:
-        while tally.kills < kills:
+        while tally.kills < kills and not stop():
             number += 1
             undisturbed: Mapping[str, MatchResult] = {}
             if set(kinds) == {"manager"}:
@@ -317,7 +325,7 @@ def run_chaos(folder: Path, kills: int, event: Event, seed: int, kinds: Sequence
                 undisturbed = model.results()
             # every second tournament is in the file, where a disk can be full, the others on the server
             victim = Victim(folder / f"event-{number}", number, event, tally, server if number % 2 else None)
-            while not victim.live(kinds if tally.kills < kills else (), chance):
+            while not victim.live(kinds if tally.kills < kills and not stop() else (), chance):
                 say(tally)
             victim.check(undisturbed)
     return tally
@@ -360,6 +368,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--kills", type=int, default=100)
     parser.add_argument("--rounds", type=int, default=25, help="12 matches each")
+    parser.add_argument("--matches", type=int, default=8, help="at a time; few make lives shorter, so more of them")
     parser.add_argument("--seed", type=int, default=secrets.randbits(32))
     parser.add_argument("--kinds", nargs="+", choices=KINDS, default=KINDS)
     words = parser.parse_args()
@@ -368,9 +377,12 @@ def main() -> None:
     for kind in set(words.kinds) - set(kinds):
         print(f"left out: {kind}: {missing[kind]}")
     place = small_disk() if "disk" in kinds else tempfile.TemporaryDirectory()
-    began = time.monotonic()
+    began, stopped = time.monotonic(), threading.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: stopped.set())  # the tournament is played to its end, and checked
     with place as folder:
-        tally = run_chaos(Path(folder), words.kills, Event(words.rounds), words.seed, kinds)
+        event = Event(words.rounds, f"{{matches = {words.matches}}}")
+        tally = run_chaos(Path(folder), words.kills, event, words.seed, kinds, stop=stopped.is_set)
     print(f"\nseed {words.seed}, {time.monotonic() - began:.0f} s: {tally.kills} kills: {dict(tally.done)}; ", end="")
     print(f"{tally.early} managers before a match had ended; {tally.refused} gave up with a clear word")
     print(f"{tally.results} results: {tally.lost} lost, {tally.changed} changed, {tally.doubled} doubled, ", end="")
