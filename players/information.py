@@ -15,6 +15,7 @@ from ggp.errors import AmbiguousMovesError, EquilibriumError, EvaluationError
 from ggp.gdl.state_machine import Facts
 from ggp.gdl.terms import Term, to_text
 from ggp.protocol.evaluation import Evaluation
+from ggp.search.histories import HistorySearch
 from ggp.search.ismcts import InformationSetSearch, MoveValue
 from ggp.simulation.belief import Belief
 from ggp.simulation.evaluate import unpack
@@ -25,6 +26,8 @@ _SLICE_SECONDS = 0.05  # between two looks at the best move
 _SMALL_NASH_CONV = 0.02  # goal points: nothing more is gained by further iterations
 _LEAST_SHARE = 0.01  # of a move in an equilibrium's strategy: what is played less is there because time was short
 _SOLVER_SHARE, _TREE_SHARE = 2, 4  # of the memory: one part in so many
+_HISTORIES_SHARE = 4  # the same, of what clingo may take where a belief is lost
+_HISTORIES = 64  # that clingo looks for
 _SEEDS = 2**32
 
 log = logging.getLogger(__name__)
@@ -37,6 +40,7 @@ class InformationSearch:
         self._machine, self._role, self._warn = machine, task.role, task.warn
         self._number = machine.roles.index(task.role)
         memory, seed = task.settings.search_settings.memory_bytes, task.settings.seed % _SEEDS
+        self._memory, self._seed = memory, seed
         self._rng = Random(f"mixed {seed}")  # noqa: S311 - not for secrets
         self._belief = Belief(machine, task.role, seed=seed)
         self._search = InformationSetSearch(machine, task.role, memory // _TREE_SHARE, seed)
@@ -57,8 +61,16 @@ class InformationSearch:
             agrees = self._belief.advance(move, told, thought.stop)
             if self._follower is not None:
                 self._follower.advance(move, told)
-        if not agrees:
+        if not agrees and not self._find_history(thought):
             raise EvaluationError("no world was found that agrees with what was told")
+
+    def _find_history(self, thought: Thought) -> bool:
+        """Lets clingo look for what the belief has lost."""
+        heard = [(move, told) for move, told in self._heard if move is not None]
+        with HistorySearch(self._machine, self._role, self._memory // _HISTORIES_SHARE, self._seed) as search:
+            found = search.find(heard, _HISTORIES, thought.stop)
+        log.info("no world was left; clingo found %d histories", len(found))
+        return len(found) > 0 and self._belief.take_up(found)
 
     def think(self, state: Facts, thought: Thought) -> None:  # noqa: ARG002 - a guess
         legal = self._legal()

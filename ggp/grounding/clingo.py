@@ -212,10 +212,10 @@ def _read_output(output: BinaryIO, budget: Budget) -> tuple[bytes, str]:
 class ClaspRun:
     """A run of clasp on a program in aspif; its result is known once it is done."""
 
-    def __init__(self, clingo: Clingo, program: bytes, memory_bytes: int) -> None:
+    def __init__(self, clingo: Clingo, program: bytes, memory_bytes: int, options: Sequence[str] = ()) -> None:
         self._clingo = clingo
-        self._run = clingo.start(_SOLVE, memory_bytes)
-        self.answer: list[str] | None = None  # the names that hold in an answer set, if one was found
+        self._run = clingo.start((*options, *_SOLVE), memory_bytes)
+        self.answers: list[list[str]] = []  # the names that hold in each answer set that was found
         self.is_refuted = False  # whether it is proven that there is no answer set
         self._reader = Thread(target=self._exchange, args=(program,), daemon=True)
         self._reader.start()
@@ -224,6 +224,11 @@ class ClaspRun:
         """Whether it is done after so long at most."""
         self._reader.join(seconds)
         return not self._reader.is_alive()
+
+    @property
+    def answer(self) -> list[str] | None:
+        """The last answer set; None where none was found."""
+        return self.answers[-1] if self.answers else None
 
     def close(self) -> None:
         """Ends the run, if it has not ended."""
@@ -240,7 +245,7 @@ class ClaspRun:
             return
         result = json.loads(output)
         for witness in (one for call in result["Call"] for one in call.get("Witnesses", ())):
-            self.answer = witness["Value"]
+            self.answers.append(witness["Value"])
         self.is_refuted = result["Result"] == "UNSATISFIABLE"
 
 

@@ -20,7 +20,7 @@ from ggp.circuit.network import Ids
 from ggp.gdl.rulesheet import NATURE
 from ggp.gdl.terms import Term
 from ggp.kernel import LANES, Int, draw, inner, lean
-from ggp.simulation.evaluate import PERCEPTS, Batches, Bits, evaluate_rows
+from ggp.simulation.evaluate import PERCEPTS, Batches, Bits, evaluate_rows, unpack
 from ggp.simulation.expansion import (
     OVER,
     Expansion,
@@ -112,6 +112,7 @@ class Belief:
         start = np.zeros((1, self._words + roles), np.uint64)
         start[:, : self._words] = batches.initial
         start[:, self._words :] = np.arange(1, roles + 1)
+        self._start = start
         self._moments = {0: _Moment(start, np.ones(1), is_exact=True)}
         self._heard: list[tuple[int, Bits]] = []
         self.rebuilt = 0  # how often no world was left and earlier beliefs were followed again
@@ -161,6 +162,31 @@ class Belief:
         self._moments[step] = found
         self._moments.pop(step - _REMEMBERED if step > _REMEMBERED else -1, None)
         return len(found.weights) > 0
+
+    def take_up(self, histories: Ids) -> bool:
+        """The worlds that these joint moves since the start lead to, in place of those that are left.
+
+        histories: (n, T, R) numbers of each role's moves in all T steps so far; n is at most 512, others are left out.
+        Whether one of them agrees with what the role did and was told; if none does, nothing has changed.
+        """
+        expansion, told = self._task.expansion, self._task.knowing.told
+        joint = histories[:LANES]
+        start = self._start
+        rows, keys = len(joint), np.repeat(start[:, self._words :], len(joint), axis=0)
+        states, agrees = np.repeat(start[:, : self._words], rows, axis=0), np.ones(rows, np.bool_)
+        first, last = self._machine.batches.first_percept[self._number : self._number + 2]
+        for step, (move, wanted) in enumerate(self._heard):
+            expansion.before[:rows], expansion.joint[:rows] = states, joint[:, step]
+            follow_moves(self._task, keys, rows)
+            heard = unpack(told[:rows], int(last))[:, first:] == unpack(wanted, int(last))[:, first:]
+            is_open = expansion.chooser[:rows] != OVER
+            agrees &= heard.all(axis=1) & is_open & (joint[:, step, self._number] == move)
+            states = expansion.after[:rows].copy()
+        if not agrees.any():
+            return False
+        worlds = np.unique(np.hstack([states, keys])[agrees], axis=0)
+        self._moments[len(self._heard)] = _Moment(worlds, np.full(len(worlds), 1 / len(worlds)), is_exact=False)
+        return True
 
     @property
     def _now(self) -> _Moment:
@@ -359,6 +385,18 @@ def _try_steps(task: _Task, worlds: Bits, found: Worlds, rows: Int) -> bool:
         if expansion.chooser[row] != OVER and not _add_world(task, found, np.int64(row)):
             return False
     return True
+
+
+@lean
+def follow_moves(task: _Task, keys: Bits, rows: Int) -> None:
+    """`before` and `joint` of the first rows → `after`, looked at, and what all roles know then; keys: (rows, R)."""
+    expansion = task.expansion
+    tell(expansion, task.knowing, rows)
+    for row in range(rows):
+        for role in range(keys.shape[1]):
+            keys[row, role] = key_after(expansion, task.knowing, keys[row, role], np.int64(row), np.int64(role))
+    do_steps(expansion, expansion.joint, rows)
+    look(expansion, expansion.after, rows)
 
 
 @inner

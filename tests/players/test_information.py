@@ -2,6 +2,8 @@
 
 import time
 
+import pytest
+
 import ggp
 from ggp.gdl.terms import Term
 from ggp.protocol.messages import PlayPercepts, Start
@@ -23,13 +25,28 @@ HIDING = """
 (<= (sees keeper (opened ?b)) (does seeker (open ?b)))
 """
 
+RARE = (
+    "(role seeker) (role random) (init (step 0)) (succ 0 1) (succ 1 2) (succ 2 3) "
+    + " ".join(f"(digit {number})" for number in range(90))
+    + """
+(<= (legal random (hide ?x ?y)) (true (step 0)) (digit ?x) (digit ?y))
+(<= (legal random wait) (not (true (step 0))))
+(<= (legal seeker wait) (not (true (step 2)))) (<= (legal seeker (say ?x)) (true (step 2)) (digit ?x))
+(<= (next (hidden ?x ?y)) (does random (hide ?x ?y))) (<= (next (hidden ?x ?y)) (true (hidden ?x ?y)))
+(<= (next right) (does seeker (say ?x)) (true (hidden ?x ?y))) (<= (next (step ?n)) (true (step ?m)) (succ ?m ?n))
+(<= (sees seeker (hidden ?x ?y)) (true (hidden ?x ?y)) (true (step 1)))
+(<= terminal (true (step 3))) (<= (goal seeker 100) (true right)) (<= (goal seeker 0) (not (true right)))
+(goal random 0)
+"""
+)
+
 
 class Player:
     """A player without processes, told of steps one by one."""
 
-    def __init__(self, rules: str, role: str, seed: int = 1) -> None:
+    def __init__(self, rules: str, role: str, seed: int = 1, memory: int = 64) -> None:
         self.warned: list[str] = []
-        settings = PlayerSettings("mcts", seed=seed, memory=64)
+        settings = PlayerSettings("mcts", seed=seed, memory=memory)
         around = Surroundings(warn=self.warned.append)
         self.thinker = Thinker(Start("m", role, rules, 10, 10), settings, make_interpreter, around)
         self._step = 0
@@ -105,6 +122,16 @@ def test_what_fits_nothing_is_answered_all_the_same() -> None:
     player.choose(seconds=0.2)
     assert player.choose("rumour", seconds=0.2) is not None
     assert any("no world was found that agrees with what was told" in line for line in player.warned)
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_a_world_that_drawing_has_lost_is_found_by_clingo(seed: int) -> None:
+    """One of 8,100 pairs was hidden, and the belief drew about a thousand of them."""
+    player = Player(RARE, "seeker", seed, memory=1024)  # clingo is a process, it needs some
+    player.choose(seconds=0.2)
+    player.choose(seconds=0.2)
+    assert player.choose(("hidden", "17", "71"), seconds=30) == ("say", "17")
+    assert not player.warned
 
 
 def test_moves_that_cannot_be_known_are_played_with_a_warning() -> None:

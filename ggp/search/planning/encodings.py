@@ -47,7 +47,7 @@ class PlanQuery:
     ordered: bool  # whether a move that was legal before must not have a lower number than the move before it
 
 
-class _Template(NamedTuple):
+class Template(NamedTuple):
     """Rules as they are written at any step."""
 
     numbers: Numbers
@@ -62,8 +62,8 @@ class StepEncoder:
         self.rules = rules
         self._facts, self._moves = len(rules.facts), len(rules.moves[0])
         view = [*rules.legal.tolist(), rules.terminal, *rules.goal_atoms.tolist()]
-        self._step = _template(rules, np.array([*rules.next.tolist(), *view]))
-        self._end = _template(rules, np.array(view[self._moves :]))
+        self._step = make_template(rules, np.array([*rules.next.tolist(), *view]))
+        self._end = make_template(rules, np.array(view[self._moves :]))
         first_own = rules.atom_count + 1  # the numbers before it are atoms, from 1 on
         self._over, self._won, self._above = first_own, first_own + 1, first_own + 2
         self._stride = first_own + 2 + self._moves + 1
@@ -81,7 +81,7 @@ class StepEncoder:
         program.rows(1, 0, 1, atoms[np.flatnonzero(state)], 0, 0)
         for step in range(query.horizon + 1):
             last = step == query.horizon
-            program.statements(_filled(self._end if last else self._step, atoms))
+            program.statements(filled(self._end if last else self._step, atoms))
             self._write_outcome(program, step, atoms, query)
             following = self._following(step, atoms)
             if not last:
@@ -138,7 +138,7 @@ class StepEncoder:
         program.rows(1, 0, 0, 0, 4, following[moves][:-1], atoms[self.rules.legal][:-1], above[1:], -over)
 
 
-def _template(rules: GroundRules, outputs: NDArray[np.int64]) -> _Template:
+def make_template(rules: GroundRules, outputs: NDArray[np.int64]) -> Template:
     """The rules that the outputs need."""
     sizes = np.diff(rules.first_literal)
     outputs = outputs[outputs != NEVER]
@@ -162,10 +162,10 @@ def _template(rules: GroundRules, outputs: NDArray[np.int64]) -> _Template:
     literals = rules.literals[np.repeat(rules.first_literal[kept], sizes) + inner]
     atoms[places] = literals >> 1
     signs[places] = 1 - 2 * (literals & 1)
-    return _Template(numbers, atoms, signs)
+    return Template(numbers, atoms, signs)
 
 
-def _filled(template: _Template, atoms: NDArray[np.int64]) -> Numbers:
+def filled(template: Template, atoms: NDArray[np.int64]) -> Numbers:
     """The rules of a template with the atoms of a step."""
     numbers: Numbers = template.numbers.copy()
     known = template.atoms >= 0
