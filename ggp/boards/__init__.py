@@ -16,7 +16,7 @@ Files, in reading order:
 """
 
 from ggp.boards.animation import Frame, animated_image, animated_svg
-from ggp.boards.drawing import picture_png, picture_svg
+from ggp.boards.drawing import picture_png, picture_svg, thumbnail_svg
 from ggp.boards.finding import find_layout
 from ggp.boards.hints import hinted_words, role_colours
 from ggp.boards.layout import Layout, make_picture, move_cells
@@ -55,4 +55,5 @@ __all__ = [
     "picture_svg",
     "plain_text",
     "role_colours",
+    "thumbnail_svg",
 ]

@@ -14,10 +14,10 @@ they are drawn, from the top and from the left.
              piece → list of "ROW COLUMN": what no fact tells; `where`, argument → constant: only these facts; `bands`,
              a thick line after each so many rows and columns; `joined`, true: blocks of one piece make one shape;
              `row_labels`, `column_labels`, in place of the coordinates; `column_letters`, true: pictures call columns
-             a, b, c, as players do, and texts as the rules do.
+             a, b, c, as players do, and texts as the rules do; `down`, the line of boards in which this one is, from 0.
     [map]    fact, place (a list of arguments), at: words of the place → [down, across]; optional: piece, shape
              ("points", "squares", "hexagons" or "free"), guides: a list of pairs of places that a line joins,
-             and empty, also, static, title and marks as above. Several maps are a list.
+             and empty, also, static, where, down, title and marks as above. Several maps are a list.
     [edges]  as a map, with `at`, `from` and `to` (lists of arguments), perhaps `owner`: each fact is a line; `pairs`
              are those that can be drawn
     [heaps]  fact, heap, count, heaps (names from the top), most: a row of so many pieces; optional: piece, its name
@@ -54,6 +54,7 @@ _MAP = {"fact": str, "place": list, "at": dict}
 _EDGES = {"fact": str, "from": list, "to": list, "at": dict, "pairs": list}
 _HEAPS = {"fact": str, "heap": int, "count": int, "heaps": list, "most": int}
 _Maker: TypeAlias = Callable[[Mapping[str, Any], str, Mapping[str, int]], BoardLayout | None]
+_MOST_DOWN = 20  # lines of boards
 _SHIFT = 0.5  # of hexagons, cells
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
@@ -171,6 +172,7 @@ def _board(table: Mapping[str, Any], name: str, arities: Mapping[str, int]) -> B
         is_joined=table.get("joined") is True,
         static=_static(table, cells),
         guides=_crossing_lines(table, places) if shape == "crossings" else (),
+        down=_down(table),
     )  # fmt: skip
 
 
@@ -214,6 +216,11 @@ def _labels(table: Mapping[str, Any], field: str, names: list[str], start: float
             Label(letter, start + at, name) for at, (letter, name) in enumerate(zip(_LETTERS, names, strict=False))
         )
     return tuple(Label(text, start + at) for at, text in enumerate(shown))
+
+
+def _down(table: Mapping[str, Any]) -> int:
+    down = table.get("down", 0)
+    return down if isinstance(down, int) and 0 <= down <= _MOST_DOWN else 0
 
 
 def _title(table: Mapping[str, Any], name: str) -> str:
@@ -302,6 +309,7 @@ def _map(table: Mapping[str, Any], name: str, arities: Mapping[str, int]) -> Boa
     return BoardLayout(
         name, _title(table, name), shapes.get(table.get("shape"), "points"), places, (), (), tuple(placements),
         guides=guides, is_joined=table.get("joined") is True, static=_static(table, {place: place for place in places}),
+        down=_down(table),
     )  # fmt: skip
 
 

@@ -128,8 +128,19 @@ def _values(facts: Sequence[Term], layout: Layout) -> tuple[Value, ...]:
             *key, value = map(to_text, fact[1:])
             first = key[0] if key else ""
             mark = next((marks[word] for word in (value, first) if word in marks and not word.isdecimal()), None)
-            entries.append(ValueEntry(words.get(first, first), words.get(value, value), mark))
-    return tuple(Value(words.get(name, name), tuple(entries)) for (name, _), entries in groups.items())
+            entries.append(ValueEntry(words.get(first, _plain(first)), words.get(value, _plain(value)), mark))
+    return tuple(Value(words.get(name, _label(name)), tuple(entries)) for (name, _), entries in groups.items())
+
+
+def _plain(name: str) -> str:
+    """A constant as people write it: `light_small` without the line."""
+    return name.replace("_", " ")
+
+
+def _label(name: str) -> str:
+    """The same with a capital letter."""
+    plain = _plain(name)
+    return plain[:1].upper() + plain[1:]
 
 
 def move_cells(layout: Layout, move: Term) -> tuple[tuple[Spot, ...], ...]:

@@ -29,6 +29,10 @@ Symbol = Literal[
     "knight",
     "pawn",
     "badge",  # letters on a coloured shape
+    "wedge",  # a piece of shogi, which points away from the one who plays from below; K, +R and so on become signs
+    "turned_wedge",  # and towards it
+    "card",  # letters on a card
+    "die",  # as many spots as its letters say
     "text",  # letters alone
 ]
 

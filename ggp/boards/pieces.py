@@ -42,7 +42,21 @@ _KNIGHT: tuple[Point, ...] = (
 _CROWN: tuple[Point, ...] = (
     (-0.36, 0.26), (-0.44, -0.22), (-0.2, 0.02), (0.0, -0.34), (0.2, 0.02), (0.44, -0.22), (0.36, 0.26),
 )  # fmt: skip
+_WEDGE: tuple[Point, ...] = ((0.0, -0.44), (0.27, -0.31), (0.37, 0.4), (-0.37, 0.4), (-0.27, -0.31))
 _TIPS: tuple[Point, ...] = ((-0.38, -0.2), (-0.18, -0.32), (0.0, -0.37), (0.18, -0.32), (0.38, -0.2))
+# Strokes of the signs of shogi, by the letter of the piece in English notation: corners as digits across and down.
+_KANJI = {
+    "K": "22-82 25-85 18-98 52-58",
+    "R": "10-60-63-84-94 80-62 92-73 15-44 06-56 24-27-09 44-49 55-75-77-99-98 85-76 97-88",
+    "B": "40-13 31-71-53 23-26-19 23-83-89-78 53-58 25-85 27-87",
+    "G": "50-14 50-94 34-74 26-86 54-59 37-48 77-68 19-99",
+    "S": "20-03 20-43 13-33 05-45 23-28 06-17 46-37 09-49 60-90-94-64 62-92 60-69-87 95-77 74-99",
+    "P": "50-54 52-82 22-24 14-94 54-58 35-17 75-96 86-68-29",
+    "+R": "50-51 12-82 23-34 73-64 04-94 25-85-88-28-25 26-86 54-59-99-97",
+    "+B": "20-26 20-80 22-82 24-84 50-56 26-96-98-79 17-08 38-39 58-59 78-79",
+    "+S": "50-14 50-94 35-75 27-87 19-99 55-59",
+    "+P": "30-44 82-45-26-27-39-89",
+}
 _ON_DARK = frozenset(("blue", "grey", "red"))  # colours with light letters
 _OUTLINE = 0.025
 
@@ -61,7 +75,7 @@ def piece_shapes(mark: Mark, x: float, y: float, size: float) -> tuple[Shape, ..
         case "block":
             side = 0.84 * size
             return (Rect(x - side / 2, y - side / 2, side, side, Brush(mark.colour), 0.08 * size),)
-        case "text" | "badge":
+        case "text" | "badge" | "wedge" | "turned_wedge" | "card" | "die":
             return _lettered(mark, x, y, size, brush)
         case _ if mark.symbol in CHESS:
             piece = (placed(shape, x, y, size) for shape in _piece(mark, brush))
@@ -106,6 +120,23 @@ def _crate(brush: Brush, x: float, y: float, size: float) -> tuple[Shape, ...]:
     return (box, *(Polyline(ends, plank) for ends in planks))
 
 
+def _card(mark: Mark, x: float, y: float, size: float) -> tuple[Shape, ...]:
+    wide, high = 0.64 * size, 0.9 * size
+    paper = Rect(x - wide / 2, y - high / 2, wide, high, Brush("white", "white-edge", 0.02 * size), 0.08 * size)
+    paint = "on-light" if mark.colour in ("white", "black") else mark.colour
+    return (paper, Text(x, y, mark.letters, _size(mark.letters, 0.72 * size), paint, is_bold=True))
+
+
+def _die(mark: Mark, x: float, y: float, size: float) -> tuple[Shape, ...]:
+    """Spots as on any die, up to six."""
+    number = int(mark.letters) if mark.letters.isdecimal() else 0
+    side, far = 0.72 * size, 0.19 * size
+    corners = ((-1, -1), (1, 1), (-1, 1), (1, -1), (-1, 0), (1, 0))[: number - number % 2]
+    spots = (*corners, (0, 0)) if number % 2 else corners
+    cube = Rect(x - side / 2, y - side / 2, side, side, Brush("white", "white-edge", 0.02 * size), 0.14 * size)
+    return (cube, *(Circle(x + far * u, y + far * v, 0.07 * size, Brush("on-light")) for u, v in spots))
+
+
 def _seeds(mark: Mark, brush: Brush, x: float, y: float, size: float) -> tuple[Shape, ...]:
     """So many seeds on a spiral in which neighbours are equally far apart (Vogel 1979), and their number."""
     number = int(mark.letters) if mark.letters.isdecimal() else 0
@@ -122,15 +153,34 @@ def _seeds(mark: Mark, brush: Brush, x: float, y: float, size: float) -> tuple[S
 
 def _inner(colour: Colour) -> Brush:
     """What shows on a piece of this colour."""
-    return Brush("black-edge" if colour == "black" else "on-dark" if colour in _ON_DARK else "on-light")
+    return Brush(_on(colour))
 
 
 def _lettered(mark: Mark, x: float, y: float, size: float, brush: Brush) -> tuple[Shape, ...]:
-    if mark.symbol == "text":
-        return (Text(x, y, mark.letters, _size(mark.letters, 1.2 * size), "ink", is_bold=True),)
-    side = 0.76 * size
-    box = Rect(x - side / 2, y - side / 2, side, side, brush, 0.2 * size)
-    return (box, _letters(mark.letters, mark.colour, x, y, size))
+    match mark.symbol:
+        case "text":
+            return (Text(x, y, mark.letters, _size(mark.letters, 1.2 * size), "ink", is_bold=True),)
+        case "wedge" | "turned_wedge":
+            return _wedge(mark, x, y, size, brush)
+        case "card":
+            return _card(mark, x, y, size)
+        case "die":
+            return _die(mark, x, y, size)
+        case _:
+            side = 0.76 * size
+            box = Rect(x - side / 2, y - side / 2, side, side, brush, 0.2 * size)
+            return (box, _letters(mark.letters, mark.colour, x, y, size))
+
+
+def _wedge(mark: Mark, x: float, y: float, size: float, brush: Brush) -> tuple[Shape, ...]:
+    up = -1 if mark.symbol == "turned_wedge" else 1
+    outline = Polygon(tuple((x + size * u, y + up * size * v) for u, v in _WEDGE), brush)
+    strokes = _KANJI.get(mark.letters.upper(), "").split()
+    if not strokes:
+        return (outline, _letters(mark.letters, mark.colour, x, y + up * 0.06 * size, 0.8 * size))
+    ink, unit = Brush(None, _on(mark.colour), 0.045 * size), up * 0.057 * size
+    lines = [[(int(point[0]) - 4.8, int(point[1]) - 3.6) for point in stroke.split("-")] for stroke in strokes]
+    return (outline, *(Polyline(tuple((x + unit * u, y + unit * v) for u, v in line), ink) for line in lines))
 
 
 def _owner(mark: Mark, x: float, y: float, size: float, other: str) -> tuple[Shape, ...]:
@@ -140,8 +190,12 @@ def _owner(mark: Mark, x: float, y: float, size: float, other: str) -> tuple[Sha
 
 
 def _letters(text: str, colour: Colour, x: float, y: float, size: float) -> Text:
-    paint = "black-edge" if colour == "black" else "on-dark" if colour in _ON_DARK else "on-light"
-    return Text(x, y, text, _size(text, size), paint, is_bold=True)
+    return Text(x, y, text, _size(text, size), _on(colour), is_bold=True)
+
+
+def _on(colour: Colour) -> str:
+    """The paint that can be read on this colour."""
+    return "black-edge" if colour == "black" else "on-dark" if colour in _ON_DARK else "on-light"
 
 
 def _size(text: str, size: float) -> float:

@@ -5,7 +5,8 @@ every clause reads with some arguments bound gets a second one that holds for th
 magic sets of Bancilhon, Maier, Sagiv and Ullman 1986, with one binding pattern for each relation).
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from math import prod
 from time import perf_counter
@@ -18,6 +19,7 @@ from ggp.grounding.tables import Extents
 
 _PART_PREFIX = "PART"
 QUICK = Budget(seconds=5.0, rules=250_000)  # beyond this, large relations are evaluated on demand
+_SOME_RULES = 1_500_000  # with which each way to say what is needed is tried, before one may use all
 _MUCH = 20_000.0  # joins of fewer rows are left as they are
 _DEMAND_PREFIX = "DEMAND"
 
@@ -33,12 +35,24 @@ def find_extents(
     except OverBudgetError:
         if prepared.domains.can_nest:
             raise
-        large = _Eliminator(prepared).large_relations()
-        guarded, asking, needed = _with_demand(prepared.clauses, large, prepared.dependencies.component)
-        left = replace(budget, seconds=max(0.0, start + budget.seconds - perf_counter()))
-        extents = _reach(prepared, (*guarded, *asking), needed, _Gringo(translation, clingo, left))
-        tables = {**prepared.tables, **{relation: extents.terms(relation) for relation in needed}}
-        return replace(prepared, clauses=tuple(guarded), tables=tables), extents
+    for rules, combines in ((_SOME_RULES, True), (_SOME_RULES, False), (budget.rules, True)):
+        left = replace(
+            budget, rules=min(rules, budget.rules), seconds=max(0.0, start + budget.seconds - perf_counter())
+        )
+        with suppress(OverBudgetError):
+            return _reach_on_demand(prepared, _Gringo(translation, clingo, left), combines=combines)
+    left = replace(budget, seconds=max(0.0, start + budget.seconds - perf_counter()))
+    return _reach_on_demand(prepared, _Gringo(translation, clingo, left), combines=False)
+
+
+def _reach_on_demand(prepared: Prepared, gringo: "_Gringo", *, combines: bool) -> tuple[Prepared, Extents]:
+    """The same for the arguments that are needed; `combines` as for `_Demand`."""
+    large = _Eliminator(prepared).large_relations()
+    demand = _Demand(prepared.clauses, large, prepared.dependencies.component, combines=combines)
+    guarded, asking, needed = demand.clauses()
+    extents = _reach(prepared, (*guarded, *asking), needed, gringo)
+    tables = {**prepared.tables, **{relation: extents.terms(relation) for relation in needed}}
+    return replace(prepared, clauses=tuple(guarded), tables=tables), extents
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,65 +179,100 @@ def _bucket(body: list[Literal], name: str) -> list[Literal]:
 # Evaluation on demand.
 
 
-def _with_demand(
-    clauses: Sequence[Clause], large: frozenset[Relation], rank: Mapping[Relation, int]
-) -> tuple[list[Clause], list[Clause], tuple[Relation, ...]]:
-    """The clauses, those of large relations guarded; the clauses that derive what is needed; and their relations.
+class _Demand:
+    """For which arguments large relations are needed.
 
-    Of the large relations that a clause reads, those of lower rank are asked first.
+    A condition is asked for the arguments that the conditions before it bind. Where several of these have no variable
+    in common, all combinations of what they bind are needed if it `combines` them. Else only those count that hang
+    together with what the clause itself is asked for, or those that bind most arguments: fewer arguments are bound.
     """
-    bound = _bound_arguments(clauses, large, rank)
-    names = {relation: f"{_DEMAND_PREFIX}{number}" for number, relation in enumerate(bound)}
 
-    def needed(atom: Literal | Clause) -> Literal:
-        arguments = tuple(atom.arguments[index] for index in bound[atom.relation])
-        return Literal((names[atom.relation], *arguments), positive=True)
+    def __init__(
+        self, clauses: Sequence[Clause], large: frozenset[Relation], rank: Mapping[Relation, int], *, combines: bool
+    ) -> None:
+        """Of the large relations that a clause reads, those of lower rank are asked first."""
+        self._clauses, self._rank, self._combines = clauses, rank, combines
+        self._bound = self._bound_arguments(large)
 
-    guarded: list[Clause] = []
-    asking: list[Clause] = []
-    for clause in clauses:
-        guards = (needed(clause),) if clause.relation in bound else ()
-        guarded.append(replace(clause, body=(*guards, *clause.body)))
-        for literal in clause.body:
-            if literal.relation in bound:
-                body = (*guards, *_before(literal, clause, bound, rank))
-                asking.append(Clause(needed(literal).atom, body, clause.offset))
-    return guarded, asking, tuple((names[relation], len(places)) for relation, places in bound.items())
+    def clauses(self) -> tuple[list[Clause], list[Clause], tuple[Relation, ...]]:
+        """The clauses, those of large relations guarded; clauses that derive what is needed; and their relations."""
+        bound = self._bound
+        names = {relation: f"{_DEMAND_PREFIX}{number}" for number, relation in enumerate(bound)}
 
+        def needed(atom: Literal | Clause) -> Literal:
+            arguments = tuple(atom.arguments[index] for index in bound[atom.relation])
+            return Literal((names[atom.relation], *arguments), positive=True)
 
-def _before(
-    literal: Literal, clause: Clause, bound: Collection[Relation], rank: Mapping[Relation, int]
-) -> tuple[Literal, ...]:
-    """The conditions that are known before one on a large relation is asked."""
-
-    def order(other: Literal) -> tuple[int, int]:
-        return rank.get(other.relation, 0), clause.body.index(other)
-
-    return tuple(
-        other
-        for other in clause.body
-        if other.positive
-        and other.relation != DISTINCT
-        and (other.relation not in bound or order(other) < order(literal))
-    )
-
-
-def _bound_arguments(
-    clauses: Sequence[Clause], large: frozenset[Relation], rank: Mapping[Relation, int]
-) -> dict[Relation, tuple[int, ...]]:
-    """For each relation, the arguments that are bound wherever it is read; without those of which none is."""
-    bound = {relation: frozenset(range(relation[1])) for relation in large}
-    changed = True
-    while changed:
-        before = dict(bound)
-        for clause in clauses:
+        guarded: list[Clause] = []
+        asking: list[Clause] = []
+        for clause in self._clauses:
+            guards = (needed(clause),) if clause.relation in bound else ()
+            guarded.append(replace(clause, body=(*guards, *clause.body)))
             for literal in clause.body:
                 if literal.relation in bound:
-                    terms = [clause.arguments[index] for index in bound.get(clause.relation, ())]
-                    terms += (other.atom for other in _before(literal, clause, bound, rank))
-                    known = {name for term in terms for name in variables(term)}
-                    places = (i for i in bound[literal.relation] if known.issuperset(variables(literal.arguments[i])))
-                    bound[literal.relation] = frozenset(places)
-        bound = {relation: places for relation, places in bound.items() if places}
-        changed = bound != before
-    return {relation: tuple(sorted(places)) for relation, places in bound.items()}
+                    body = (*guards, *self._binding(literal, clause, bound))
+                    asking.append(Clause(needed(literal).atom, body, clause.offset))
+        return guarded, asking, tuple((names[relation], len(places)) for relation, places in bound.items())
+
+    def _bound_arguments(self, large: frozenset[Relation]) -> dict[Relation, tuple[int, ...]]:
+        """For each relation, the arguments that are bound wherever it is read; without those of which none is."""
+        bound = {relation: tuple(range(relation[1])) for relation in sorted(large)}
+        changed = True
+        while changed:
+            before = dict(bound)
+            for clause in self._clauses:
+                for literal in clause.body:
+                    if literal.relation in bound:
+                        known = _asked(clause, bound)
+                        for other in self._binding(literal, clause, bound):
+                            known |= set(variables(other.atom))
+                        bound[literal.relation] = tuple(
+                            place
+                            for place in bound[literal.relation]
+                            if known.issuperset(variables(literal.arguments[place]))
+                        )
+            bound = {relation: places for relation, places in bound.items() if places}
+            changed = bound != before
+        return bound
+
+    def _binding(
+        self, literal: Literal, clause: Clause, bound: Mapping[Relation, tuple[int, ...]]
+    ) -> tuple[Literal, ...]:
+        """The conditions before one that say for which arguments it is needed."""
+
+        def order(other: Literal) -> tuple[int, int]:
+            return self._rank.get(other.relation, 0), clause.body.index(other)
+
+        before = tuple(
+            other
+            for other in clause.body
+            if other.positive
+            and other.relation != DISTINCT
+            and (other.relation not in bound or order(other) < order(literal))
+        )
+        if self._combines:
+            return before
+        wanted, asked = set(variables(literal.atom)), _asked(clause, bound)
+        groups = [_linked(before, asked)]
+        while left := [one for one in before if not any(one in group for group in groups)]:
+            groups.append(_linked(left, set(variables(left[0].atom))) or left[:1])
+        shares = [len(wanted & {name for one in group for name in variables(one.atom)}) for group in groups]
+        if wanted & asked:
+            shares[0] = len(wanted)
+        best = shares.index(max(shares))
+        kept = [one for at, group in enumerate(groups) if at == best or not shares[at] for one in group]
+        return tuple(one for one in before if one in kept)
+
+
+def _asked(clause: Clause, bound: Mapping[Relation, tuple[int, ...]]) -> set[str]:
+    """The variables of what is bound in the head when the clause is asked."""
+    return {name for index in bound.get(clause.relation, ()) for name in variables(clause.arguments[index])}
+
+
+def _linked(conditions: Sequence[Literal], names: set[str]) -> list[Literal]:
+    """Those that share a variable with these names, directly or by way of others."""
+    found: list[Literal] = []
+    while more := [one for one in conditions if one not in found and names & set(variables(one.atom))]:
+        found += more
+        names = names.union(*(variables(one.atom) for one in more))
+    return found

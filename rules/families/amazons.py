@@ -2,6 +2,16 @@
 
 from ggp.families import Family, Parameter, Sheet, chain, packed_facts
 
+_WORDS = {
+    "turn": "To move",
+    "moving": "moves an amazon",
+    "shooting": "shoots",
+    "archer": "Shoots from",
+    "black": "Black",
+    "white": "White",
+}
+_MOVES = {"move": "{1}{2}–{3}{4}", "shoot": "arrow {1}{2}", "noop": ""}
+
 _RULES = """\
 ; The game of the amazons on {size} by {size} cells; X is the column, Y the row from the bottom.
 ;
@@ -217,7 +227,7 @@ def write(size: int) -> Sheet:
         {
             "title": f"Amazons {size} by {size}",
             "roles": {"white": "moves first", "black": "moves second"},
-            "drawing": {"board": board},
+            "drawing": {"board": board, "words": _WORDS, "moves": _MOVES},
         },
     )
 

@@ -2,6 +2,9 @@
 
 from ggp.families import Family, Parameter, Sheet, facts, successors
 
+_WORDS = {"control": "To move", "boxes": "Boxes", "first": "First", "second": "Second"}
+_MOVES = {"draw": "{1:letter}{2}–{3:letter}{4}", "noop": ""}
+
 _RULES = """\
 ; Dots and boxes on {columns} columns and {rows} rows of boxes: who owns more boxes at the end wins.
 ; Dots count from 1 at the left and from 1 at the bottom; a box is named by its lower left dot.
@@ -155,7 +158,11 @@ def write(columns: int, rows: int) -> Sheet:
     )
     dots_of = {"rows": [str(y) for y in range(rows + 1, 0, -1)], "columns": [str(x + 1) for x in range(columns + 1)]}
     drawing = {
-        "lines": {"fact": "line", "from_row": 2, "from_column": 1, "to_row": 4, "to_column": 3, **dots_of},
+        "words": _WORDS, "moves": _MOVES,
+        "lines": {
+            "fact": "line", "from_row": 2, "from_column": 1, "to_row": 4, "to_column": 3, **dots_of,
+            "column_letters": True,
+        },
         "boxes": {
             "fact": "owner", "row": 2, "column": 1, "owner": 3, "corner": "lower left",
             "marks": {

@@ -2,6 +2,9 @@
 
 from ggp.families import Family, Parameter, Sheet, facts
 
+_WORDS = {"control": "To move", "first": "First", "second": "Second"}
+_MOVES = {"bite": "{1:letter}{2}", "noop": ""}
+
 _RULES = """\
 ; Chomp on {columns} columns and {rows} rows: who eats the poisoned piece in the lower left corner loses.
 ; Columns count from 1 at the left, rows from 1 at the bottom.
@@ -81,13 +84,19 @@ def write(columns: int, rows: int) -> Sheet:
     )
     board = {
         "fact": "piece", "row": 2, "column": 1, "rows": [str(y) for y in range(rows, 0, -1)],
-        "columns": [str(x + 1) for x in range(columns)], "static": {"poison": ["1 1"]},
+        "columns": [str(x + 1) for x in range(columns)], "column_letters": True, "static": {"poison": ["1 1"]},
         "marks": {
             "piece": {"symbol": "block", "colour": "orange", "letters": "#"},
-            "poison": {"symbol": "dot", "colour": "green", "letters": "!"},
+            "poison": {"symbol": "badge", "colour": "green", "letters": "!"},
         },
     }  # fmt: skip
-    return Sheet(rules, {"roles": {"first": "bites first", "second": "bites second"}, "drawing": {"board": board}})
+    return Sheet(
+        rules,
+        {
+            "roles": {"first": "bites first", "second": "bites second"},
+            "drawing": {"board": board, "words": _WORDS, "moves": _MOVES},
+        },
+    )
 
 
 FAMILY = Family(

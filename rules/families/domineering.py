@@ -2,6 +2,9 @@
 
 from ggp.families import Family, Parameter, Sheet, facts
 
+_WORDS = {"control": "To move", "vertical": "Vertical", "horizontal": "Horizontal"}
+_MOVES = {"place": "{1:letter}{2}", "noop": ""}
+
 _RULES = """\
 ; Domineering on {columns} columns and {rows} rows: who cannot place a domino loses.
 ; Columns count from 1 at the left, rows from 1 at the bottom. Vertical begins.
@@ -84,14 +87,14 @@ def write(columns: int, rows: int) -> Sheet:
     halves = {"lower": ("blue", "top"), "upper": ("blue", "bottom"), "left": ("red", "right"), "right": ("red", "left")}
     board = {
         "fact": "cell", "row": 2, "column": 1, "piece": 3, "rows": [str(y) for y in range(rows, 0, -1)],
-        "columns": [str(x + 1) for x in range(columns)],
+        "columns": [str(x + 1) for x in range(columns)], "column_letters": True,
         "marks": {
             name: {"symbol": "block", "colour": colour, "letters": sign, "joins": side}
             for (name, (colour, side)), sign in zip(halves.items(), "v^<>", strict=True)
         },
     }  # fmt: skip
     roles = {"vertical": "places upright dominoes and begins", "horizontal": "places lying dominoes"}
-    return Sheet(rules, {"roles": roles, "drawing": {"board": board}})
+    return Sheet(rules, {"roles": roles, "drawing": {"board": board, "words": _WORDS, "moves": _MOVES}})
 
 
 FAMILY = Family(

@@ -4,6 +4,16 @@ from collections.abc import Iterable
 
 from ggp.families import Family, Parameter, Sheet, chain, packed_facts
 
+_WORDS = {
+    "control": "To move",
+    "step": "Steps",
+    "passed": "Passes in a row",
+    "ko": "Ko",
+    "black": "Black",
+    "white": "White",
+}
+_MOVES = {"place": "{1}{2}", "pass": "pass", "noop": ""}
+
 _RULES = """\
 ; Go on {size} by {size} points by area scoring, {komi}.5 points for white; X is the column, Y the row from the bottom.
 ;
@@ -388,7 +398,7 @@ def write(size: int, komi: int) -> Sheet:
         {
             "title": f"Go {size} by {size}",
             "roles": {"black": "moves first", "white": f"moves second and has {komi}.5 points more"},
-            "drawing": {"board": board},
+            "drawing": {"board": board, "words": _WORDS, "moves": _MOVES},
         },
     )
 

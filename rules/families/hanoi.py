@@ -2,6 +2,9 @@
 
 from ggp.families import Family, Parameter, Sheet, facts, successors
 
+_WORDS = {"step": "Steps"}
+_MOVES = {"move": "{1} → {2}"}
+
 _RULES = """\
 ; The tower of Hanoi with {disks} disks: move the tower from peg a to peg c within {limit} steps.
 
@@ -107,7 +110,9 @@ def write(disks: int) -> Sheet:
         "at": {f"{peg} {height}": [0.32 * (disks - height), at] for peg, at in pegs.items() for height in sizes},
         "guides": [[f"{peg} 1", f"{peg} {disks}"] for peg in pegs],
     }  # fmt: skip
-    return Sheet(rules, {"roles": {"solver": "moves the tower"}, "drawing": {"map": board}})
+    return Sheet(
+        rules, {"roles": {"solver": "moves the tower"}, "drawing": {"map": board, "words": _WORDS, "moves": _MOVES}}
+    )
 
 
 FAMILY = Family(

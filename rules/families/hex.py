@@ -2,6 +2,9 @@
 
 from ggp.families import Family, Parameter, Sheet, chain, packed_facts
 
+_WORDS = {"control": "To move", "winner": "Winner", "red": "Red", "blue": "Blue"}
+_MOVES = {"place": "{1}{2}", "swap": "swap", "noop": ""}
+
 _RULES = """\
 ; Hex on a rhombus of {size} by {size} cells; X is the column from the left, Y the row from the top.
 ;
@@ -189,13 +192,16 @@ def write(size: int) -> Sheet:
         "columns": [*columns],
         "shape": "hexagons",
         "shift": 0.5,
+        "marks": {
+            name: {"symbol": "disc", "colour": name, "letters": name[0], "plain": True} for name in ("red", "blue")
+        },
     }
     return Sheet(
         rules,
         {
             "title": f"Hex {size} by {size}",
             "roles": {"red": "connects top and bottom and moves first", "blue": "connects left and right; may swap"},
-            "drawing": {"hidden": ["linked", "opening"], "board": board},
+            "drawing": {"hidden": ["linked", "opening"], "board": board, "words": _WORDS, "moves": _MOVES},
         },
     )
 

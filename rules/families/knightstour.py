@@ -2,6 +2,9 @@
 
 from ggp.families import Family, Parameter, Sheet, facts, successors
 
+_WORDS = {"cells": "Cells visited"}
+_MOVES = {"leap": "N{1:letter}{2}"}
+
 _RULES = """\
 ; A knight's tour on {columns} columns and {rows} rows: visit every cell once, from the lower left corner.
 
@@ -69,14 +72,16 @@ def write(columns: int, rows: int) -> Sheet:
     )
     board = {
         "fact": "visited", "row": 2, "column": 1, "rows": [str(y) for y in range(rows, 0, -1)],
-        "columns": [str(x + 1) for x in range(columns)], "checkered": True,
+        "columns": [str(x + 1) for x in range(columns)], "checkered": True, "column_letters": True,
         "also": [{"fact": "knight", "row": 2, "column": 1}],
         "marks": {
             "visited": {"symbol": "block", "colour": "green", "letters": "*"},
             "knight": {"symbol": "knight", "colour": "black", "letters": "N"},
         },
     }  # fmt: skip
-    return Sheet(rules, {"roles": {"solver": "rides the knight"}, "drawing": {"board": board}})
+    return Sheet(
+        rules, {"roles": {"solver": "rides the knight"}, "drawing": {"board": board, "words": _WORDS, "moves": _MOVES}}
+    )
 
 
 FAMILY = Family(

@@ -2,6 +2,9 @@
 
 from ggp.families import Family, Parameter, Sheet, facts, successors
 
+_WORDS = {"step": "Presses"}
+_MOVES = {"press": "column {1}, row {2}"}
+
 _RULES = """\
 ; Lights out on {size} by {size} lights: turn all of them off within {limit} presses.
 ; Columns count from 1 at the left, rows from 1 at the top.
@@ -73,7 +76,10 @@ def write(size: int, start: str, limit: int) -> Sheet:
         "fact": "lit", "row": 2, "column": 1, "rows": names, "columns": names,
         "marks": {"lit": {"symbol": "block", "colour": "yellow", "letters": "*"}},
     }  # fmt: skip
-    return Sheet(rules, {"roles": {"solver": "presses the buttons"}, "drawing": {"board": board}})
+    return Sheet(
+        rules,
+        {"roles": {"solver": "presses the buttons"}, "drawing": {"board": board, "words": _WORDS, "moves": _MOVES}},
+    )
 
 
 FAMILY = Family(

@@ -2,6 +2,9 @@
 
 from ggp.families import Family, Parameter, Sheet, facts, successors
 
+_WORDS = {"step": "Steps"}
+_MOVES = {"go": "{1}"}
+
 _RULES = """\
 ; A maze: walk from the entrance to the exit within {limit} steps.
 ; Columns count from 1 at the left, rows from 1 at the top.
@@ -87,7 +90,7 @@ def write(level: str, limit: int) -> Sheet:
             "person": {"symbol": "person", "colour": "blue", "letters": "@"},
         },
     }  # fmt: skip
-    return Sheet(rules, {"roles": {"solver": "walks"}, "drawing": {"board": board}})
+    return Sheet(rules, {"roles": {"solver": "walks"}, "drawing": {"board": board, "words": _WORDS, "moves": _MOVES}})
 
 
 FAMILY = Family(

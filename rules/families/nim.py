@@ -2,6 +2,9 @@
 
 from ggp.families import Family, Parameter, Sheet
 
+_WORDS = {"control": "To move", "first": "First", "second": "Second"}
+_MOVES = {"reduce": "heap {1} down to {2}", "noop": ""}
+
 _RULES = """\
 ; Nim with heaps of {words} objects: whoever takes the last object wins.
 
@@ -91,6 +94,8 @@ def write(heaps: str) -> Sheet:
             "title": f"Nim with heaps of {words}",
             "roles": {"first": "moves first", "second": "moves second"},
             "drawing": {
+                "words": _WORDS,
+                "moves": _MOVES,
                 "heaps": {
                     "fact": "heap",
                     "heap": 1,
@@ -99,7 +104,7 @@ def write(heaps: str) -> Sheet:
                     "most": most,
                     "piece": "stone",
                     "marks": {"stone": {"symbol": "disc", "colour": "grey", "letters": "o", "plain": True}},
-                }
+                },
             },
         },
     )

@@ -4,6 +4,9 @@ from itertools import combinations, groupby
 
 from ggp.families import Family, Parameter, Sheet, facts, successors
 
+_WORDS = {"cells": "Black cells"}
+_MOVES = {"blacken": "column {1}, row {2}"}
+
 _RULES = """\
 ; A nonogram: blacken {total} cells so that the groups in each row and column have the lengths of the clues.
 ; Columns count from 1 at the left, rows from 1 at the top. Clues of the rows: {row_clues}.
@@ -80,7 +83,9 @@ def write(picture: str) -> Sheet:
         "row_labels": [_clue(row) for row in rows], "column_labels": [_clue(column) for column in columns],
         "marks": {"black": {"symbol": "block", "colour": "black", "letters": "#"}},
     }  # fmt: skip
-    return Sheet(rules, {"roles": {"solver": "blackens cells"}, "drawing": {"board": board}})
+    return Sheet(
+        rules, {"roles": {"solver": "blackens cells"}, "drawing": {"board": board, "words": _WORDS, "moves": _MOVES}}
+    )
 
 
 def _clue(line: str) -> str:

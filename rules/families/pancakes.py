@@ -2,6 +2,9 @@
 
 from ggp.families import Family, Parameter, Sheet, facts, successors
 
+_WORDS = {"step": "Flips"}
+_MOVES = {"flip": "flip {1}"}
+
 _RULES = """\
 ; Pancake sorting: flip upper parts of a stack of {number} until each lies on a greater one, within {limit} flips.
 ; Places count from 1 at the top.
@@ -76,7 +79,9 @@ def write(start: str, limit: int) -> Sheet:
         "fact": "pancake", "place": [1], "piece": 2, "shape": "free", "marks": marks,
         "at": {str(place): [0.34 * place, 0] for place in places},
     }  # fmt: skip
-    return Sheet(rules, {"roles": {"solver": "flips the pancakes"}, "drawing": {"map": board}})
+    return Sheet(
+        rules, {"roles": {"solver": "flips the pancakes"}, "drawing": {"map": board, "words": _WORDS, "moves": _MOVES}}
+    )
 
 
 FAMILY = Family(

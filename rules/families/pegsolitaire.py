@@ -2,6 +2,9 @@
 
 from ggp.families import Family, Parameter, Sheet, facts, successors
 
+_WORDS = {"jumps": "Jumps"}
+_MOVES = {"jump": "{1:letter}{2}–{3:letter}{4}"}
+
 _RULES = """\
 ; Peg solitaire with {pegs} pegs: jump over pegs, which are taken, until one is left{where}.
 ; Columns count from 1 at the left, rows from 1 at the top.
@@ -97,7 +100,7 @@ def write(board: str) -> Sheet:
         "at": {f"{x} {y}": [y, x] for x, y in holes},
         "marks": {"peg": {"symbol": "disc", "colour": "black", "letters": "*"}},
     }  # fmt: skip
-    return Sheet(rules, {"roles": {"solver": "jumps"}, "drawing": {"map": drawing}})
+    return Sheet(rules, {"roles": {"solver": "jumps"}, "drawing": {"map": drawing, "words": _WORDS, "moves": _MOVES}})
 
 
 FAMILY = Family(

@@ -2,6 +2,9 @@
 
 from ggp.families import Family, Parameter, Sheet, facts, successors
 
+_WORDS = {"queens": "Queens"}
+_MOVES = {"place": "column {1:letter}"}
+
 _RULES = """\
 ; {size} queens on a board of {size} by {size}: one in each row, from row 1 on, none attacked by another.
 
@@ -79,9 +82,12 @@ def write(size: int) -> Sheet:
     names = [str(number) for number in index]
     board = {
         "fact": "queen", "row": 2, "column": 1, "rows": names[::-1], "columns": names, "checkered": True,
+        "column_letters": True,
         "marks": {"queen": {"symbol": "queen", "colour": "black", "letters": "q"}},
     }  # fmt: skip
-    return Sheet(rules, {"roles": {"solver": "places the queens"}, "drawing": {"board": board}})
+    return Sheet(
+        rules, {"roles": {"solver": "places the queens"}, "drawing": {"board": board, "words": _WORDS, "moves": _MOVES}}
+    )
 
 
 FAMILY = Family(

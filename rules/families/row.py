@@ -2,6 +2,16 @@
 
 from ggp.families import Family, Parameter, Sheet, chain, packed_facts
 
+_WORDS = {
+    "control": "To move",
+    "turn": "To move",
+    "first": "first stone",
+    "second": "last stone",
+    "black": "Black",
+    "white": "White",
+}
+_MOVES = {"place": "{1}{2}", "noop": ""}
+
 _RULES = """\
 ; A row of {length} on {size} by {size} points; X is the column, Y the row from the bottom.
 ;
@@ -160,7 +170,7 @@ def write(size: int, length: int, stones: int) -> Sheet:
         {
             "title": f"A row of {length} on {size} by {size} points",
             "roles": {"black": "moves first", "white": "moves second"},
-            "drawing": {"board": board},
+            "drawing": {"board": board, "words": _WORDS, "moves": _MOVES},
         },
     )
 

@@ -2,6 +2,9 @@
 
 from ggp.families import Family, Parameter, Sheet, facts, successors
 
+_WORDS = {"step": "Steps"}
+_MOVES = {"drive": "{1} {2}"}
+
 _RULES = """\
 ; Rush hour: drive car x out of the jam, to the right end of its row, within {limit} steps of one cell.
 ; Columns count from 1 at the left, rows from 1 at the top.
@@ -114,7 +117,9 @@ def write(level: str, limit: int) -> Sheet:
         "rows": [str(y + 1) for y in range(len(rows))], "columns": [str(x + 1) for x in range(len(rows[0]))],
         "row_labels": [], "column_labels": [],
     }  # fmt: skip
-    return Sheet(rules, {"roles": {"solver": "drives the cars"}, "drawing": {"board": board}})
+    return Sheet(
+        rules, {"roles": {"solver": "drives the cars"}, "drawing": {"board": board, "words": _WORDS, "moves": _MOVES}}
+    )
 
 
 FAMILY = Family(

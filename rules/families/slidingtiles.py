@@ -2,6 +2,9 @@
 
 from ggp.families import Family, Parameter, Sheet, facts, successors
 
+_WORDS = {"step": "Steps"}
+_MOVES = {"slide": "column {1}, row {2}"}
+
 _RULES = """\
 ; Sliding tiles on {columns} columns and {rows} rows: bring them in order, the blank last, within {limit} steps.
 ; Columns count from 1 at the left, rows from 1 at the top.
@@ -89,7 +92,9 @@ def write(columns: int, rows: int, start: str, limit: int) -> Sheet:
         "rows": [str(y + 1) for y in range(rows)], "columns": [str(x + 1) for x in range(columns)],
         "row_labels": [], "column_labels": [], "marks": marks,
     }  # fmt: skip
-    return Sheet(rules, {"roles": {"solver": "slides the tiles"}, "drawing": {"board": board}})
+    return Sheet(
+        rules, {"roles": {"solver": "slides the tiles"}, "drawing": {"board": board, "words": _WORDS, "moves": _MOVES}}
+    )
 
 
 FAMILY = Family(

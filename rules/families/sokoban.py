@@ -2,6 +2,9 @@
 
 from ggp.families import Family, Parameter, Sheet, facts, successors
 
+_WORDS = {"step": "Steps"}
+_MOVES = {"go": "{1}"}
+
 _RULES = """\
 ; Sokoban: push each crate to a target within {limit} steps.
 ; Columns count from 1 at the left, rows from 1 at the top.
@@ -121,7 +124,9 @@ def write(level: str, limit: int) -> Sheet:
             "person": {"symbol": "person", "colour": "blue", "letters": "@"},
         },
     }  # fmt: skip
-    return Sheet(rules, {"roles": {"solver": "pushes the crates"}, "drawing": {"board": board}})
+    return Sheet(
+        rules, {"roles": {"solver": "pushes the crates"}, "drawing": {"board": board, "words": _WORDS, "moves": _MOVES}}
+    )
 
 
 def _inside(signs: dict[tuple[int, int], str], start: tuple[int, int]) -> list[tuple[int, int]]:

@@ -4,6 +4,9 @@ from math import isqrt
 
 from ggp.families import Family, Parameter, Sheet, facts, successors
 
+_WORDS = {"filled": "Filled"}
+_MOVES = {"fill": "{3} in column {1}, row {2}"}
+
 _RULES = """\
 ; Sudoku: fill the board so that each row, column and box of {box} by {box} holds each number from 1 to {size}.
 ; Columns count from 1 at the left, rows from 1 at the top.
@@ -105,7 +108,9 @@ def write(givens: str) -> Sheet:
         "fact": "cell", "row": 2, "column": 1, "piece": 3, "rows": names, "columns": names, "bands": box,
         "row_labels": [], "column_labels": [], "marks": marks,
     }  # fmt: skip
-    return Sheet(rules, {"roles": {"solver": "fills in numbers"}, "drawing": {"board": board}})
+    return Sheet(
+        rules, {"roles": {"solver": "fills in numbers"}, "drawing": {"board": board, "words": _WORDS, "moves": _MOVES}}
+    )
 
 
 FAMILY = Family(

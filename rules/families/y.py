@@ -2,6 +2,9 @@
 
 from ggp.families import Family, Parameter, Sheet, chain, packed_facts
 
+_WORDS = {"control": "To move", "winner": "Winner", "black": "Black", "white": "White"}
+_MOVES = {"place": "{1}{2}", "noop": ""}
+
 _RULES = """\
 ; Y on a triangle of hexagons with {size} on each side; X is the column, Y the row from the top, the longest.
 ;
@@ -161,7 +164,7 @@ def write(size: int) -> Sheet:
         {
             "title": f"Y with sides of {size}",
             "roles": {"white": "moves first", "black": "moves second"},
-            "drawing": {"hidden": ["linked"], "board": board},
+            "drawing": {"hidden": ["linked"], "board": board, "words": _WORDS, "moves": _MOVES},
         },
     )
 

@@ -28,6 +28,16 @@ def test_a_map_places_names_anywhere() -> None:
     assert len(picture.listed) == 1
 
 
+def test_maps_can_show_the_facts_of_one_role_and_stand_in_lines() -> None:
+    own = {"fact": "has", "place": [2], "piece": 2, "at": {"1": [0, 0], "2": [0, 1]}, "shape": "free"}
+    tables = [{**own, "where": {"1": "left"}}, {**own, "where": {"1": "right"}, "down": 1}]
+    picture = picture_of({"map": tables}, "(has left 1) (has left 2) (has right 2)")
+    assert [board.down for board in picture.boards] == [0, 1]
+    assert [[len(cell.pieces) for cell in board.cells] for board in picture.boards] == [[1, 1], [0, 1]]
+    assert not picture.listed
+    assert [board.down for board in picture_of({"map": {**own, "down": "x"}}, "").boards] == [0]
+
+
 def test_edges_join_any_two_places() -> None:
     table = {"fact": "edge", "from": [1], "to": [2], "owner": 3, "at": {"1": [0, 0], "2": [1, 2], "3": [3, 1]}}
     pairs = [["1", "2"], ["2", "3"]]

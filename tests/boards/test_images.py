@@ -21,6 +21,7 @@ from ggp.boards import (
     picture_png,
     picture_style,
     picture_svg,
+    thumbnail_svg,
 )
 from ggp.boards.drawing import make_drawing
 from ggp.boards.shapes import Rect, Text
@@ -103,6 +104,19 @@ def test_values_can_be_left_out() -> None:
     picture = shipped.picture_of("tictactoe")
     assert "To move" in picture_svg(picture)
     assert "To move" not in picture_svg(picture, has_values=False)
+
+
+def test_names_can_be_left_out() -> None:
+    picture = shipped.picture_of("reversi")
+    whole, bare = picture_svg(picture, "Reversi"), thumbnail_svg(picture, "Reversi")
+    assert [element.tag for element in checked(bare).iter()].count(f"{SVG}circle") == whole.count("<circle")
+    assert "<title>Reversi</title>" in bare
+    assert bare.count("<title>") == 1
+    assert "data-cell" not in bare
+    assert len(bare) < len(whole) * 0.7
+    for paint in {name for text in re.findall(r'class="([^"]*)"', bare) for name in text.split()} - {"ggp-board"}:
+        assert f".{paint}{{" in bare
+    assert ".f-orange{" not in bare
 
 
 def test_every_class_has_its_rule() -> None:

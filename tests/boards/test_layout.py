@@ -271,7 +271,7 @@ def test_lines_between_points_and_boxes_of_their_own() -> None:
     corners = {(line.from_down, line.from_across) for line in board.lines if line.is_drawn}
     corners |= {(line.to_down, line.to_across) for line in board.lines if line.is_drawn}
     assert (box.down, box.across) == (sum(d for d, _ in corners) / 4, sum(a for _, a in corners) / 4)
-    assert [value.label for value in picture.values] == ["control"]
+    assert [value.label for value in picture.values] == ["Control"]
 
 
 def test_directions_from_a_middle_are_squares_in_squares() -> None:
@@ -306,9 +306,9 @@ def test_counters_of_roles_are_values() -> None:
     picture = picture_of(rules)
     assert picture.boards == ()
     assert {value.label: [(e.key, e.value) for e in value.entries] for value in picture.values} == {
-        "coins": [("a", "3"), ("b", "0")],
-        "open": [],
-        "turn": [("", "a")],
+        "Coins": [("a", "3"), ("b", "0")],
+        "Open": [],
+        "Turn": [("", "a")],
     }
 
 
@@ -344,7 +344,7 @@ def test_rules_without_end_are_interrupted(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(profiles, "_SECONDS", 0.2)
     game = ggp.load_text(ENDLESS, engine="interpreter")
     layout = find_layout(game.rulesheet, game.machine)
-    assert make_picture(layout, game.machine.initial_state).values[0].label == "a"
+    assert make_picture(layout, game.machine.initial_state).values[0].label == "A"
 
 
 @pytest.mark.parametrize(
@@ -377,6 +377,11 @@ def test_people_may_call_relations_and_roles_as_they_like() -> None:
     picture = make_picture(find_layout(game.rulesheet, game.machine, HINTS), game.initial_state.terms)
     shown = {value.label: [(entry.key, entry.value) for entry in value.entries] for value in picture.values}
     assert shown == {"Coins": [("oplayer", "3")], "To move": [("", "X")]}
+
+
+def test_names_without_words_of_people_are_written_as_people_do() -> None:
+    picture = picture_of("(init (last_bid a light_hollow))")
+    assert [(value.label, value.entries[0].value) for value in picture.values] == [("Last bid", "light hollow")]
 
 
 def test_columns_have_letters_in_pictures_and_coordinates_where_moves_are_typed() -> None:

@@ -4,9 +4,9 @@ from itertools import combinations
 
 import pytest
 
-from ggp.boards.marks import COLOURS, Mark, make_marks
+from ggp.boards.marks import COLOURS, Mark, Symbol, make_marks
 from ggp.boards.pieces import piece_shapes
-from ggp.boards.shapes import DARK, LIGHT, Shape, Text
+from ggp.boards.shapes import DARK, LIGHT, Circle, Polygon, Polyline, Rect, Shape, Text
 
 
 def told(names: list[str], roles: list[str] | None = None) -> dict[str, tuple[str, str, str]]:
@@ -81,6 +81,45 @@ def luminance(colour: str) -> float:
 def contrast(one: str, other: str) -> float:
     lighter, darker = sorted((luminance(one), luminance(other)), reverse=True)
     return (lighter + 0.05) / (darker + 0.05)
+
+
+@pytest.mark.parametrize(("symbol", "tip"), [("wedge", -0.44), ("turned_wedge", 0.44)])
+def test_pieces_of_shogi_point_to_where_they_go(symbol: Symbol, tip: float) -> None:
+    outline, letter = piece_shapes(Mark(symbol, "white", "z"), 0.0, 0.0, 1.0)
+    assert isinstance(outline, Polygon)
+    assert isinstance(letter, Text)
+    assert [y for x, y in outline.points if x == 0] == [tip]
+    assert letter.text == "z"
+
+
+def test_pieces_of_shogi_have_their_signs() -> None:
+    names = ("K", "R", "B", "G", "S", "P", "+R", "+B", "+S", "+P")
+    shapes = {name: piece_shapes(Mark("wedge", "black", name), 0.0, 0.0, 1.0) for name in names}
+    assert len(set(shapes.values())) == len(names)
+    for name in names:
+        outline, *strokes = shapes[name]
+        _, *turned = piece_shapes(Mark("turned_wedge", "black", name.lower()), 0.0, 0.0, 1.0)
+        assert isinstance(outline, Polygon)
+        for one, other in zip(strokes, turned, strict=True):
+            assert isinstance(one, Polyline)
+            assert isinstance(other, Polyline)
+            assert other.points == tuple((-x, -y) for x, y in one.points)
+            assert all(abs(x) < 0.3 and -0.3 < y < 0.36 for x, y in one.points), name
+
+
+def test_dice_have_as_many_spots_as_they_show() -> None:
+    for number in range(1, 7):
+        _, *spots = piece_shapes(Mark("die", "white", str(number)), 0.0, 0.0, 1.0)
+        assert len(set(spots)) == number
+        assert all(isinstance(spot, Circle) for spot in spots)
+
+
+def test_cards_have_their_letters() -> None:
+    paper, letters = piece_shapes(Mark("card", "red", "K"), 0.0, 0.0, 1.0)
+    assert isinstance(paper, Rect)
+    assert paper.height > paper.width
+    assert isinstance(letters, Text)
+    assert (letters.text, letters.paint) == ("K", "red")
 
 
 @pytest.mark.parametrize("palette", [LIGHT, DARK], ids=["light", "dark"])

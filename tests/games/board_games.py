@@ -113,6 +113,40 @@ CASES = (
          " (cell a 7 black_man) (control white) (quiet 79)", move="(move c 3 b 4)", is_end=True, goals=(50, 50)),
     Case("draughts", "who cannot move loses", "(cell a 3 white_man) (cell b 4 black_man) (cell c 5 black_man)"
          " (control white) (quiet 0)", is_end=True, goals=(100, 0)),
+    Case("draughts10", "men go one cell forward aslant", "(cell c 3 white_man) (cell a 7 black_man) (control white)"
+         " (quiet 0)", only="(move c 3 b 4) (move c 3 d 4)"),
+    Case("draughts10", "kings any number of empty cells", "(cell c 3 white_king) (cell f 6 white_man)"
+         " (cell a 7 black_man) (control white) (quiet 0)", legal="(move c 3 e 5) (move c 3 a 1) (move c 3 a 5)"
+         " (move c 3 e 1)", illegal="(move c 3 g 7)"),
+    Case("draughts10", "men take forward and backward", "(cell e 5 white_man) (cell d 4 black_man) (control white)"
+         " (quiet 3)", only="(jump e 5 c 3)", move="(jump e 5 c 3)", then="(cell c 3 white_man) (quiet 0)",
+         gone="(cell d 4 black_man) (cell e 5 white_man)"),
+    Case("draughts10", "a king takes at any distance and lands on any empty cell behind", "(cell a 1 white_king)"
+         " (cell d 4 black_man) (cell h 8 black_man) (cell i 9 black_man) (control white) (quiet 3)",
+         only="(jump a 1 e 5) (jump a 1 f 6) (jump a 1 g 7)"),
+    Case("draughts10", "not over two pieces, nor over its own", "(cell a 1 white_king) (cell d 4 black_man)"
+         " (cell e 5 black_man) (cell a 3 white_man) (cell b 4 white_man) (cell c 5 black_man) (control white)"
+         " (quiet 3)", illegal="(jump a 1 f 6) (jump a 3 d 6)"),
+    Case("draughts10", "the jump that takes the most is compulsory", "(cell c 3 white_man) (cell d 4 black_man)"
+         " (cell f 6 black_king) (cell g 3 white_man) (cell h 4 black_man) (control white) (quiet 3)",
+         only="(jump c 3 e 5)", move="(jump c 3 e 5)", then="(control white) (jumping e 5) (taken d 4)"
+         " (cell d 4 black_man)", next_only="(jump e 5 g 7)"),
+    Case("draughts10", "turns of three pieces and more are equal", "(cell a 1 white_man) (cell b 2 black_man)"
+         " (cell d 4 black_man) (cell f 6 black_man) (cell h 8 black_man) (cell a 7 white_man) (cell b 8 black_man)"
+         " (cell d 8 black_man) (cell f 8 black_man) (control white) (quiet 3)", only="(jump a 1 c 3) (jump a 7 c 9)"),
+    Case("draughts10", "what was taken leaves the board when the turn is over, and is not taken twice",
+         "(cell e 5 white_man) (cell d 4 black_man) (taken d 4) (jumping e 5) (cell f 6 black_man) (control white)"
+         " (quiet 0)", only="(jump e 5 g 7)", move="(jump e 5 g 7)", then="(control black) (cell g 7 white_man)",
+         gone="(cell d 4 black_man) (taken d 4) (cell f 6 black_man)"),
+    Case("draughts10", "a man becomes a king only where its turn ends on the last row", "(cell d 8 white_man)"
+         " (cell e 9 black_man) (cell g 9 black_man) (control white) (quiet 3)", move="(jump d 8 f 10)",
+         then="(cell f 10 white_man) (jumping f 10)", next_only="(jump f 10 h 8)"),
+    Case("draughts10", "and there it does", "(cell d 8 white_man) (cell e 9 black_man) (control white) (quiet 3)",
+         move="(jump d 8 f 10)", then="(cell f 10 white_king) (control black)"),
+    Case("draughts10", "25 moves of each with kings alone and without a jump are a draw", "(cell c 3 white_king)"
+         " (cell a 7 black_man) (control white) (quiet 49)", move="(move c 3 b 4)", is_end=True, goals=(50, 50)),
+    Case("draughts10", "who cannot move loses", "(cell a 3 white_man) (cell b 4 black_man) (cell c 5 black_man)"
+         " (control white) (quiet 0)", is_end=True, goals=(0, 100)),
     Case("amazons8", "moves like a queen of chess, not over what stands there",
          illegal="(move c 1 c 8) (move c 1 g 2)", legal="(move c 1 c 7) (move c 1 g 5)"),
     Case("amazons8", "and then shoots an arrow, the next step of the same role", after="(move c 1 c 3)",

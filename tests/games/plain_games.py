@@ -5,11 +5,12 @@ as the rulesheet does.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Set
-from itertools import product
+from itertools import product, takewhile
 from typing import Any, ClassVar, Protocol
 
 State = Any
 Cell = tuple[int, int]
+Placed = frozenset[tuple[Cell, str, str]]  # where, whose, and what
 Moves = dict[str, set[str]]  # role → what it may do
 Outcome = tuple[bool, dict[str, int]]  # whether the match is over, and the goals
 Board = tuple[dict[str, set[Cell]], dict[str, set[Cell]], set[Cell], tuple[Cell, ...]]
@@ -440,6 +441,206 @@ class Renju:
         return not self.legal(state)[mover], {"black": 50, "white": 50}
 
 
+class InternationalDraughts:
+    """A state: men and kings of both roles, who moves, the piece that has to go on, what it has taken, quiet steps.
+
+    How many pieces a turn can take is found by trying all of its jumps to their ends.
+    """
+
+    aslant = ((1, 1), (1, -1), (-1, 1), (-1, -1))
+    dark: ClassVar = {(x, y) for x in range(10) for y in range(10) if (x + y) % 2 == 0}
+    forward: ClassVar = {"white": 1, "black": -1}
+    limit = 50
+    start = (
+        frozenset((cell, "white", "man") for cell in dark if cell[1] < 4)
+        | frozenset((cell, "black", "man") for cell in dark if cell[1] > 5),
+        "white",
+        None,
+        frozenset[Cell](),
+        0,
+    )
+
+    def ray(self, cell: Cell, way: Cell) -> Iterator[Cell]:
+        x, y = cell
+        while (x := x + way[0], y := y + way[1]) in self.dark:
+            yield x, y
+
+    def jumps(self, pieces: Placed, origin: Cell, taken: Set[Cell]) -> Iterator[tuple[Cell, Cell]]:
+        """What a piece can take, with where it can land."""
+        board = {cell: (role, kind) for cell, role, kind in pieces}
+        role, kind = board[origin]
+        for way in self.aslant:
+            victim = None
+            for distance, cell in enumerate(self.ray(origin, way), 1):
+                if kind == "man" and distance > 2:
+                    break
+                if cell not in board:
+                    if victim is not None:
+                        yield victim, cell
+                elif (
+                    victim is None
+                    and board[cell][0] != role
+                    and cell not in taken
+                    and (kind == "king" or distance == 1)
+                ):
+                    victim = cell
+                else:
+                    break
+
+    def longest(self, pieces: Placed, origin: Cell, taken: Set[Cell]) -> int:
+        """The most pieces that it can take in what is left of its turn."""
+        (piece,) = (piece for piece in pieces if piece[0] == origin)
+        return max(
+            (
+                1 + self.longest((pieces - {piece}) | {(to, *piece[1:])}, to, taken | {victim})
+                for victim, to in self.jumps(pieces, origin, taken)
+            ),
+            default=0,
+        )
+
+    def legal(self, state: State) -> Moves:
+        pieces, mover, jumping, taken, _ = state
+        board = {cell for cell, _, _ in pieces}
+        worth: dict[str, int] = {}
+        steps = set()
+        for cell, role, kind in pieces:
+            if role != mover or jumping not in (None, cell):
+                continue
+            for victim, to in self.jumps(pieces, cell, taken):
+                after = (pieces - {(cell, role, kind)}) | {(to, role, kind)}
+                worth[f"(jump {name(cell)} {name(to)})"] = min(3, 1 + self.longest(after, to, taken | {victim}))
+            for way in self.aslant:
+                if kind == "king" or way[1] == self.forward[mover]:
+                    free = list(takewhile(lambda to: to not in board, self.ray(cell, way)))
+                    steps |= {f"(move {name(cell)} {name(to)})" for to in free[: None if kind == "king" else 1]}
+        moves = {move for move, pieces in worth.items() if pieces == max(worth.values())} or steps
+        return {role: moves if role == mover else {"noop"} for role in ("white", "black")}
+
+    def after(self, state: State, moves: dict[str, str]) -> State:
+        pieces, mover, _, taken, quiet = state
+        other = "black" if mover == "white" else "white"
+        origin, to = cells_of(moves[mover])
+        ((_, _, kind),) = (piece for piece in pieces if piece[0] == origin)
+        is_jump = "jump" in moves[mover]
+        victims = [victim for victim, landing in self.jumps(pieces, origin, taken) if landing == to] if is_jump else []
+        moved = (pieces - {(origin, mover, kind)}) | {(to, mover, kind)}
+        taken = taken | set(victims)
+        quiet = 0 if is_jump or kind == "man" else quiet + 1
+        if is_jump and any(self.jumps(moved, to, taken)):
+            return moved, mover, to, taken, quiet
+        left = frozenset(piece for piece in moved if piece[0] not in taken)
+        if kind == "man" and to[1] == (9 if mover == "white" else 0):
+            left = (left - {(to, mover, "man")}) | {(to, mover, "king")}
+        return left, other, None, frozenset[Cell](), quiet
+
+    def facts(self, state: State) -> set[str]:
+        pieces, mover, jumping, taken, quiet = state
+        found = {f"(cell {name(cell)} {role}_{kind})" for cell, role, kind in pieces}
+        found |= {f"(taken {name(cell)})" for cell in taken} | {f"(control {mover})", f"(quiet {quiet})"}
+        return found | ({f"(jumping {name(jumping)})"} if jumping else set())
+
+    def outcome(self, state: State) -> Outcome:
+        _, mover, _, _, quiet = state
+        if not self.legal(state)[mover]:
+            return True, {role: 0 if role == mover else 100 for role in ("white", "black")}
+        return quiet == self.limit, {"white": 50, "black": 50}
+
+
+class Backgammon:
+    """A state: checkers on points 1 to 24 (white's above 0, black's below), on the bar and off, who moves, dice, rolls.
+
+    The dice that are left are numbers in order; None when they are to be rolled.
+    """
+
+    limit = 400
+    sides: ClassVar = {"white": 1, "black": -1}
+    start = (
+        tuple({24: 2, 13: 5, 8: 3, 6: 5, 1: -2, 12: -5, 17: -3, 19: -5}.get(point, 0) for point in range(1, 25)),
+        (("white", 0), ("black", 0)),
+        (("white", 0), ("black", 0)),
+        "white",
+        None,
+        0,
+    )
+
+    @staticmethod
+    def target(role: str, origin: int | None, die: int) -> int:
+        """The point that a die leads to, from a point or the bar; below 1 or above 24 when it leads off the board."""
+        if role == "white":
+            return (25 if origin is None else origin) - die
+        return (0 if origin is None else origin) + die
+
+    def moves(self, state: State) -> set[tuple[int | None, int]]:
+        board, bar, _, mover, dice, _ = state
+        side, far = self.sides[mover], self.target
+        own = [point for point in range(1, 25) if board[point - 1] * side > 0]
+        pips = {point: point if mover == "white" else 25 - point for point in own}
+        is_home = all(pip <= 6 for pip in pips.values())
+        found: set[tuple[int | None, int]] = set()
+        for origin in [None] if dict(bar)[mover] else own:
+            for die in set(dice):
+                to = far(mover, origin, die)
+                if 1 <= to <= 24:
+                    if board[to - 1] * side >= -1:
+                        found.add((origin, die))
+                elif origin is not None and is_home and (pips[origin] == die or pips[origin] == max(pips.values())):
+                    found.add((origin, die))
+        return found
+
+    def legal(self, state: State) -> Moves:
+        mover, dice = state[3], state[4]
+        if dice is None:
+            rolls = {f"(roll {one} {other})" for one in range(1, 7) for other in range(1, 7)}
+            return {"white": {"noop"}, "black": {"noop"}, "random": rolls}
+        own = {f"(move {'bar' if origin is None else origin} {die})" for origin, die in self.moves(state)} or {"pass"}
+        return {role: own if role == mover else {"noop"} for role in ("white", "black", "random")}
+
+    def after(self, state: State, moves: dict[str, str]) -> State:
+        board, bar, off, mover, dice, rolls = state
+        if dice is None:
+            one, other = map(int, moves["random"].strip("()").split()[1:])
+            return board, bar, off, mover, (one,) * 4 if one == other else tuple(sorted((one, other))), rolls + 1
+        other_role = "black" if mover == "white" else "white"
+        if moves[mover] == "pass":
+            return board, bar, off, other_role, None, rolls
+        _, origin_text, die_text = moves[mover].strip("()").split()
+        origin, die, side = None if origin_text == "bar" else int(origin_text), int(die_text), self.sides[mover]
+        stacks, waiting, gone = list(board), dict(bar), dict(off)
+        if origin is None:
+            waiting[mover] -= 1
+        else:
+            stacks[origin - 1] -= side
+        to = self.target(mover, origin, die)
+        if not 1 <= to <= 24:
+            gone[mover] += 1
+        elif stacks[to - 1] == -side:
+            stacks[to - 1] = side
+            waiting[other_role] += 1
+        else:
+            stacks[to - 1] += side
+        left = list(dice)
+        left.remove(die)
+        turn = (mover, tuple(left)) if left else (other_role, None)
+        return tuple(stacks), tuple(waiting.items()), tuple(gone.items()), *turn, rolls
+
+    def facts(self, state: State) -> set[str]:
+        board, bar, off, mover, dice, rolls = state
+        found = {
+            f"(stack {at} {'w' if number > 0 else 'b'}{abs(number)})" for at, number in enumerate(board, 1) if number
+        }
+        found |= {f"(on_bar {role} {number})" for role, number in bar if number}
+        found |= {f"(off {role} {number})" for role, number in off if number}
+        found |= {f"(left {die} {dice.count(die)})" for die in set(dice)} if dice is not None else {"rolling"}
+        return found | {f"(turn {mover})", f"(rolls {rolls})"}
+
+    def outcome(self, state: State) -> Outcome:
+        _, _, off, _, dice, rolls = state
+        winner = next((role for role, number in off if number == 15), None)
+        if winner is not None:
+            return True, {"random": 0} | {role: 100 if role == winner else 0 for role in ("white", "black")}
+        return dice is None and rolls == self.limit, {"white": 50, "black": 50, "random": 0}
+
+
 # A corner of the cube in order: the colours of its stickers, that of the upper or lower face first, then clockwise.
 CORNERS = {
     "urf": "white red green", "ufl": "white green orange", "ulb": "white orange blue", "ubr": "white blue red",
@@ -522,9 +723,11 @@ def spheres(cube: State, radius: int) -> list[set[State]]:
 
 
 PLAIN_GAMES: dict[str, Callable[[], PlainGame]] = {
+    "backgammon": Backgammon,
     "chinesecheckers2": lambda: Halma(star_board(2), 200),
     "chinesecheckers3": lambda: Halma(star_board(3), 300),
     "chinesecheckers6": lambda: Halma(star_board(6), 360),
+    "draughts10": InternationalDraughts,
     "foxandgeese": FoxAndGeese,
     "halma": lambda: Halma(halma_board(), 200),
     "minishogi": Minishogi,

@@ -1,16 +1,20 @@
 """All shipped games: metadata, validator, and a short random match by the interpreter; `slow` ones go into depth."""
 
+import re
 from itertools import islice, takewhile
+from random import Random
 
 import pytest
 
 import ggp
+from ggp.boards import hinted_words, make_picture
 from ggp.families import generate
 from ggp.gdl.rulesheet import NATURE, parse_rulesheet
 from ggp.gdl.validator import validate
 from ggp.library import TAGS, Metadata, find_rulesheet, is_match, read_metadata, rules_folder, shipped_rulesheets
 from ggp.simulation.evidence import gather_evidence
 from ggp.simulation.perft import layers, perft
+from tests.boards.shipped import game_of, layout_of
 from tests.games.models import MODELS, count_paths, shortest
 
 GAMES = ggp.games()
@@ -46,6 +50,25 @@ def test_metadata(name: str) -> None:
     assert all(reading.endswith(".") for reading in metadata.readings)
     assert set(metadata.tags) <= TAGS.keys()
     assert "longest" in metadata.truths
+
+
+@pytest.mark.parametrize("name", GAMES)
+def test_moves_and_values_are_written_as_people_do(name: str) -> None:
+    """Each move has a pattern, which uses its arguments, and each labelled value has a name."""
+    words, moves = (hinted_words(metadata_of(name).drawing, table) for table in ("words", "moves"))
+    game, random = game_of(name), Random(1)
+    state = game.initial_state
+    for _ in range(30):
+        for value in make_picture(layout_of(name), state.terms).values:
+            assert value.label in words.values(), value.label
+        if state.is_terminal:
+            break
+        legal = {role: state.legal_moves(role) for role in game.roles}
+        for move in {move for own in legal.values() for move in own}:
+            relation, *arguments = move.strip("()").split()
+            assert relation in moves, move
+            assert all(int(place) <= len(arguments) for place in re.findall(r"{(\d+)", moves[relation])), move
+        state = state.play({role: random.choice(own) for role, own in legal.items()})
 
 
 @pytest.mark.parametrize("name", GAMES)

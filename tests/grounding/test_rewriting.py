@@ -4,6 +4,9 @@ import pytest
 
 from ggp.gdl.rulesheet import parse_rulesheet
 from ggp.grounding import Budget, GroundRules, reach
+from ggp.grounding.clingo import OverBudgetError
+from ggp.grounding.prepare import Prepared
+from ggp.grounding.tables import Extents
 from tests.grounding.agreement import assert_agree
 from tests.grounding.test_by_hand import grounded
 
@@ -104,3 +107,36 @@ def test_large_relations_hold_for_what_is_asked_only() -> None:
     )
     _, rewritten = both(text)
     assert len(rewritten.heads) < 400
+
+
+SHOOTING = (
+    GAME
+    + "(init (at 3)) (init (at 9)) (<= (legal r (go ?x ?y ?z)) (true (at ?x)) (succ ?x ?y) (open ?z) (past ?x ?y ?z))"
+    "(<= (open ?z) (d ?z) (not (true (at ?z)))) (<= (free ?own ?y) (open ?y) (d ?own)) (<= (free ?own ?own) (d ?own))"
+    "(<= (past ?own ?x ?y) (succ ?x ?y) (d ?own))"
+    "(<= (past ?own ?x ?z) (succ ?x ?y) (free ?own ?y) (past ?own ?y ?z))"
+    "(<= (next (at ?y)) (does r (go ?x ?y ?z))) (<= (next (at ?z)) (does r (go ?x ?y ?z)))"
+    "(<= (next (at ?x)) (true (at ?x)) (not (leaves ?x))) (<= (leaves ?x) (does r (go ?x ?y ?z)))"
+    "(<= terminal (true (at 12)))"
+)  # a piece moves, and shoots along a line that its own cell is free in
+
+
+@pytest.mark.usefixtures("impatient")
+@pytest.mark.parametrize("combines", [True, False])
+def test_what_is_asked_need_not_combine_what_has_nothing_in_common(
+    combines: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where combinations would be too many, it is asked for fewer arguments: all that a shot can hit from a cell."""
+    on_demand = reach._reach_on_demand
+    asked: list[int] = []
+
+    def one_way(prepared: Prepared, gringo: reach._Gringo, **how: bool) -> tuple[Prepared, Extents]:
+        if how["combines"] != combines:
+            raise OverBudgetError("rules")
+        found = on_demand(prepared, gringo, **how)
+        asked.extend(len(table[0]) for relation, table in found[0].tables.items() if relation[0].startswith("DEMAND"))
+        return found
+
+    monkeypatch.setattr(reach, "_reach_on_demand", one_way)
+    both(SHOOTING, matches=10)
+    assert max(asked) == (3 if combines else 2)
