@@ -5,10 +5,10 @@ import logging
 import re
 import secrets
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass, replace
 from importlib.metadata import version
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 from urllib.parse import urlsplit
 
 from gamemaster.codec import LastStep, MessageCodec
@@ -26,7 +26,7 @@ from gamemaster.record import (
 from gamemaster.referee import Executed, GoesOn, Outcome, RefereedGame, Rules
 from gamemaster.settings import MatchSettings, derived
 from gamemaster.transport import Reply, Session, Transport, make_transport, open_session
-from gamemaster.verdicts import verdict_of
+from gamemaster.verdicts import time_left, verdict_of
 from ggp.errors import MessageError, ReadError
 from ggp.gdl.reader import read
 from ggp.gdl.state_machine import Facts
@@ -201,8 +201,7 @@ class MatchRunner:
 
     async def _step(self, choice: GoesOn) -> GoesOn | Outcome:
         plays = {role: codec.play(choice.step, self._last_step(role)) for role, codec in self._codecs.items()}
-        allowed, retry = self._settings.playclock + self._settings.grace, self._settings.start_retry
-        replies = await self._ask(plays, allowed, retry, wants_evaluations=True)
+        replies = await self._ask(plays, self._allowed, self._settings.start_retry, wants_evaluations=True)
         answers = {role: self._codecs[role].move(reply.answer) for role, reply in replies.items()}
         said = {role: reply.evaluation for role, reply in replies.items() if reply.evaluation is not None}
         executed, situation = await self._rules.execute(answers)
@@ -227,6 +226,12 @@ class MatchRunner:
         if outcome.ending == "forfeit":
             self._grow(forfeited=verdict.lost)
         return outcome
+
+    def _allowed(self, role: str) -> float:
+        """Seconds for a move."""
+        left = time_left(self._record, role)
+        clock = self._settings.playclock if left is None else min(left, self._settings.playclock)
+        return clock + self._settings.grace
 
     async def _end(self, outcome: Outcome) -> None:
         ended = {"status": outcome.ending, "reason": outcome.reason, "goals": outcome.goals}
@@ -262,18 +267,21 @@ class MatchRunner:
     async def _ask(
         self,
         messages: Mapping[str, Message],
-        allowed: float,
+        allowed: float | Callable[[str], float],
         retry: float | None = None,
         *,
         wants_evaluations: bool = False,
     ) -> dict[str, Reply]:
-        """Role → reply, all asked at once; each has its own clock, and no answer or failure touches another's."""
-        replies = await all_of(
-            {
-                role: self._transports[role].ask(message, allowed, retry=retry, wants_evaluation=wants_evaluations)
-                for role, message in messages.items()
-            }
-        )
+        """Role → reply, all asked at once; each has its own clock, and no answer or failure touches another's.
+
+        allowed: seconds, for all or by role.
+        """
+
+        def ask(role: str, message: Message) -> Coroutine[Any, Any, Reply]:
+            seconds = allowed(role) if callable(allowed) else allowed
+            return self._transports[role].ask(message, seconds, retry=retry, wants_evaluation=wants_evaluations)
+
+        replies = await all_of({role: ask(role, message) for role, message in messages.items()})
         return {role: self._excused(reply) for role, reply in replies.items()}
 
     def _excused(self, reply: Reply) -> Reply:
@@ -340,6 +348,7 @@ def _new_record(game: RefereedGame, players: Mapping[str, Player], settings: Mat
                 dialect=player.dialect,
                 scramble_seed=derived(settings.seed, "scramble", role) if settings.scramble else None,
                 clocks=player.clocks,
+                increment=player.increment,
             )
             for role, player in players.items()
         },

@@ -54,6 +54,7 @@ class Player:
     is_human: bool = False
     local: LocalPlayer | None = None  # in place of the URL
     clocks: tuple[int, int] | None = None  # startclock and playclock that it keeps, where the match has longer ones
+    increment: int | None = None  # playclock is its time for all moves together, and grows by these seconds with each
 
     @property
     def kind(self) -> PlayerKind:

@@ -60,6 +60,15 @@ class PlayerRecord(_Part):
     scramble_seed: int | None = None  # None: it was told the rules as they are
     clocks: tuple[Clock, Clock] | None = None  # startclock and playclock that it kept, where not those of the match
     kind: PlayerKind = Field(default_factory=_kind_of)
+    increment: Seconds | None = None  # with one, playclock was its time for all moves, and grew so much with each
+
+    @model_serializer(mode="wrap")
+    def _without_increment(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Where there is none, a record is one that older programs read."""
+        written: dict[str, Any] = write(self)
+        if self.increment is None:
+            written.pop("increment", None)
+        return written
 
 
 class StartRecord(_Part):

@@ -1,4 +1,7 @@
-"""Record so far → why the match ends though the rules go on: a forfeit, or what both players have agreed on."""
+"""Record so far → why the match ends though the rules go on: a forfeit, or what both players have agreed on.
+
+And how much time a player has left who has one clock for all moves.
+"""
 
 from collections.abc import Sequence
 
@@ -8,7 +11,26 @@ from gamemaster.referee import Verdict
 
 def verdict_of(record: MatchRecord) -> Verdict | None:
     """After the last step of the record; None where the match goes on."""
-    return _forfeit(record) or _adjudicated(record)
+    return _out_of_time(record) or _forfeit(record) or _adjudicated(record)
+
+
+def time_left(record: MatchRecord, role: str) -> float | None:
+    """Seconds that a player has for its next move and all after it; None for one that has playclock for each.
+
+    It gains its increment with each move that is more than a bare word, as `noop` is. What the game master itself
+    caused is not taken off.
+    """
+    increment = record.players[role].increment
+    if increment is None:
+        return None
+    at, left = record.roles.index(role), float(record.settings.playclock)
+    for step in record.steps:
+        fault = step.faults.get(role)
+        if fault is None or fault.cause == "player":
+            left -= step.seconds[role]
+        if step.moves[at].startswith("("):
+            left += increment
+    return max(0.0, left)
 
 
 def faults_in_a_row(steps: Sequence[StepRecord], role: str) -> int:
@@ -20,6 +42,20 @@ def faults_in_a_row(steps: Sequence[StepRecord], role: str) -> int:
             break
         count += fault.cause == "player"
     return count
+
+
+def _out_of_time(record: MatchRecord) -> Verdict | None:
+    if not record.steps:
+        return None
+    faults = record.steps[-1].faults
+    lost = tuple(
+        role
+        for role, player in record.players.items()
+        if player.increment is not None
+        and (fault := faults.get(role)) is not None
+        and (fault.kind, fault.cause) == ("timeout", "player")
+    )
+    return Verdict("forfeit", f"the time of {' and of '.join(lost)} is over", lost) if lost else None
 
 
 def _forfeit(record: MatchRecord) -> Verdict | None:

@@ -134,7 +134,7 @@ class Tournament:
 
     def report(self) -> str:
         """The whole report as a page in HTML."""
-        return report(self.spec, self.results, with_links=False)
+        return report(self.spec, self.results, link=None)
 
     def __str__(self) -> str:
         """The tables as text."""

@@ -12,7 +12,7 @@ only what is left. A file is whole at every moment.
 import json
 import os
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import sha256
@@ -124,11 +124,25 @@ POINTS = 30  # of the course of the ratings
 _WORD = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,120}")
 
 
-def report(spec: TournamentSpec, results: Collection[MatchResult], *, status: str = "", with_links: bool = True) -> str:
+def record_link(pairing_id: str) -> str:
+    """Where the record of a match is, from the report in the same folder."""
+    return f"{MATCHES}/{match_file(pairing_id)}"
+
+
+def report(
+    spec: TournamentSpec,
+    results: Collection[MatchResult],
+    *,
+    status: str = "",
+    link: Callable[[str], str] | None = record_link,
+    home: str = "",
+) -> str:
     """The whole page; the same specification and results give the same bytes.
 
-    `status` is a few words on how the event stands. Links lead to the records as `exporting` writes them. What depends
-    on clocks is in the section "time" only, so that all else is the same when the same moves are played again.
+    `status` is a few words on how the event stands. `link` is where a match is, by the name of its pairing; `home`,
+    where a service shows the tournament to everybody: then the seed, and how players are reached and set, are left
+    out. What depends on clocks is in the section "time" only, so that all else is the same when the same moves are
+    played again.
     """
     names = [player.name for player in spec.players]
     values = standings(names, results)
@@ -149,7 +163,8 @@ def report(spec: TournamentSpec, results: Collection[MatchResult], *, status: st
         kinds=KINDS,
         sprt=test,
         verdict=test and verdict(test),
-        rounds=_rounds(entries.matches, with_links=with_links),
+        rounds=_rounds(entries.matches, link),
+        home=home,
         sections=_sections(has_cross=bool(cross), has_sprt=test is not None),
         began=_time(entries.matches, "started"),
         ended=_time(entries.matches, "finished"),
@@ -285,18 +300,18 @@ def _percent(likelihood: float) -> str:
     return "<1" if percent < 1 else ">99" if percent > 99 else str(percent)
 
 
-def _rounds(matches: Sequence[MatchResult], *, with_links: bool) -> tuple[_Round, ...]:
+def _rounds(matches: Sequence[MatchResult], link: Callable[[str], str] | None) -> tuple[_Round, ...]:
     return tuple(
-        _Round(number + 1, tuple(_match(result, with_links=with_links) for result in group))
+        _Round(number + 1, tuple(_match(result, link) for result in group))
         for number, group in groupby(matches, key=lambda result: result.pairing.round)
     )
 
 
-def _match(result: MatchResult, *, with_links: bool) -> _Match:
+def _match(result: MatchResult, link: Callable[[str], str] | None) -> _Match:
     pairing = result.pairing
     return _Match(
         id=pairing.id,
-        link=f"{MATCHES}/{match_file(pairing.id)}" if with_links else "",
+        link="" if link is None else link(pairing.id),
         players=tuple(zip(pairing.players, result.goals, strict=True)),
         steps=result.steps,
         faults=sum(sum(kinds.values()) for kinds in result.faults),

@@ -38,6 +38,9 @@ TOURNAMENTS = "tournaments"  # the same for tournaments that are begun here
 MOST_LINE_BYTES = 16_384  # of the first line of a request: the longest query that the API describes has 7,300
 log = logging.getLogger(__name__)
 _STATIC = Path(__file__).parent / "static"
+_SHORT = 1400  # bytes, which one packet holds
+_CONDITIONS = ("If-None-Match", "If-Modified-Since", "If-Match", "If-Unmodified-Since", "If-Range", "Range")
+_SECRET = ("/play/", "/humans/", "/endpoint")  # parts of paths of what only one person sees
 _LONGEST_FILE = 200  # bytes of a path below that of static files
 _SHUTDOWN_SECONDS = 1.0  # for open requests, twice
 _LINGER_SECONDS = 2.0  # for the rest of a body that was answered already
@@ -157,7 +160,7 @@ async def _explained(
         request.app[SERVICES].guard.check(request)
         if request.path.startswith("/static/") and len(request.path.encode(errors="replace")) > _LONGEST_FILE:
             raise Problem(404, "there is no such file")  # the file system would say that the name is too long
-        return await handler(request)
+        return _compressed(request, await handler(request))
     except Problem as error:
         problem = error
     except web.HTTPException as error:
@@ -173,6 +176,19 @@ async def _explained(
         log.exception("%s %s", request.method, request.path)
         problem = Problem(500, "the service made a mistake; its log says more")
     return _response(request, problem)
+
+
+def _compressed(request: web.Request, response: web.StreamResponse) -> web.StreamResponse:
+    """What is long, where the browser can read it so; nothing with secrets, of which its length could tell much."""
+    body = response.body if isinstance(response, web.Response) else None
+    is_open = not response.cookies and not any(word in request.path for word in _SECRET)
+    # of a file only as a whole: aiohttp would compress the missing body of "not modified" as well
+    is_file = isinstance(response, web.FileResponse) and request.method == "GET"
+    is_whole = is_file and not any(name in request.headers for name in _CONDITIONS)
+    if is_open and (is_whole or (isinstance(body, bytes) and len(body) > _SHORT)):
+        response.enable_compression()
+        response.headers["Vary"] = "Accept-Encoding"
+    return response
 
 
 def _response(request: web.Request, problem: Problem) -> web.Response:

@@ -254,10 +254,7 @@ class Step(Part):
     moves: dict[str, str]
     seconds: dict[str, float]
     faults: dict[str, FaultDetail]
-    evaluations: dict[str, Evaluation] = Field(
-        description="Of the players that say what they think, of the state before the joint move. None while a match "
-        "goes on in which the user plays."
-    )
+    evaluations: dict[str, Evaluation] = Field(description="What players think; none while the user plays.")
     time: AwareDatetime
 
 
@@ -269,6 +266,7 @@ class Ticking(Part):
     remaining: float | None = Field(description="Seconds, at the moment of sending; null where no clock runs.")
     total: float | None = Field(description="Seconds that the clock began with.")
     waiting: tuple[str, ...] = Field(description="Roles whose answer is not known to have come.")
+    left: dict[str, float] = Field({}, description="Human role → seconds for all its moves, where it has such a clock.")
 
 
 class Match(MatchHead):
@@ -277,6 +275,7 @@ class Match(MatchHead):
     roles: tuple[str, ...]
     startclock: int
     playclock: int
+    increment: float | None = Field(description="As in NewMatch.")
     seed: int | None = Field(description="Null while the match goes on, since chance and bots follow from it.")
     scramble: bool
     engine: str
@@ -317,25 +316,29 @@ class External(Part):
 NewPlayer: TypeAlias = Annotated[Human | Bot | External, Field(discriminator="kind")]
 
 
-class NewMatch(Part):
-    """A match that is to be played; seconds."""
+class MatchWanted(Part):
+    """Who plays a match, and by which clocks, in seconds."""
 
-    game: Annotated[str, Field(max_length=200)]
     players: dict[str, NewPlayer] = Field(description="Role → who takes it; nobody for `random`.", max_length=64)
     startclock: Clock = 30
     playclock: Clock = 60
+    increment: Annotated[int, Field(ge=0, le=3600)] | None = Field(
+        None, description="With it, playclock is for all moves of a human, and grows by it with each; null: for one."
+    )
     think: Clock | None = Field(None, description="Seconds that bots take for a move against humans at most.")
+
+
+class NewMatch(MatchWanted):
+    """A match that is to be played."""
+
+    game: Annotated[str, Field(max_length=200)]
     seed: Annotated[int, Field(ge=0, lt=2**53)] | None = None
 
 
-class Branch(Part):
+class Branch(MatchWanted):
     """A match that goes on from a state of another one."""
 
     step: Annotated[int, Field(ge=0, le=1_000_000)]
-    players: dict[str, NewPlayer] = Field(max_length=64)
-    startclock: Clock = 30
-    playclock: Clock = 60
-    think: Clock | None = None
 
 
 class StartedMatch(Part):
@@ -352,7 +355,7 @@ class HumanView(Part):
 
     role: str
     match: Match
-    state: State | None = Field(description="The current state; none where the role is told percepts only.")
+    state: State | None = Field(description="The current one; none if known, or if the role is told percepts only.")
     asked: int | None = Field(description="The step for which a move is wanted.")
     legal: tuple[Move, ...]
     percepts: tuple[tuple[str, ...], ...] = Field(description="What the role was told after each step, as in GDL-II.")
@@ -433,9 +436,7 @@ class Empty(Part):
 class Rematch(Part):
     """How a match is played once more."""
 
-    swap: bool = Field(
-        False, description="Whether every player takes the role after their own, the last one the first."
-    )
+    swap: bool = Field(False, description="Whether every player takes the role after their own, the last the first.")
 
 
 class StepsWanted(Part):
@@ -448,6 +449,7 @@ class HumanWanted(StepsWanted):
     """What a human is told."""
 
     first_percepts: Offset = Field(0, description="Only the percepts and own moves from this step on.")
+    known: Offset | None = Field(None, description="The number of the last state that was told.")
 
 
 class MatchesWanted(Part):

@@ -8,6 +8,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from itertools import combinations
 from pathlib import Path
 from typing import Annotated, TypeAlias
@@ -15,6 +16,7 @@ from urllib.parse import quote
 
 from pydantic import Field, ValidationError
 
+from gamemaster.tournament.exporting import report
 from gamemaster.tournament.ratings import Estimate, sprt_of
 from gamemaster.tournament.results import MatchResult
 from gamemaster.tournament.schedule import next_pairings
@@ -26,6 +28,7 @@ from gamemaster.web import models
 from gamemaster.web.catalogue import roles_of
 from gamemaster.web.problems import Problem, conflict, not_found, refused
 from gamemaster.web.repository import head_of_row
+from gamemaster.web.views import BETWEEN, match_url
 from ggp.errors import GgpError, NotStoredError
 from ggp.gdl.reader import decode
 from ggp.gdl.rulesheet import NATURE, parse_rulesheet
@@ -77,6 +80,8 @@ class TournamentQueries:
         self._roles = roles
         self._worked: dict[str, _Worked] = {}
         self._locks: dict[str, threading.Lock] = {}
+        self._reporting = threading.Lock()
+        self._last_report: tuple[object, str] = (None, "")  # of which state of which tournament
 
     def heads(self) -> tuple[models.TournamentHead, ...]:
         """All tournaments, those that are running and the newest first."""
@@ -127,6 +132,24 @@ class TournamentQueries:
             under_way=tuple(head_of_row(row, self._roles(row.game)) for row in running),
         )
 
+    def report(self, name: str) -> str:
+        """The report as HTML, for everybody; a Problem where there is no such tournament."""
+        store = self._store
+        if store is None:
+            raise not_found(f"there is no tournament {name}")
+        with self._reporting:  # one at a time: it takes a second where there are many matches
+            try:
+                stored = store.tournament(name)
+                key = name, stored.status, stored.counts.finished
+                if self._last_report[0] != key:
+                    status = f"{stored.status}: {stored.note}" if stored.note else stored.status
+                    found = store.results(name)
+                    told = report(stored.spec, found, status=status, link=partial(_match_url, name), home=_url(name))
+                    self._last_report = key, told
+            except NotStoredError as error:
+                raise not_found(str(error)) from None
+            return self._last_report[1]
+
     def warm(self) -> None:
         """Works everything out, so that nobody waits for it later."""
         if self._store is not None:
@@ -139,7 +162,7 @@ class TournamentQueries:
         return models.TournamentHead(
             name=spec.name,
             status=stored.status,
-            url=f"/tournaments/{quote(spec.name)}",
+            url=_url(spec.name),
             format=spec.format,
             games=tuple(game.name for game in spec.games),
             players=tuple(player.name for player in spec.players),
@@ -271,6 +294,14 @@ class TournamentProcesses:
         file = folder / f"{wanted.name}.toml"
         file.write_text(spec_text(spec), encoding="utf-8")
         return file
+
+
+def _url(name: str) -> str:
+    return f"/tournaments/{quote(name)}"
+
+
+def _match_url(tournament: str, pairing: str) -> str:
+    return match_url(f"{tournament}{BETWEEN}{pairing}")
 
 
 def _absolute(place: str) -> str:

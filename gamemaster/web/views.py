@@ -9,6 +9,7 @@ from urllib.parse import quote, urlsplit
 
 from gamemaster.faults import Fault
 from gamemaster.record import MatchRecord, PlayerRecord, StepRecord, now, record_json
+from gamemaster.verdicts import time_left
 from gamemaster.web.evaluators.derivation import origin_of
 from gamemaster.web.models import (
     Evaluation,
@@ -181,6 +182,7 @@ def match_of(
         roles=record.roles,
         startclock=record.settings.startclock,
         playclock=record.settings.playclock,
+        increment=next((one.increment for one in record.players.values() if one.increment is not None), None),
         seed=None if sight.goes_on or sight.hides_moves else record.settings.seed,
         scramble=record.settings.scramble,
         engine=record.engine,
@@ -221,6 +223,7 @@ def ticking(record: MatchRecord) -> Ticking:
         remaining=max(0.0, min(left, total)) if record.steps or not record.start else None,
         total=total,
         waiting=tuple(role for role in record.roles if role != NATURE),
+        left={role: own for role in record.players if (own := time_left(record, role)) is not None},
     )
 
 

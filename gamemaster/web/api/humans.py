@@ -41,7 +41,7 @@ def find_human(request: web.Request) -> tuple[LiveMatch, HumanPlayer]:
 async def human_view(live: LiveMatch, human: HumanPlayer, wanted: models.HumanWanted) -> models.HumanView:
     """Everything that the person may know."""
     state = None
-    if not live.is_hidden:
+    if not live.is_hidden and live.step != wanted.known:
         with suppress(GgpError, Problem):  # then any move can be typed
             state = await live.draw_state(live.step)
     return models.HumanView(
@@ -171,6 +171,7 @@ async def _again(request: web.Request, live: LiveMatch, step: int, reason: str) 
     course = live.course
     await services.live_matches.end(live, reason)
     clocks = {"startclock": order.startclock, "playclock": order.playclock, "think": order.think}
+    clocks["increment"] = order.increment
     wanted = models.Branch(step=step, players=dict(order.players), **clocks)
     return _linked(live, await begin_branch(request, live.id, course, wanted))
 

@@ -23,6 +23,7 @@ from ggp.boards import (
     picture_lines,
     picture_svg,
     plain_text,
+    thumbnail_svg,
 )
 from ggp.errors import EvaluationError, GgpError, ReadError
 from ggp.game import Game, State, load_text
@@ -69,7 +70,8 @@ class StateDrawer:
 
     def image(self, state: Facts) -> str:
         """As a file of its own, with its colours."""
-        return picture_svg(make_picture(self._layout, state), self._game.metadata.title or self._game.name)
+        title = self._game.metadata.title or self._game.name
+        return thumbnail_svg(make_picture(self._layout, state), title)
 
     def clicks(self, move: Term) -> tuple[tuple[Cell, ...], ...]:
         """The clicks that make a move, each on one of some cells; none where clicks do not say it."""

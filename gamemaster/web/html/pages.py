@@ -12,7 +12,7 @@ from aiohttp import web
 
 from gamemaster.web import models
 from gamemaster.web.api.document import OPERATIONS
-from gamemaster.web.api.games import game_head
+from gamemaster.web.api.games import game_head, start_state
 from gamemaster.web.api.humans import endpoint_view, find_endpoint, find_human
 from gamemaster.web.api.matches import find_match
 from gamemaster.web.api.operations import (
@@ -63,6 +63,7 @@ def add_pages(app: web.Application) -> None:
     get("/tournaments", show_tournaments)
     get("/new-tournament", show_new_tournament)
     get("/tournaments/{tournament}", show_tournament)
+    get("/tournaments/{tournament}/report", show_report)
     get("/token", show_token)
     post("/token", take_token)
     get("/api", show_api)
@@ -140,7 +141,7 @@ async def show_match(request: web.Request) -> web.Response:
         return page(request, "preparing.html", _MATCHES, {"head": found.head, "title": title})
     match = services.queries.match(found)
     last = match.steps
-    step = min(_step(request, last if found.live is not None else 0), last)
+    step = min(_step(request, last), last)
     state, problem = None, ""
     try:
         state = await services.queries.state(found, step)
@@ -197,6 +198,7 @@ async def show_play(request: web.Request) -> web.Response:
         "origin": None,
         "state": None,
         "title": None,
+        "words": None,
         "chosen": request.query.get("game") or services.catalogue.simplest.id,
     }
     roles: object = {entry.id: entry.players for entry in entries}
@@ -207,6 +209,11 @@ async def show_play(request: web.Request) -> web.Response:
         roles = {"": [role for role in found.head.players if role != NATURE]}
         values |= {"origin": models.Origin(match=found.id, step=step), "state": state}
         values |= {"title": titles(services).get(found.head.game, found.head.game)}
+    else:
+        entry = next((one for one in entries if one.id == values["chosen"]), services.catalogue.simplest)
+        with suppress(Problem, GgpError):  # then the page asks again
+            values |= {"state": await start_state(services, entry)}
+        values |= {"title": entry.title, "words": entry.metadata.description}
     values |= {"games": [game_head(entry) for entry in entries], "roles": roles}
     values |= {"bots": [*services.settings.bots]}
     return page(request, "play.html", "/play", values)
@@ -235,6 +242,7 @@ async def show_human(request: web.Request) -> web.Response:
         "description": entry.metadata.roles.get(human.role, "") if entry else "",
         "state": state,
         "is_hidden": live.is_hidden,
+        "is_over": live.is_over,
         "wording": wording_of(live.order.source.drawing, tuple(live.head.players)),
         "told": list(zip(human.own_moves, human.percepts, strict=True)),
     }
@@ -311,3 +319,13 @@ async def show_tournament(request: web.Request) -> web.Response:
         "may_end": may_operate(request) and found.status == "running" and services.processes.is_begun_here(name),
     }
     return page(request, "tournament.html", _TOURNAMENTS, values)
+
+
+async def show_report(request: web.Request) -> web.Response:
+    """The report of a tournament, which has a style of its own and no scripts."""
+    text = await asyncio.to_thread(services_of(request).tournaments.report, request.match_info["tournament"])
+    policy = (
+        "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    )
+    headers = {"Content-Security-Policy": policy}
+    return web.Response(text=text, content_type="text/html", charset="utf-8", headers=headers)

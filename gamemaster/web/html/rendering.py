@@ -1,17 +1,21 @@
 """Values → HTML by templates; all text is escaped unless it is a picture of our own."""
 
 import hashlib
+import re
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
+from typing import TypeAlias
 
 from aiohttp import web
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from gamemaster.web.api.operations import services_of
 from gamemaster.web.models import Evaluation, FaultDetail, MatchHead, MeetingLine
+
+Wording: TypeAlias = Mapping[str, Mapping[str, str]]  # as `pages.wording_of` makes it
 
 _PAGES = Path(__file__).parent.parent
 _KINDS = {  # of words of a rulesheet → the class that colours them
@@ -25,6 +29,7 @@ _KINDS = {  # of words of a rulesheet → the class that colours them
     "constant": "",
     "blank": "",
 }
+_PLACE = re.compile(r"\{(\d+)(:letter)?\}")  # of an argument in the pattern of a move
 _SHADES = (0.25, 0.45, 0.55, 0.75)  # shares of the points
 _AMOUNTS = ((1e9, "billion"), (1e6, "million"))
 
@@ -78,6 +83,9 @@ def environment() -> Environment:
         "expected": expected,
         "is_proven": is_proven,
         "went": went,
+        "role_words": role_words,
+        "move_words": move_words,
+        "outcome_words": outcome_words,
     }
     return made
 
@@ -107,6 +115,40 @@ def first_sentence(text: str) -> str:
 def when(moment: datetime) -> str:
     """For readers without JavaScript; others see it in their own time zone."""
     return f"{moment:%Y-%m-%d %H:%M} UTC"
+
+
+def role_words(role: str, wording: Wording) -> str:
+    """A role as people call it; this and the next two as `words.js` says it."""
+    return wording["words"].get(role) or (role[:1].upper() + role[1:]).replace("_", " ")
+
+
+def move_words(move: str, wording: Wording) -> str:
+    """A move as people write it, a dash where nothing was to choose; without a pattern the term without parentheses."""
+    bare = move[1:-1] if move.startswith("(") and move.endswith(")") else move
+    name, *values = bare.split(" ")
+    pattern = wording["moves"].get(name)
+    if pattern is None or "(" in bare:
+        return bare.replace("_", " ")
+
+    def written(found: re.Match[str]) -> str:
+        place = int(found[1]) - 1
+        value = values[place] if place < len(values) else ""
+        if found[2] and value.isdecimal():
+            return chr(96 + int(value) % 1000)
+        return wording["words"].get(value, value.replace("_", " "))
+
+    return _PLACE.sub(written, pattern) or "–"
+
+
+def outcome_words(goals: Mapping[str, int | None] | None, wording: Wording) -> str:
+    """ "White wins", "A draw"; empty where goal values do not say it."""
+    known = {role: goal for role, goal in (goals or {}).items() if goal is not None}
+    first = [role_words(role, wording) for role, goal in known.items() if goal == max(known.values())]
+    if len(known) < 2:
+        return ""
+    if len(first) == len(known):
+        return "A draw"
+    return f"{first[0]} wins" if len(first) == 1 else f"{' and '.join(first)} win"
 
 
 def seconds(value: float) -> str:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from gamemaster.evaluator import RulesheetSource
 from gamemaster.match import Began, Ended, Event, Started, Stepped
 from gamemaster.record import MatchRecord, now
+from gamemaster.verdicts import time_left
 from gamemaster.web.evaluators.derivation import RulesheetOrigin
 from gamemaster.web.evaluators.pool import Course, DrawnStates, Evaluates
 from gamemaster.web.live.feed import Feed
@@ -44,6 +45,7 @@ class MatchOrder:
     origin: RulesheetOrigin | None = None
     visitor: str = ""  # who ordered it; nobody in particular where it is the operator
     is_external: bool = False  # whether another game master runs the match
+    increment: int | None = None  # humans have playclock for all moves together, and so many seconds more with each
 
     @property
     def has_humans(self) -> bool:
@@ -159,7 +161,11 @@ class LiveMatch:
             remaining = max(0.0, self._clock[0] - asyncio.get_running_loop().time())
             total = self._clock[1]
         waiting = self.questions.waiting(phase)
-        return Ticking(phase=phase, step=self.step, remaining=remaining, total=total, waiting=waiting)
+        passed = 0.0 if total is None or remaining is None or phase != "step" else total - remaining
+        left = {
+            role: max(0.0, seconds - (passed if role in waiting else 0.0)) for role, seconds in self._left().items()
+        }
+        return Ticking(phase=phase, step=self.step, remaining=remaining, total=total, waiting=waiting, left=left)
 
     def match(self, viewer: Viewer, *, first: int = 0) -> Match:
         """As somebody may see it."""
@@ -173,6 +179,7 @@ class LiveMatch:
             roles=tuple(order.players),
             startclock=order.startclock,
             playclock=order.playclock,
+            increment=order.increment,
             seed=None if goes_on or sight.hides_moves else order.seed,
             scramble=False,
             engine="",
@@ -194,10 +201,10 @@ class LiveMatch:
                 self._start_clock(settings.startclock)
                 self.drawing.add(0)
             case Started():
-                self._start_clock(settings.playclock)
+                self._start_clock(self._step_seconds())
                 self.feeds.publish("start", _told(self))
             case Stepped():
-                self._start_clock(settings.playclock)
+                self._start_clock(self._step_seconds())
                 self.drawing.add(self.step)
             case Ended():
                 pass
@@ -213,6 +220,17 @@ class LiveMatch:
         """Ends all streams of events."""
         self.questions.close()
         self.feeds.end(_told(self))
+
+    def _left(self) -> dict[str, float]:
+        """Human role → seconds for all further moves, at the beginning of the step."""
+        record = self.record
+        found = {} if record is None else {role: time_left(record, role) for role in self.humans}
+        return {role: left for role, left in found.items() if left is not None}
+
+    def _step_seconds(self) -> float:
+        """As long as the step may take; who shares the match with humans is done before these."""
+        assert self.record is not None
+        return max(self._left().values(), default=self.record.settings.playclock)
 
     def _start_clock(self, seconds: float) -> None:
         self._clock = asyncio.get_running_loop().time() + seconds, seconds

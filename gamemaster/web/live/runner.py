@@ -221,7 +221,10 @@ class LiveMatches:
                     self.allowed.bots_of(order), settings.seed, clocks=order.bot_clocks, ponder=not order.has_humans
                 )
             )
-            others |= {role: Player(role, one.name, is_human=True, local=one) for role, one in live.humans.items()}
+            others |= {
+                role: Player(role, one.name, is_human=True, local=one, increment=order.increment)
+                for role, one in live.humans.items()
+            }
             others |= {role: _external(role, one) for role, one in order.players.items() if isinstance(one, External)}
             players = {role: others[role] for role in rules.game.roles if role in others}
             runner = self._runners[live.id] = MatchRunner(rules, players, settings, live.id, keep, live.watch)

@@ -95,7 +95,7 @@ def test_every_match_is_linked_to_its_record() -> None:
     linked = Page(report(spec_for(names), results))
     links = {attributes["href"] for tag, attributes in linked.tags if tag == "a"}
     assert {f"matches/{each.pairing.id}.json" for each in results} <= links
-    alone = Page(report(spec_for(names), results, with_links=False))
+    alone = Page(report(spec_for(names), results, link=None))
     assert not any((attributes.get("href") or "").startswith("matches") for _, attributes in alone.tags)
 
 

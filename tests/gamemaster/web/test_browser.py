@@ -10,7 +10,16 @@ import pytest
 import pytest_asyncio
 
 from tests.gamemaster.scripted import ScriptedPlayer, held_until, silent
-from tests.gamemaster.web.browsing import LOW_CONTRAST, Server, a_browser, a_page, listening, said, what_is_missing
+from tests.gamemaster.web.browsing import (
+    GONE,
+    LOW_CONTRAST,
+    Server,
+    a_browser,
+    a_page,
+    listening,
+    said,
+    what_is_missing,
+)
 
 if TYPE_CHECKING:
     from playwright.async_api import Browser, Locator, Page
@@ -19,8 +28,6 @@ pytestmark = [
     pytest.mark.skipif(bool(what_is_missing()), reason=what_is_missing()),
     pytest.mark.asyncio(loop_scope="module"),
 ]
-
-GONE = ("ERR_CONNECTION_REFUSED", "ERR_INCOMPLETE_CHUNKED_ENCODING", "ERR_CONNECTION_RESET")  # when nobody serves
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
@@ -98,10 +105,21 @@ async def test_dots_and_boxes_is_played_by_clicking_on_lines(browser: "Browser",
         assert [move for move in drawn if move != "–"] == ["a1–a2", "b1–b2", "c3–d3"]
 
 
+# As an attribute of the board: that a piece has begun to slide to another cell.
+NOTE_SLIDES = """() => {
+  const board = document.getElementById("board");
+  new MutationObserver((changes) => {
+    const added = changes.flatMap((change) => [...change.addedNodes]);
+    if (added.some((node) => node.classList?.contains("sliding"))) board.dataset.slid = "";
+  }).observe(board, { childList: true, subtree: true });
+}"""
+
+
 async def place_of(element: "Locator") -> tuple[int, int]:
-    """Where it is on the page, in whole pixels."""
+    """Where it is in its picture, in whole pixels."""
     left, top = await element.evaluate(
-        "(one) => { const box = one.getBoundingClientRect(); return [box.x + scrollX, box.y + scrollY]; }"
+        "(one) => { const box = one.getBoundingClientRect(), picture = one.ownerSVGElement.getBoundingClientRect();"
+        " return [box.x - picture.x, box.y - picture.y]; }"
     )
     return round(left), round(top)
 
@@ -117,8 +135,15 @@ async def test_a_piece_is_moved_from_and_to(browser: "Browser", server: Server) 
         await click(page, "3 2")
         assert await page.locator("#board g.cell[data-chosen]").count() == 1
         assert await page.locator("#choices button").count() == 3  # straight, and aslant to both sides
+        sound = page.locator("#sound")
+        assert await sound.get_attribute("aria-pressed") == "false"
+        await sound.click()
+        assert await sound.get_attribute("aria-pressed") == "true"
+        await page.evaluate(NOTE_SLIDES)
         await click(page, "4 3")
         await page.locator("#moves .move", has_text="c2–d3").wait_for()
+        await page.locator("#board[data-slid]").wait_for()
+        await page.locator("#board .sliding").wait_for(state="detached")
         await page.locator("#board .arrow.last").wait_for()
         await page.locator("#hint").click()
         await page.locator("#board .arrow.hint").wait_for()

@@ -8,7 +8,7 @@ import pytest
 import pytest_asyncio
 
 from tests.gamemaster.scripted import ScriptedPlayer, silent, thinks
-from tests.gamemaster.web.browsing import Server, a_browser, a_page, listening, what_is_missing
+from tests.gamemaster.web.browsing import GONE, Server, a_browser, a_page, listening, what_is_missing
 from tests.gamemaster.web.test_browser import begin
 
 if TYPE_CHECKING:
@@ -73,10 +73,11 @@ async def test_a_page_follows_what_players_think(browser: "Browser", server: Ser
 
 async def test_a_replay_shows_what_players_thought(browser: "Browser", server: Server) -> None:
     thinker = ScriptedPlayer({0: thinks('{"value":30}'), 2: thinks('{"value":80}')})
-    async with listening(xplayer=thinker, oplayer=ScriptedPlayer()) as urls, a_page(browser, phone=True) as page:
+    players = {"xplayer": thinker, "oplayer": ScriptedPlayer()}
+    async with listening(**players) as urls, a_page(browser, phone=True, allowed=GONE) as page:
         await begin(page, server, "tictactoe", {role: ("external", url) for role, url in urls.items()})
         await page.locator("#status .chip", has_text="ended").wait_for()
-        await server.stop()
+        await server.stop()  # the browser may still ask for the icon, in its own time
         await server.start()  # and only the record is left
         await page.goto(f"{page.url.partition('?')[0]}?step=1")
         card = page.locator("#thoughts li")

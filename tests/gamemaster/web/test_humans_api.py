@@ -36,6 +36,43 @@ async def test_a_person_plays_a_whole_match(client: ApiClient, players: Players)
     assert human["match"]["faults"] == 0
 
 
+async def test_a_person_has_one_clock_for_all_moves(client: ApiClient, players: Players) -> None:
+    begun = await client.begin("tictactoe", {"xplayer": ANN, **await players("oplayer")}, playclock=100, increment=1000)
+    link = begun["links"]["xplayer"]
+    first = await move(client, link, "(mark 1 1)")
+    assert first["match"]["increment"] == 1000
+    assert first["match"]["clock"]["left"].keys() == {"xplayer"}
+    assert 0 < first["match"]["clock"]["left"]["xplayer"] <= 100
+    second = await client.asked(link)
+    assert 1000 < second["match"]["clock"]["left"]["xplayer"] <= 1100
+    await client.post(f"{link}/resign")
+    await client.ended(begun["match"])
+    again = await client.post(f"{link}/again", {}, 201)
+    assert (await client.asked(again["links"]["xplayer"]))["match"]["increment"] == 1000
+
+
+async def test_who_has_no_time_left_has_lost(client: ApiClient, players: Players) -> None:
+    begun = await client.begin("tictactoe", {"xplayer": ANN, **await players("oplayer")}, playclock=1, increment=0)
+    assert (await client.asked(begun["links"]["xplayer"]))["asked"] == 0
+    match = await client.ended(begun["match"])
+    assert (match["status"], match["forfeited"], len(match["joint_moves"])) == ("forfeit", ["xplayer"], 1)
+    assert match["reason"] == "the time of xplayer is over"
+    assert match["goals"] == {"xplayer": 0, "oplayer": 100}
+
+
+async def test_a_state_that_is_known_is_not_told_again(client: ApiClient, players: Players) -> None:
+    begun = await client.begin("tictactoe", {"xplayer": ANN, **await players("oplayer")})
+    link = begun["links"]["xplayer"]
+    step = (await client.asked(link))["state"]["step"]
+    again = await client.get(f"{link}?known={step}")
+    assert again["state"] is None
+    assert again["legal"]
+    await move(client, link, "(mark 1 1)")
+    later = await client.asked(link)
+    assert later["match"]["steps"] > step
+    assert (await client.get(f"{link}?known={step}"))["state"]["step"] == later["match"]["steps"]
+
+
 async def test_an_illegal_move_is_refused_with_the_reason(client: ApiClient, players: Players) -> None:
     begun = await client.begin("tictactoe", {"xplayer": ANN, **await players("oplayer")})
     link = begun["links"]["xplayer"]

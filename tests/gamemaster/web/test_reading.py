@@ -107,6 +107,7 @@ async def test_reading_needs_no_scripts(browser: "Browser", server: Server) -> N
         await page.locator("#latest").scroll_into_view_if_needed()
         await page.locator("tbody a", has_text="Tic-tac-toe").first.click()
         last = await page.locator("#moves tbody tr").count() - 1
+        await page.get_by_role("link", name="First state").click()
         assert await page.locator("#at").inner_text() == f"0 of {last}"
         await page.get_by_role("link", name="Last state").click()
         assert await page.locator("#at").inner_text() == f"{last} of {last}"
@@ -268,6 +269,7 @@ async def test_a_match_is_gone_through_by_a_slider(browser: "Browser", server: S
     async with a_page(browser) as page:
         await page.goto(f"{server.url}/matches")
         await page.locator("tbody a", has_text="Tic-tac-toe").first.click()
+        await page.locator("#at", has_text=re.compile(r"^(\d+) of \1")).wait_for()  # the script shows the end first
         await page.locator("#slider").fill("2")
         await page.locator("#at", has_text=re.compile("^2 of ")).wait_for()
         await page.locator("#moves tr[data-step='2'][aria-current]").wait_for()

@@ -447,3 +447,20 @@ async def test_who_listens_slowly_slows_nobody(client: ApiClient, players: Playe
     assert match["faults"] == 0
     for _, writer in writers:
         writer.close()
+
+
+async def test_files_are_compressed_as_a_whole_only(client: ApiClient) -> None:
+    path, packed = "/static/style.css", {"Accept-Encoding": "gzip"}
+    async with client.http.get(path, headers=packed) as response:
+        text, tag = await response.text(), response.headers["Etag"]
+        assert (response.headers["Content-Encoding"], response.headers["Vary"]) == ("gzip", "Accept-Encoding")
+    async with client.http.get(path, headers={"Accept-Encoding": "identity"}) as response:
+        assert "Content-Encoding" not in response.headers
+        assert await response.text() == text
+    for more, status, body in (({"If-None-Match": tag}, 304, ""), ({"Range": "bytes=0-9"}, 206, text[:10])):
+        async with client.http.get(path, headers=packed | more) as response:
+            assert (response.status, await response.text()) == (status, body)
+            assert "Content-Encoding" not in response.headers
+        assert await client.page("/token")  # the connection is whole
+    async with client.http.head(path, headers=packed) as response:
+        assert response.status == 200

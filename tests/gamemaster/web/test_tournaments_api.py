@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from gamemaster.record import MatchRecord, RecordWriter, now
+from gamemaster.tournament.spec import PlayerSpec
 from gamemaster.tournament.store import Store, open_store
 from gamemaster.web import repository
 from gamemaster.web.settings import Limits
@@ -98,6 +99,40 @@ async def test_matches_of_a_tournament(serve: Serve, store: Store, record: Match
     assert f'<a href="/tournaments/{NAME}">{NAME}</a>' in page
     await client.get("/matches/cup~nothing", 404)
     await client.get("/matches/nothing~nothing", 404)
+
+
+async def test_the_report_leads_to_the_matches_and_back(serve: Serve, store: Store, record: MatchRecord) -> None:
+    spec = a_tournament()
+    store.create(spec)
+    first, second, *_ = pairings_of(spec)
+    client = await serve(store=store)
+    with store.manage(NAME) as manager:
+        finish(manager, record, first)
+        report = await client.page(f"/tournaments/{NAME}/report")
+        assert f"/matches/{NAME}~{second.id}" not in report
+        finish(manager, record, second)
+    report = await client.page(f"/tournaments/{NAME}/report")
+    tournament = await client.page(f"/tournaments/{NAME}")
+    assert f'<a href="/tournaments/{NAME}/report">' in tournament
+    assert f'<a href="/tournaments/{NAME}">' in report
+    for pairing in (first, second):
+        url = f"/matches/{NAME}~{pairing.id}"
+        assert f'<a href="{url}">{pairing.id}</a>' in report
+        match = await client.page(url)
+        assert f'<a href="/tournaments/{NAME}">' in match
+        assert f"{len(record.steps)} of {len(record.steps)}" in match  # it opens at its end
+    await client.page("/tournaments/other/report", 404)
+
+
+async def test_the_report_on_pages_keeps_secrets(serve: Serve, store: Store) -> None:
+    elsewhere = PlayerSpec(name="eve", url="http://127.0.0.1:9200/secret/")
+    players = (elsewhere, *a_tournament().players)
+    spec = a_tournament().model_copy(update={"seed": 987654321, "players": players})
+    store.create(spec)
+    page = await (await serve(store=store)).page(f"/tournaments/{NAME}/report")
+    assert "an external player" in page
+    assert "9200" not in page
+    assert "987654321" not in page
 
 
 def count_calls(monkeypatch: pytest.MonkeyPatch, owner: object, name: str) -> list[object]:

@@ -18,6 +18,7 @@ export function showState(box, state) {
 
 /** Lets a button show the board from the other side; hidden where the picture is not of one board with cells. */
 export function turning(button, box) {
+  button.removeAttribute("data-waits");
   button.hidden = new Set([...box.querySelectorAll("g.cell")].map((cell) => cell.dataset.board)).size !== 1;
   button.onclick = () => {
     button.setAttribute("aria-pressed", String(box.toggleAttribute("data-turned")));
@@ -48,18 +49,42 @@ function turn(box) {
 
 /** What a cell covers without what is on it. */
 function ground(cell) {
-  return [...cell.children].find((part) => part.tagName !== "title").getBBox();
+  return floor(cell).getBBox();
+}
+
+const floor = (cell) => [...cell.children].find((part) => part.tagName !== "title");
+
+const cellsOf = (box) => new Map([...box.querySelectorAll("g.cell")].map((cell) => [cellKey(cell.dataset.board || "", cell.dataset.cell), cell]));
+
+/** The cells of each move that leads from one cell to another, in their order; none where moves are lines. */
+function paths(box, clicks) {
+  if (box.querySelector("g.line")) return []; // there a move is a line, which is drawn
+  const cells = cellsOf(box);
+  return clicks.filter((clicked) => clicked.length > 1 && clicked.every((choice) => choice.length === 1)) // not any of several cells
+    .map((clicked) => clicked.map(([[board, cell]]) => cells.get(cellKey(board, cell)))).filter((path) => path.every(Boolean));
 }
 
 /** Draws an arrow for each move from cell to cell; `clicks` has those of each move. Arrows of the same kind go before. */
 export function drawArrows(box, clicks, kind) {
   for (const old of box.querySelectorAll(`.arrow.${kind}`)) old.remove();
-  if (box.querySelector("g.line")) return; // there a move is a line, which is drawn
-  const cells = new Map([...box.querySelectorAll("g.cell")].map((cell) => [cellKey(cell.dataset.board || "", cell.dataset.cell), cell]));
-  for (const clicked of clicks) {
-    if (clicked.length < 2 || clicked.some((choice) => choice.length !== 1)) continue; // any of several cells will do
-    const path = clicked.map(([[board, cell]]) => cells.get(cellKey(board, cell)));
-    if (path.every(Boolean)) box.firstElementChild.append(arrow(middle(path[0]), middle(path[path.length - 1]), kind));
+  for (const path of paths(box, clicks)) box.firstElementChild.append(arrow(middle(path[0]), middle(path[path.length - 1]), kind));
+}
+
+/** Lets what has moved slide from the cell where it was, over all other cells. */
+export function slide(box, clicks) {
+  if (matchMedia("(prefers-reduced-motion: reduce)").matches) return;
+  for (const path of paths(box, clicks)) {
+    const to = path[path.length - 1], from = middle(path[0]), end = middle(to);
+    const parts = [...to.children].filter((part) => part.tagName !== "title" && part !== floor(to) && !part.matches(".hit"));
+    const layer = makeSvg("g", { class: "sliding" }), moved = to.transform.baseVal.consolidate()?.matrix;
+    layer.append(...parts.map((part) => part.cloneNode(true)));
+    box.firstElementChild.append(layer);
+    for (const part of parts) part.style.visibility = "hidden";
+    const at = (x, y) => ({ transform: `translate(${(moved?.e ?? 0) + x}px, ${(moved?.f ?? 0) + y}px)` });
+    layer.animate([at(from.x - end.x, from.y - end.y), at(0, 0)], { duration: 250, easing: "ease-out" }).finished.catch(() => {}).then(() => {
+      layer.remove();
+      for (const part of parts) part.style.visibility = "";
+    });
   }
 }
 
@@ -187,7 +212,7 @@ export class Clicking {
 
   /** Where any of several cells makes a move, such as those of a column, all of them light up together. */
   light() {
-    const cells = new Map([...this.box.querySelectorAll("g.cell[data-cell]")].map((cell) => [cellKey(cell.dataset.board || "", cell.dataset.cell), cell]));
+    const cells = cellsOf(this.box);
     for (const cell of cells.values()) cell.onpointerenter = cell.onpointerleave = null;
     for (const move of this.possible) {
       const group = (move.clicks[this.clicked.length] || []).map(([board, cell]) => cells.get(cellKey(board, cell))).filter(Boolean);

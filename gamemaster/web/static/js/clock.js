@@ -40,7 +40,7 @@ export class Countdown {
 }
 
 /** `0:07`, `12:30`, `3:05:00`; tenths below ten seconds would only make people nervous. */
-function written(left) {
+export function written(left) {
   const whole = Math.ceil(left);
   const parts = [Math.floor(whole / 3600), Math.floor(whole / 60) % 60, whole % 60];
   const shown = parts[0] ? parts : parts.slice(1);

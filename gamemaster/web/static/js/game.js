@@ -16,7 +16,8 @@ function shown(engine) {
   return make("dl", { class: "facts" }, ...rows.flatMap(([name, value]) => [make("dt", {}, name), make("dd", {}, value)]));
 }
 
-if (box && !box.querySelector("dl")) {
-  box.replaceChildren(make("p", { class: "muted" }, "Measuring …"));
+const empty = box?.querySelector("[data-empty]");
+if (empty) {
+  empty.querySelector("dd").textContent = "being measured …";
   get(box.dataset.url).then((engine) => box.replaceChildren(shown(engine)), (problem) => box.replaceChildren(make("p", { class: "muted" }, problem.message)));
 }

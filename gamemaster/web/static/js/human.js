@@ -1,9 +1,10 @@
 // A human in a match: what is asked, the moves, and the board to click on.
 
 import { analysisList } from "./analysis.js";
-import { Clicking, clicksOf, drawArrows, showState, turning } from "./board.js";
+import { Clicking, clicksOf, drawArrows, showState, slide, turning } from "./board.js";
 import { Countdown } from "./clock.js";
 import { byId, get, make, post, postLines } from "./lib.js";
+import { sounding, soundStep } from "./sound.js";
 import { follow } from "./stream.js";
 import { moveRow, movesOf, showPlayers } from "./table.js";
 import { moveWords, outcome, roleName, translate } from "./words.js";
@@ -17,6 +18,7 @@ const MOST_SHOWN = 120;
 const MOST_KEPT = 20; // of the matches that this browser takes part in, for the first page
 const percepts = []; // of each step, with the own move
 let asked = 0, shown = 0;
+let state = "step" in root.dataset ? { step: Number(root.dataset.step) } : null; // that is shown, at first by the service
 let human = null, drawn = "", offered = "", narrowed = [], isSending = false;
 
 const clicking = new Clicking(board, (move) => send(move), (moves) => { narrowed = moves; showChoices(); });
@@ -61,7 +63,7 @@ async function send(move) {
     filter.value = "";
     clicking.stop();
     say("Sent. Waiting for the others …");
-    byId("choosing").hidden = true;
+    byId("choosing").toggleAttribute("data-waits", true);
   } catch (problem) {
     byId("refused").textContent = problem.message;
     if (problem.status === 409) await reload().catch(() => {});
@@ -73,7 +75,7 @@ async function send(move) {
 /** Shows the legal moves, if a move is wanted. */
 function offer(isAnew = false) {
   const key = `${human.match.id} ${human.asked}`;
-  byId("choosing").hidden = human.asked === null;
+  byId("choosing").toggleAttribute("data-waits", human.asked === null); // its room is kept for the next move
   if (human.asked === null) {
     clicking.stop();
     offered = "";
@@ -91,6 +93,7 @@ function showStatus() {
   if (!match.is_live) {
     countdown.stop();
     byId("over").hidden = false;
+    byId("choosing").hidden = true;
     byId("again").hidden = human.is_external;
     byId("swap").hidden ||= human.is_external;
     const own = match.goals ? match.goals[role] : null;
@@ -106,7 +109,10 @@ function showStatus() {
     byId("result").textContent = [outcome(match.goals), said].filter(Boolean).join(": ");
     return;
   }
-  countdown.run(clock.remaining, clock.total);
+  const left = clock.left[role];
+  if (left === undefined) countdown.run(clock.remaining, clock.total);
+  else if (human.asked !== null) countdown.run(left, match.playclock);
+  else countdown.stop();
   if (human.asked !== null) say(clicking.moves.length ? "Your move: click on the board, or choose from the list." : "Your move.", "yours");
   else if (match.status === "preparing") say("The players are being started …");
   else if (clock.phase === "start") say("Waiting for everybody to be ready …");
@@ -126,14 +132,18 @@ async function showLast(step) {
   if (!step) return;
   const before = await get(`/api/v1/matches/${encodeURIComponent(human.match.id)}/states/${step - 1}`);
   const row = rows.children[step - 1];
-  if (row && human.state?.step === step) drawArrows(board, clicksOf(before, movesOf(row, human.match.roles)), "last");
+  if (!row || human.state?.step !== step) return;
+  const clicks = clicksOf(before, movesOf(row, human.match.roles));
+  drawArrows(board, clicks, "last");
+  slide(board, clicks);
 }
 
 function show() {
   const { match } = human;
   if (human.state && `${match.id} ${human.state.step}` !== drawn) {
     drawn = `${match.id} ${human.state.step}`;
-    showState(board, human.state);
+    if (human.state.facts) showState(board, human.state);
+    if (human.state.step) soundStep();
     turning(byId("turn"), board);
     showLast(human.state.step).catch(() => {});
     byId("hints").replaceChildren();
@@ -155,9 +165,12 @@ function show() {
 /** The match as it is now, with what is new; an answer that comes after a later one is not used. */
 async function reload() {
   const own = ++asked, first = percepts.length;
-  const found = await get(`${api}?first=${rows.children.length}&first_percepts=${first}`);
+  const known = state === null ? "" : `&known=${state.step}`;
+  const found = await get(`${api}?first=${rows.children.length}&first_percepts=${first}${known}`);
   if (own < shown) return human.match.is_live;
   shown = own;
+  if (found.state === null && !found.match.is_hidden && known && state.step === found.match.steps) found.state = state;
+  state = found.state ?? state;
   human = found;
   human.percepts.forEach((told, at) => { percepts[first + at] = { told, own: human.own_moves[at] }; });
   if (human.next) {
@@ -191,6 +204,7 @@ const stop = follow(`${api}/events`, { changed: () => begin() }, async () => {
   return !isLast();
 });
 translate();
+sounding(byId("sound"));
 begin().then(() => { if (isLast()) stop(); });
 
 filter.addEventListener("input", showChoices);

@@ -1,10 +1,11 @@
 // A match: followed while it is played, and gone through step by step.
 
 import { analysisList } from "./analysis.js";
-import { clicksOf, drawArrows, showState, turning } from "./board.js";
+import { clicksOf, drawArrows, showState, slide, turning } from "./board.js";
 import { Countdown } from "./clock.js";
 import { byId, get, localTimes, make, post, postLines } from "./lib.js";
 import { valuePlot } from "./plot.js";
+import { sounding, soundStep } from "./sound.js";
 import { follow } from "./stream.js";
 import { moveRow, movesOf, showPlayers, statusChip } from "./table.js";
 import { Thoughts } from "./thoughts.js";
@@ -18,7 +19,7 @@ const states = new Map(); // step → state
 const roles = [...document.querySelectorAll("#players li")].map((item) => item.dataset.role);
 let step = Number(root.dataset.step), last = Number(slider.max), isLive = root.hasAttribute("data-live");
 let follows = isLive && step === last;
-let wantedStep = step;
+let wantedStep = step, gone = step; // gone: the step to which the last arrows led
 const isHidden = root.hasAttribute("data-hidden"); // until the match is over
 const values = new Map(); // step → role → expected goal value
 let known = 0; // steps that this page was told, with all that is said of them
@@ -61,10 +62,19 @@ async function go(number, { push = true } = {}) {
 /** Shows the moves that led to the state as arrows. */
 async function showLast() {
   const shown = step;
-  if (!shown) return;
+  if (!shown) {
+    gone = 0;
+    return;
+  }
   const before = await stateAt(shown - 1);
   if (shown !== step || !rows.children[shown]) return;
-  drawArrows(board, clicksOf(before, movesOf(rows.children[shown], roles)), "last");
+  const clicks = clicksOf(before, movesOf(rows.children[shown], roles));
+  drawArrows(board, clicks, "last");
+  if (shown === gone + 1) {
+    slide(board, clicks);
+    soundStep();
+  }
+  gone = shown;
 }
 
 function showPlace() {
@@ -172,8 +182,7 @@ if (isLive) {
 
 // Going through.
 
-slider.hidden = false;
-document.querySelector(".keys").hidden = false;
+for (const waiting of document.querySelectorAll("[data-waits]")) waiting.removeAttribute("data-waits");
 slider.addEventListener("input", () => go(Number(slider.value)));
 document.addEventListener("click", (event) => {
   const link = event.target.closest("a[href^='?step=']");
@@ -257,6 +266,7 @@ if (byId("end") && isLive) {
 }
 
 translate();
+sounding(byId("sound"));
 turning(byId("turn"), board);
 showLast().catch(() => {});
 if (!isLive) {

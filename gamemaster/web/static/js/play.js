@@ -70,8 +70,11 @@ form.addEventListener("submit", async (event) => {
   const players = wantedPlayers();
   const humans = Object.values(players).filter((player) => player.kind === "human").length;
   const think = Number(byId("think").value);
-  const order = { players, startclock: Math.max(Number(byId("startclock").value), humans > 1 ? 600 : 1), playclock: humans ? Number(byId("playclock").value) : think };
-  if (humans) order.think = think;
+  const order = { players, startclock: Math.max(Number(byId("startclock").value), humans > 1 ? 600 : 1), playclock: think };
+  if (humans) {
+    const [playclock, increment] = byId("playclock").value.split("+").map(Number);
+    Object.assign(order, { think, playclock, ...(increment === undefined ? {} : { increment }) });
+  }
   const button = byId("begin");
   button.disabled = true;
   try {

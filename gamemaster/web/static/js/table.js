@@ -1,5 +1,6 @@
 // Rows of moves, and what a match says of its players.
 
+import { written } from "./clock.js";
 import { make, seconds } from "./lib.js";
 import { worth } from "./thoughts.js";
 import { outcome, showMove } from "./words.js";
@@ -47,12 +48,28 @@ export function showPlayers(list, match) {
     place.textContent = goal === null || goal === undefined ? "" : String(goal);
     place.classList.toggle("leading", goal !== null && goal === best);
     item.toggleAttribute("data-thinking", waiting.has(item.dataset.role));
+    showTime(item, match.clock?.left?.[item.dataset.role], waiting.has(item.dataset.role));
     const forfeited = item.querySelector(".forfeited");
     if (forfeited) forfeited.hidden = !(match.forfeited || []).includes(item.dataset.role);
     const name = item.querySelector(".name");
     if (match.players[item.dataset.role]) name.textContent = match.players[item.dataset.role].name;
   }
 }
+
+/** What a human with one clock for all moves has left; it runs down while the match waits for them. */
+function showTime(item, left, isRunning) {
+  let place = item.querySelector(".left");
+  if (left === undefined) return place?.remove();
+  if (!place) item.querySelector(".goal").before(place = make("span", { class: "left", role: "timer" }));
+  clearInterval(timers.get(item));
+  const until = performance.now() + 1000 * left;
+  const show = () => { place.textContent = written(isRunning ? Math.max(0, (until - performance.now()) / 1000) : left); };
+  show();
+  if (isRunning) timers.set(item, setInterval(show, 200));
+  return undefined;
+}
+
+const timers = new WeakMap();
 
 function faultKind({ kind, cause }) {
   return cause === "game master" ? `${kind}, held up by the game master` : kind;

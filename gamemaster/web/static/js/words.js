@@ -4,8 +4,10 @@ const page = document.querySelector("[data-words]");
 const given = page ? JSON.parse(page.dataset.words) : {};
 const names = given.words || {}, patterns = given.moves || {}, colours = given.colours || {};
 
+const plain = (text) => text.replaceAll("_", " ");
+
 /** A role as people call it. */
-export const roleName = (role) => names[role] ?? role.charAt(0).toUpperCase() + role.slice(1).replaceAll("_", " ");
+export const roleName = (role) => names[role] ?? role.charAt(0).toUpperCase() + plain(role.slice(1));
 
 /** The colour of a role's pieces, as a class of plots and marks says it. */
 export const roleColour = (role) => colours[role] ?? "";
@@ -14,10 +16,10 @@ export const roleColour = (role) => colours[role] ?? "";
 export function moveWords(move) {
   const bare = move.replace(/^\((.*)\)$/s, "$1"), [name, ...values] = bare.split(" ");
   const pattern = patterns[name];
-  if (pattern === undefined || bare.includes("(")) return bare;
+  if (pattern === undefined || bare.includes("(")) return plain(bare);
   return pattern.replace(/\{(\d+)(:letter)?\}/g, (_, place, letter) => {
     const value = values[place - 1] ?? "";
-    return letter && /^\d+$/.test(value) ? String.fromCharCode(96 + Number(value)) : names[value] ?? value;
+    return letter && /^\d+$/.test(value) ? String.fromCharCode(96 + Number(value)) : names[value] ?? plain(value);
   });
 }
 
