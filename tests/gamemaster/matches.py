@@ -65,11 +65,15 @@ async def play(
     *,
     events: list[Event] | None = None,
     dialect: Dialect = Dialect.GGP_BASE,
+    increments: Mapping[str, int] | None = None,
     **settings: object,
 ) -> MatchRecord:
     """The record of a match between listening players; the file is checked to say the same."""
     writer = RecordWriter(folder / "record.json")
-    takers = {role: Player(role, f"player of {role}", player.url, dialect=dialect) for role, player in players.items()}
+    takers = {
+        role: Player(role, f"player of {role}", player.url, dialect=dialect, increment=(increments or {}).get(role))
+        for role, player in players.items()
+    }
     listen = (events if events is not None else []).append
     record = await run_match(
         ThreadRules(game), takers, make_settings(**DEFAULTS | settings), "match-1", writer.write, listen
@@ -85,6 +89,7 @@ def play_match(
     *,
     events: list[Event] | None = None,
     dialect: Dialect = Dialect.GGP_BASE,
+    increments: Mapping[str, int] | None = None,
     **settings: object,
 ) -> MatchRecord:
     """A whole match in virtual time, its record replayed."""
@@ -93,7 +98,7 @@ def play_match(
         async with AsyncExitStack() as stack:
             for player in players.values():
                 await stack.enter_async_context(player)
-            return await play(game, players, folder, events=events, dialect=dialect, **settings)
+            return await play(game, players, folder, events=events, dialect=dialect, increments=increments, **settings)
 
     record = run(whole())
     states = tuple(replay(record))

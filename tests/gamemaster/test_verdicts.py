@@ -9,11 +9,12 @@ import ggp
 from gamemaster.record import MatchRecord
 from gamemaster.referee import goal_values
 from gamemaster.replay import replay
+from gamemaster.verdicts import time_left
 from ggp.errors import RecordError
 from ggp.gdl.rulesheet import parse_rulesheet
 from ggp.protocol.messages import Dialect
 from tests.gamemaster.matches import play_match
-from tests.gamemaster.scripted import ScriptedPlayer, thinks
+from tests.gamemaster.scripted import ScriptedPlayer, Trouble, When, late, thinks
 
 TICTACTOE = ggp.load("tictactoe")
 Values = Sequence[float | None]
@@ -30,7 +31,7 @@ def expecting(values: Mapping[str, Values], folder: Path, **settings: int) -> Ma
         )
         for role, said in values.items()
     }
-    return play_match(TICTACTOE, players, folder, events=None, dialect=Dialect.GGP_BASE, **settings)
+    return play_match(TICTACTOE, players, folder, events=None, dialect=Dialect.GGP_BASE, increments=None, **settings)
 
 
 def test_a_player_that_both_expect_to_lose_has_lost(tmp_path: Path) -> None:
@@ -84,3 +85,39 @@ def test_goal_values_that_the_rules_name() -> None:
     assert goal_values(rulesheet, "a") == {10, 90}
     assert goal_values(rulesheet, "b") == {30, 90}
     assert goal_values(parse_rulesheet("(role a) (<= (goal a ?n) (true (n ?n))) (goal a 5)"), "a") == ()
+
+
+def slow(seconds: float) -> Mapping[When, Trouble]:
+    """In each step of the role that moves first."""
+    return {step: late(seconds) for step in range(0, 9, 2)}
+
+
+@pytest.mark.parametrize(("increment", "steps"), [(0, 5), (4, 7)])
+def test_a_player_with_one_clock_for_all_moves_forfeits_when_it_is_over(
+    increment: int, steps: int, tmp_path: Path
+) -> None:
+    """10 seconds and the increment with each move; a move takes 4 seconds, and the last of them ends the match."""
+    players = {"xplayer": ScriptedPlayer(slow(4.0)), "oplayer": ScriptedPlayer()}
+    record = play_match(TICTACTOE, players, tmp_path, increments={"xplayer": increment}, playclock=10)
+    assert len(record.steps) == steps
+    if increment == 4:
+        assert record.status == "terminal"
+        assert time_left(record, "xplayer") == pytest.approx(10, abs=0.2)
+    else:
+        assert (record.status, record.forfeited) == ("forfeit", ("xplayer",))
+        assert record.reason == "the time of xplayer is over"
+        assert record.goals == {"xplayer": 0, "oplayer": 100}
+    assert time_left(record, "oplayer") is None
+
+
+def test_waiting_gains_no_time(tmp_path: Path) -> None:
+    players = {"xplayer": ScriptedPlayer(slow(4.0)), "oplayer": ScriptedPlayer()}
+    record = play_match(TICTACTOE, players, tmp_path, increments={"xplayer": 3, "oplayer": 3}, playclock=10)
+    shorter = record.model_copy(update={"steps": record.steps[:2]})  # a move of each
+    left = [time_left(shorter, role) for role in record.players]
+    assert left == [pytest.approx(9, abs=0.2), pytest.approx(13, abs=0.2)]
+
+
+def test_without_an_increment_a_record_says_nothing_of_it(tmp_path: Path) -> None:
+    record = play_match(TICTACTOE, {role: ScriptedPlayer() for role in TICTACTOE.roles}, tmp_path)
+    assert "increment" not in record.model_dump_json()

@@ -70,3 +70,27 @@ def test_sockets_go_before_the_clock() -> None:
         return asyncio.get_running_loop().time()
 
     assert run(whole()) == 0.0
+
+
+def test_a_connection_is_refused_before_the_clock_moves() -> None:
+    """Also by a port from which a connection with the same ports at both ends was closed just now."""
+
+    async def whole() -> float:
+        async def close(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            writer.close()
+
+        server = await asyncio.start_server(close, "127.0.0.1", 0)
+        address = server.sockets[0].getsockname()
+        reader, writer = await asyncio.open_connection(*address)
+        same = writer.get_extra_info("sockname")
+        assert await reader.read() == b""
+        writer.close()
+        await writer.wait_closed()
+        server.close()
+        await server.wait_closed()
+        with pytest.raises(ConnectionRefusedError):
+            async with asyncio.timeout(5):
+                await asyncio.open_connection(*address, local_addr=same)
+        return asyncio.get_running_loop().time()
+
+    assert run(whole()) == 0.0

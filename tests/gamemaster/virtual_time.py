@@ -5,16 +5,24 @@ only by timers: it is exact, and playclocks of an hour pass in milliseconds.
 """
 
 import asyncio
+import os
 import selectors
 import socket
+import time
 from collections.abc import Callable, Coroutine
 from concurrent.futures import Executor
+from contextlib import suppress
 from typing import Any, TypeVar, TypeVarTuple, Unpack
 
 T = TypeVar("T")
 Ts = TypeVarTuple("Ts")
 
 SETTLE = 0.002  # real seconds in which what was written to a socket of this computer arrives at its other end
+# Real seconds in which a connection of this computer is made or refused, if it ever is. That is at once, but for a port
+# on which nobody listens any more where a connection with the same ports at both ends was closed within the last
+# minute: the system answers the second request only, a second later.
+CONNECTED = 1.5
+TCP_SYN_SENT = 2  # in the kernel's tcp_info
 STUCK = 30.0  # real seconds without anything happening after which a test has failed
 
 Events = list[tuple[selectors.SelectorKey, int]]
@@ -27,6 +35,7 @@ class _Selector(selectors.DefaultSelector):
         super().__init__()
         self.now = 0.0
         self.jobs = 0  # that threads are doing for the loop
+        self._connecting: dict[int, float] = {}  # port → when it was seen to ask for a connection first
         with socket.create_server(("127.0.0.1", 0)) as server:
             self._sender = socket.create_connection(server.getsockname())
             self._receiver, _ = server.accept()
@@ -42,7 +51,7 @@ class _Selector(selectors.DefaultSelector):
         events = super().select(SETTLE)
         if not events:
             self._wait_for_network()
-            events = super().select(0)
+            events = super().select(max(0.0, self._time_to_connect()))
         if not events:
             self.now += timeout
         return events
@@ -52,10 +61,26 @@ class _Selector(selectors.DefaultSelector):
         self._sender.close()
         self._receiver.close()
 
+    def _time_to_connect(self) -> float:
+        """Real seconds that are left for connections that are asked for, and neither made nor refused."""
+        now = time.monotonic()
+        writing = [key.fd for key in self.get_map().values() if key.events & selectors.EVENT_WRITE]
+        ports = [port for descriptor in writing if (port := _connecting_from(descriptor)) is not None]
+        self._connecting = {port: self._connecting.get(port, now) for port in ports}
+        return max((began + CONNECTED - now for began in self._connecting.values()), default=0.0)
+
     def _wait_for_network(self) -> None:
         """A busy system delivers late, but in order: a byte sent now arrives after what was sent before."""
         self._sender.send(b".")
         self._receiver.recv(1)
+
+
+def _connecting_from(descriptor: int) -> int | None:
+    """The port from which a connection is asked for; None where it is made, or for something else."""
+    with suppress(OSError), socket.socket(fileno=os.dup(descriptor)) as copy:
+        if copy.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 1)[0] == TCP_SYN_SENT:
+            return int(copy.getsockname()[1])
+    return None
 
 
 class VirtualTimeLoop(asyncio.SelectorEventLoop):
