@@ -8,10 +8,11 @@ import hashlib
 import pickle
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
+from io import BytesIO
 from pathlib import Path
 from types import CodeType
-from typing import Any, ParamSpec, TypeAlias, TypeVar, cast
+from typing import Any, NamedTuple, ParamSpec, TypeAlias, TypeVar, cast
 
 import llvmlite.binding as llvm
 import numba
@@ -19,9 +20,11 @@ import numpy as np
 from llvmlite import ir
 from numba.core import cgutils as untyped_cgutils
 from numba.core import config as untyped_config
+from numba.core import runtime as untyped_runtime
 from numba.core import types
 from numba.core.compiler import CompileResult as UntypedResult
 from numba.core.dispatcher import Dispatcher
+from numba.core.environment import Environment as UntypedEnvironment
 from numba.core.serialize import dumps as untyped_dumps
 from numba.extending import intrinsic
 from numpy.typing import NDArray
@@ -35,6 +38,8 @@ cgutils: Any = untyped_cgutils
 config: Any = untyped_config
 CompileResult: Any = UntypedResult
 dumps: Any = untyped_dumps
+Environment: Any = UntypedEnvironment
+runtime: Any = untyped_runtime
 
 LANES = 512
 WORD = LANES // 64  # uint64 in a word
@@ -75,6 +80,44 @@ def _compiled(function: Callable[Parameters, Result], **options: Any) -> Callabl
     return cast("Callable[Parameters, Result]", compiled)
 
 
+class _KeptKernel(NamedTuple):
+    """What is kept of a kernel."""
+
+    name: str
+    machine_code: bytes
+    bitcode: bytes  # of LLVM, for kernels that are linked with it
+    called: list[str]  # functions that are elsewhere
+    defined: list[str]
+    others: list[Any]  # further arguments of `CompileResult._rebuild`
+
+
+class _Reader(pickle.Unpickler):  # only we can write what is read
+    """Does not import the modules of numba whose functions kernels hold: machine code reads none of their globals."""
+
+    def find_class(self, module: str, name: str) -> Any:
+        return _make_environment if name == "_rebuild_env" else super().find_class(module, name)
+
+
+def _make_environment(module: str, constants: list[Any], name: str) -> Any:
+    environment = Environment._memo.get(name)
+    if environment is None:
+        environment = Environment._memo[name] = Environment({"__name__": module})
+        environment.consts[:], environment.env_name = constants, name
+    return environment
+
+
+@cache
+def _provide_runtime() -> None:
+    """What the machine code of kernels calls to read arrays and count references to them."""
+    for name, address in runtime._nrt_python.c_helpers.items():
+        llvm.add_symbol(name if name.startswith("_") else f"NRT_{name}", address)
+
+
+@cache
+def _no_bitcode() -> bytes:
+    return cast("bytes", llvm.parse_assembly("").as_bitcode())
+
+
 class KernelFiles:
     """Keeps the machine code of one kernel, a file for each signature, as numba's dispatchers ask a cache to.
 
@@ -94,18 +137,36 @@ class KernelFiles:
         return str(_folder())
 
     def load_overload(self, signature: Any, target: Any) -> Any:
-        """What was compiled for the signature, or None."""
-        target.refresh()
+        """What was compiled for the signature, or None.
+
+        What takes numba longest is left out unless it is needed: loading all that it can compile, scipy included, and
+        parsing the intermediate code, which only kernels that are compiled in this process link.
+        """
         code = read_kernel(_folder(), self._name, self._digest(signature, target.codegen()))
         if code is None:
             return None
-        return CompileResult._rebuild(target, *pickle.loads(code))  # noqa: S301 - only we can write it
+        kept = _KeptKernel(*_Reader(BytesIO(code)).load())
+        for provide in (_provide_runtime, target.refresh):
+            if not all(map(llvm.address_of_symbol, kept.called)):
+                provide()
+        target.codegen()._engine._defined_symbols.update(kept.defined)
+        library = kept.name, "object", (kept.machine_code, _no_bitcode())
+        result = CompileResult._rebuild(target, library, *kept.others)
+        result.library._get_module_for_linking = cache(partial(llvm.parse_bitcode, kept.bitcode))
+        return result
 
     def save_overload(self, signature: Any, result: Any) -> None:
         """Keeps it, unless it holds addresses of this process."""
-        if not result.lifted and not result.library.has_dynamic_globals:
-            code = dumps(result._reduce())  # as numba's own cache does
-            keep_kernel(_folder(), self._name, self._digest(signature, result.codegen), code)
+        if result.lifted or result.library.has_dynamic_globals:
+            return
+        (name, _, (machine_code, bitcode)), *others = result._reduce()  # as numba's own cache does
+        module = result.library._get_module_for_linking()
+        functions = [(each.name, each.is_declaration) for each in module.functions]
+        called = [name for name, is_elsewhere in functions if is_elsewhere and not name.startswith("llvm.")]
+        defined = [name for name, is_elsewhere in functions if not is_elsewhere]
+        defined += [each.name for each in module.global_variables if not each.is_declaration]
+        code = dumps(tuple(_KeptKernel(name, machine_code, bitcode, called, defined, others)))
+        keep_kernel(_folder(), self._name, self._digest(signature, result.codegen), code)
 
     def _digest(self, signature: Any, codegen: Any) -> str:
         kinds = tuple(_describe_type(kind) for kind in signature)

@@ -24,9 +24,10 @@ from players.strategy import RoleTask, SearchEngine, Thought, per_second
 _SLICE_SECONDS = 0.05  # between two looks at the best move
 _SEEDS = 2**32  # the searches take smaller ones than a game master gives
 _LEARNING = (0.55, 0.3)  # of the time while nothing is asked goes into learning: before the first step, and later
-_TUNING = (0.25, 0.15)  # likewise into quick matches that show what is gained by it
+_TUNING = (0.3, 0.15)  # likewise into quick matches that show what is gained by it
 _LEARNED_SAMPLES = 60_000  # before a net is tried, and each time it has learned from twice as many as before
 _MOST_LEARNING = 600.0  # seconds in a match
+_LEAST_SECONDS, _MATCH_SHARE = 1.0, 8  # what quick matches may take: one part in so many of the time so far
 _QUICK_SECONDS = 0.5  # matches that take longer are only played before the first step
 _LEARNER_SHARE = 8  # of the memory: one part in so many is the learner's
 _TREE_SHARE = 8  # of the memory, where lines are what is searched for: one part in so many is the tree's
@@ -116,8 +117,9 @@ class Improver:
                 self.adopt(search)
         tuner = self._tuner
         quick = start or 0 < tuner.last_seconds < _QUICK_SECONDS
-        is_due = quick and not tuner.is_done and tuner.seconds < _TUNING[not start] * passed()
-        if is_due and tuner.play(state, thought.stop):
+        budget = _TUNING[not start] * passed() - tuner.seconds
+        is_due = quick and not tuner.is_done and budget > 0
+        if is_due and tuner.play(state, thought.stop, max(_LEAST_SECONDS, passed() / _MATCH_SHARE)):
             self.adopt(search)
 
     def _learn(self, learner: Learner, thought: Thought) -> None:

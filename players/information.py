@@ -58,7 +58,7 @@ class InformationSearch:
             self._heard.append((move, told))
             if move is None:
                 raise EvaluationError("a step was not told")
-            agrees = self._belief.advance(move, told, thought.stop)
+            agrees = self._belief.advance(move, told, thought.stop, self._search.policies)
             if self._follower is not None:
                 self._follower.advance(move, told)
         if not agrees and not self._find_history(thought):

@@ -49,11 +49,11 @@ NONE = -1
 class SelfPlaySettings:
     """How matches are played, and what is learned of them."""
 
-    temperature: float = 0.04  # of the softmax by which moves are drawn
+    temperature: float = 0.02  # of the softmax by which moves are drawn
     policy_temperature: float = 0.05  # of the softmax that the policy learns
     random_share: float = 0.04  # of the moves, in place of the softmax
     opening: int = 8  # random steps at the beginning of a match, at most
-    outcome: float = 0.7  # share of the outcome in a sample's value; the rest is the value of the best successor
+    outcome: float = 0.4  # share of the outcome in a sample's value; the rest is the value of the best successor
     cap: int = 400  # steps of a match
 
 

@@ -144,8 +144,9 @@ def _learn() -> None:
         Contest(machine.batches).play(learner.net, learner.net, 0, lambda: False)
     search = BatchedMcts(machine, SearchSettings(memory_bytes=_LEAST_BYTES, retrograde=False, proof=False))
     search.run(lambda: False, _VISITS)  # a root that has its moves gets priors at once
-    search.adopt(replace(search.settings, prior_weight=1.0, value_weight=0.5), learner.net)
-    search.run(lambda: False, _VISITS)
+    for value_weight in (0.5, 1.0):  # with playouts, and without
+        search.adopt(replace(search.settings, prior_weight=1.0, value_weight=value_weight), learner.net)
+        search.run(lambda: False, _VISITS)
 
 
 def _solve() -> None:

@@ -17,6 +17,7 @@ from ggp.library import find_rulesheet
 from ggp.search.mcts.search import BatchedMcts, MoveReport, SearchResult, SearchSettings
 from ggp.search.mcts.tree import (
     COLLAPSED,
+    COUNT,
     FIRST,
     IN_FLIGHT,
     INNER,
@@ -513,6 +514,19 @@ def test_only_the_move_that_is_forced_is_searched() -> None:
     search.run(never, 3000)
     assert all(report.visits for report in search.result(role).moves)
     check_books(search)
+
+
+def test_outcomes_of_chance_have_turns() -> None:
+    search = search_of("blackjack", retrograde=False, memory_bytes=2**24)
+    search.run(never, 3000)
+    tree, role = search.tree, search.machine.roles.index("random")
+    root = tree.numbers[ROOT]
+    counts = tree.nodes[root, COUNT:]
+    first = tree.nodes[root, FIRST] + counts[:role].sum()
+    visits = tree.visits[first : first + counts[role]]
+    assert len(visits) > 1
+    assert visits.sum() >= 3000
+    assert visits.max() - visits.min() <= 1
 
 
 def test_before_the_first_visit_all_is_open() -> None:

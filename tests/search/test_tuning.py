@@ -59,15 +59,26 @@ def test_what_needs_a_net_waits_for_one_and_a_newer_one_is_tried_again() -> None
     tuner = Tuner(machine, USUAL)
     tuner.variants[-1].matches, tuner.variants[-1].points = 40, 5.0  # hopeless
     assert not tuner.play(machine.initial_state, lambda: False)
-    prior, mixed = (variant for variant in tuner.variants if variant.needs_net)
+    prior, minimax, mixed = (variant for variant in tuner.variants if variant.needs_net)
     net = make_net(find_inputs(machine.compiled), len(machine.roles), sum(map(len, machine.compiled.moves)), 1)
     tuner.use_net(net)
     assert tuner.best is prior
-    while not mixed.matches:
+    while not (mixed.matches and minimax.matches):
         assert tuner.play(machine.initial_state, lambda: False)
     before = mixed.matches, mixed.points
     tuner.use_net(net)
-    assert (2 * mixed.matches, 2 * mixed.points) == before
+    assert (4 * mixed.matches, 4 * mixed.points) == before
+
+
+def test_minimax_is_tried_only_where_two_roles_are_opposed() -> None:
+    machine = machine_of("tictactoe3")
+    tuner = Tuner(machine, USUAL)
+    tuner.use_net(make_net(find_inputs(machine.compiled), len(machine.roles), sum(map(len, machine.compiled.moves)), 1))
+    for _ in range(6):
+        assert tuner.play(machine.initial_state, lambda: False)
+    played = {each.settings.minimax_weight for each in tuner.variants if each.matches}
+    assert played == {0.0}
+    assert not any(tuner._may_challenge(each) for each in tuner.variants if each.settings.minimax_weight)
 
 
 def test_a_variant_that_always_wins_is_taken() -> None:

@@ -11,6 +11,7 @@ import numpy as np
 from ggp.kernel import Int, inner, lean
 from ggp.learning.net import Net, hidden_units, role_value
 from ggp.search.mcts.grave import update_amaf
+from ggp.search.mcts.minimax import carry_up, first_role_value, uses_minimax
 from ggp.search.mcts.selection import count_choosers
 from ggp.search.mcts.tree import (
     BACKED_UP,
@@ -30,6 +31,7 @@ from ggp.search.mcts.tree import (
     PHASE,
     PLAYING,
     READY,
+    UNVALUED,
     VISITS,
     Batch,
     Parameters,
@@ -41,7 +43,7 @@ from ggp.simulation.playout import Lanes
 
 
 @lean
-def back_up_exact(tree: Tree, batch: Batch, parameters: Parameters, count: Int) -> None:
+def back_up_exact(tree: Tree, batch: Batch, parameters: Parameters, net: Net, count: Int) -> None:
     """Back up the descents whose leaves' values are known, and tighten the bounds above them."""
     roles = tree.nodes.shape[1] - COUNT
     for descent in range(count):
@@ -49,6 +51,9 @@ def back_up_exact(tree: Tree, batch: Batch, parameters: Parameters, count: Int) 
             for role in range(roles):
                 batch.values[descent, role] = tree.values[batch.leaf[descent], roles + role]
             _tighten_path(tree, batch, parameters, descent)
+            if uses_minimax(parameters, net):
+                tree.minimax[batch.leaf[descent]] = batch.values[descent, 0]
+                carry_up(tree, batch, parameters, descent)
             _back_up(tree, batch, parameters, descent)
             batch.numbers[EXACT_BACKED_UP] += 1
 
@@ -92,7 +97,22 @@ def back_up_played(tree: Tree, batch: Batch, parameters: Parameters, net: Net, l
             for role in range(roles):
                 learned = role_value(net, batch.hidden, np.int64(role))
                 batch.values[descent, role] += parameters.value_weight * (learned - batch.values[descent, role])
+        if uses_minimax(parameters, net):
+            leaf = batch.leaf[descent]
+            if tree.minimax[leaf] == UNVALUED:
+                if parameters.value_weight == 0.0:
+                    hidden_units(net, tree.table.states, leaf, batch.hidden)
+                tree.minimax[leaf] = first_role_value(net, batch.hidden)
+            carry_up(tree, batch, parameters, descent)
         _back_up(tree, batch, parameters, descent)
+
+
+@lean
+def value_by_net(batch: Batch, count: Int) -> None:
+    """Leaves of descents that are READY are not played out: only what was learned counts."""
+    for descent in range(count):
+        if batch.status[descent] == READY:
+            batch.status[descent] = PLAYING
 
 
 @lean

@@ -3,8 +3,9 @@
 import numpy as np
 
 from ggp.kernel import LANES, Int, fused, lean
-from ggp.learning.net import Net, hidden_units, move_logit
+from ggp.learning.net import Net, hidden_units, move_logit, rectify_changed, sum_inputs
 from ggp.search.mcts.backup import tighten
+from ggp.search.mcts.minimax import first_role_value, uses_minimax, value_node
 from ggp.search.mcts.selection import count_choosers, is_exact
 from ggp.search.mcts.tree import (
     COUNT,
@@ -25,6 +26,7 @@ from ggp.search.mcts.tree import (
     PHASE,
     READY,
     REFERENCES,
+    UNVALUED,
     Batch,
     Parameters,
     Tree,
@@ -68,7 +70,7 @@ def expand(tree: Tree, batch: Batch, expansion: Expansion, parameters: Parameter
                 tree.move[slot] = move
                 slot += 1
         set_priors(tree, batch, parameters, net, np.int64(node))
-    _look_ahead(tree, batch, expansion, parameters, count)
+    _look_ahead(tree, batch, expansion, parameters, net, count)
     batch.numbers[EXPANDING_NODES] = 0
 
 
@@ -96,7 +98,7 @@ def set_priors(tree: Tree, batch: Batch, parameters: Parameters, net: Net, node:
 
 
 @lean
-def _look_ahead(tree: Tree, batch: Batch, expansion: Expansion, parameters: Parameters, count: Int) -> None:
+def _look_ahead(tree: Tree, batch: Batch, expansion: Expansion, parameters: Parameters, net: Net, count: Int) -> None:
     """One-ply lookahead: find the ends right below expanded nodes where one role chooses among few moves."""
     nodes = tree.nodes
     roles = nodes.shape[1] - COUNT
@@ -108,9 +110,9 @@ def _look_ahead(tree: Tree, batch: Batch, expansion: Expansion, parameters: Para
             for role in range(roles):
                 total = max(total, np.int64(nodes[node, COUNT + role]))
         if rows and (at == count or rows + total > LANES):
-            _link_ends(tree, batch, expansion, parameters, rows)
+            _link_ends(tree, batch, expansion, parameters, net, rows)
             rows = np.int64(0)
-        if not 1 < total <= min(parameters.lookahead_moves, LANES):
+        if not 1 < total <= (LANES if uses_minimax(parameters, net) else min(parameters.lookahead_moves, LANES)):
             continue
         for slot in range(_choosing(tree, node), _choosing(tree, node) + total):
             copy_state(expansion.before, rows, tree.table.states, node)
@@ -135,7 +137,7 @@ def _choosing(tree: Tree, node: Int) -> Int:
 
 
 @lean
-def _link_ends(tree: Tree, batch: Batch, expansion: Expansion, parameters: Parameters, rows: Int) -> None:
+def _link_ends(tree: Tree, batch: Batch, expansion: Expansion, parameters: Parameters, net: Net, rows: Int) -> None:
     """Of the states after so many joint moves those that are ends become nodes; then bounds."""
     nodes, values = tree.nodes, tree.values
     roles = nodes.shape[1] - COUNT
@@ -163,6 +165,34 @@ def _link_ends(tree: Tree, batch: Batch, expansion: Expansion, parameters: Param
             tree.lower[slot] = values[child, roles + role]
             tree.upper[slot] = values[child, 2 * roles + role]
             tighten(tree, parameters, np.int64(parent))
+    if uses_minimax(parameters, net):
+        _value_successors(tree, batch, expansion, parameters, net, rows)
+
+
+@lean
+def _value_successors(
+    tree: Tree, batch: Batch, expansion: Expansion, parameters: Parameters, net: Net, rows: Int
+) -> None:
+    """The minimax values of the states after so many joint moves, then those of the states before."""
+    nodes = tree.nodes
+    before: Int = np.int64(NONE)
+    for row in range(rows):
+        parent, slot = np.int64(batch.lookahead_parent[row]), batch.lookahead_slot[row]
+        if parent != before:
+            sum_inputs(net, tree.table.states, parent, batch.sums)
+        child = tree.child[slot]
+        if child != NONE and is_exact(tree, np.int64(child)):
+            value = tree.values[child, 2]
+        elif child != NONE and tree.minimax[child] != UNVALUED:
+            value = np.float64(tree.minimax[child])
+        else:
+            rectify_changed(net, expansion.after, row, tree.table.states, parent, batch.sums, batch.hidden)
+            value = first_role_value(net, batch.hidden)
+        is_first = slot < nodes[parent, FIRST] + nodes[parent, COUNT]
+        tree.move_minimax[slot] = value if is_first else 1.0 - value
+        before = parent
+        if row == rows - 1 or batch.lookahead_parent[row + 1] != parent:
+            value_node(tree, parameters, parent)
 
 
 @lean

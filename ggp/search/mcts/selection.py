@@ -3,7 +3,8 @@
 UCB1 and UCB1-Tuned: Auer, Cesa-Bianchi and Fischer, 2002. PUCT with a prior of the moves: Rosin, 2011, in the form of
 AlphaZero (Silver et al., 2018). Descents in flight count for the bonus (Liu et al., 2020)
 and, as far as `virtual_loss` says, as lost visits for the value (Chaslot, Winands and van den Herik, 2008). Where
-several roles choose at once, each does so by its own statistics: decoupled UCT.
+several roles choose at once, each does so by its own statistics: decoupled UCT. Where chance chooses alone, its
+outcomes have turns, so that the mean of a state is the expectation over them and not that of a sample.
 """
 
 import numpy as np
@@ -143,7 +144,8 @@ def _step_down(tree: Tree, batch: Batch, parameters: Parameters, descent: Int, n
                 if tree.move[at] == parameters.forced[role]:
                     slot = np.int64(at)
         elif count > 1 and parameters.nature[role]:
-            slot = first + draw(batch.random, count)
+            is_alone = choosers == 1
+            slot = _rarest_slot(tree, batch, first, count) if is_alone else first + draw(batch.random, count)
         elif count > 1:
             margin = parameters.tie_margin if choosers > 1 else 0.0
             slot = _best_slot(tree, batch, parameters, node, role, first, margin, table)
@@ -186,6 +188,17 @@ def _add_child(tree: Tree, batch: Batch, descent: Int, node: Int, slot: Int, cod
 
 
 @inner
+def _rarest_slot(tree: Tree, batch: Batch, first: Int, count: Int) -> Int:
+    """One of those with the fewest visits, at random."""
+    for at in range(count):
+        batch.scores[at] = -tree.visits[first + at] - tree.in_flight[first + at]
+    fewest = np.float64(batch.scores[0])
+    for at in range(count):
+        fewest = max(fewest, batch.scores[at])
+    return first + _draw_close(batch, count, fewest)
+
+
+@inner
 def _best_slot(  # noqa: PLR0913, PLR0917 - kernel: the innermost choice, its values stay in registers
     tree: Tree, batch: Batch, parameters: Parameters, node: Int, role: Int, first: Int, margin: float, table: Int
 ) -> Int:
@@ -212,9 +225,14 @@ def _score_by_priors(tree: Tree, batch: Batch, parameters: Parameters, node: Int
     last = first + count
     visits, in_flight, value_sum = tree.visits[first:last], tree.in_flight[first:last], tree.value_sum[first:last]
     lower, upper, prior = tree.lower[first:last], tree.upper[first:last], tree.prior[first:last]
+    minimax, minimax_weight = tree.move_minimax[first:last], parameters.minimax_weight
     for at in range(count):
         value = value_sum[at] / max(visits[at] + parameters.virtual_loss * in_flight[at], 1.0)
         value = value if visits[at] > 0 else usual / (1.0 + parameters.virtual_loss * in_flight[at])
+        if minimax_weight > 0.0 and minimax[at] >= 0.0:
+            seen = max(visits[at], 1.0)
+            share = minimax_weight if visits[at] > 0 else 1.0
+            value += share * (minimax[at] * seen / (seen + parameters.virtual_loss * in_flight[at]) - value)
         value = min(max(value, lower[at]), upper[at])
         score = value + spread * prior[at] / (1.0 + visits[at] + in_flight[at])
         batch.scores[at] = score if lower[at] < upper[at] and upper[at] > assured else lower[at] - 2.0

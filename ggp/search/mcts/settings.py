@@ -40,6 +40,14 @@ class SearchSettings(Settings):
     value_weight: Annotated[
         float, _NotNegative, Le(1), About("share of the learned value in what a playout is worth")
     ] = 0.0
+    minimax_weight: Annotated[
+        float,
+        _NotNegative,
+        Le(1),
+        About(
+            "implicit minimax: share of the minimax of learned values in what a move is worth, where priors are used"
+        ),
+    ] = 0.0
     decisive_moves: Annotated[
         Literal[0, 1, 2],
         About(

@@ -41,6 +41,7 @@ VISITS = -1  # column of Tree.values
 
 GRAIN = 4  # blocks of slots have multiples of this
 NONE = -1
+UNVALUED = -1.0  # a minimax value that is not known
 LOOSE = -2  # the link of a node that is in no list
 LONG = 1 << 24  # a length that is not known
 _ROUNDS = 64  # of making room for one block; one that needs more has to wait
@@ -72,6 +73,8 @@ class Tree(NamedTuple):
     lower: NDArray[np.float64]  # (S,) bounds of what the move is worth to its role
     upper: NDArray[np.float64]
     prior: NDArray[np.float32]  # (S,) how probable the move is thought to be, while priors are used
+    minimax: NDArray[np.float32]  # (N,) what the node is worth to role 0 by implicit minimax, or UNVALUED
+    move_minimax: NDArray[np.float32]  # (S,) what the move is worth to its role by implicit minimax, or UNVALUED
     child: Ids  # (S,) the node below, where at most one role has a choice; in free blocks: the next block
     edge_code: NDArray[np.int64]  # (E,) which joint move, see `joint_code`
     edge_child: Ids  # (E,) the node below
@@ -102,6 +105,7 @@ class Batch(NamedTuple):
     lookahead_slot: Ids  # (512,)
     scores: NDArray[np.float64]  # (most moves,)
     hidden: NDArray[np.float32]  # (HIDDEN,) of the learned net
+    sums: NDArray[np.float32]  # (HIDDEN,) the same before rectification
     random: NDArray[np.uint64]  # (1,)
     numbers: NDArray[np.int64]
 
@@ -120,6 +124,7 @@ class Parameters(NamedTuple):
     prior_weight: float
     prior_floor: float
     value_weight: float  # of the learned value; 0 where nothing was learned
+    minimax_weight: float
     phases: int
     zero_sum: NDArray[np.bool_]  # (1,) whether there are two roles whose values seem always to add up to 1
     nature: NDArray[np.bool_]  # (roles,) whether the role is played by chance
@@ -135,7 +140,7 @@ def make_parameters(settings: SearchSettings, game: CompiledGame, *, with_mast: 
     counts = list(map(len, game.moves))
     lowest, span = goal_range(game.goals)
     empty = Parameters(
-        0.0, False, 0.0, 0.0, 0.0, 0.0, 0.0, 0, 0.0, 0.0, 0.0,
+        0.0, False, 0.0, 0.0, 0.0, 0.0, 0.0, 0, 0.0, 0.0, 0.0, 0.0,
         phases=len(game.phases),
         zero_sum=np.zeros(1, np.bool_),
         nature=np.array([role == NATURE for role in game.roles]),
@@ -162,13 +167,14 @@ def with_settings(parameters: Parameters, settings: SearchSettings, *, with_mast
         prior_weight=settings.prior_weight,
         prior_floor=settings.prior_floor,
         value_weight=settings.value_weight,
+        minimax_weight=settings.minimax_weight,
     )
 
 
 def make_tree(words: int, roles: int, most_moves: int, budget_bytes: int) -> Tree:
     """An empty tree that takes at most so many bytes; `most_moves` is the most slots that a node may need."""
-    node_bytes = 8 * words + 4 * (COUNT + roles) + 8 * (3 * roles + 1) + 8
-    slot_bytes, edge_bytes = 56, 16
+    node_bytes = 8 * words + 4 * (COUNT + roles) + 8 * (3 * roles + 1) + 12
+    slot_bytes, edge_bytes = 60, 16
     share = max(budget_bytes, 2**20) // 16
     nodes = max(2048, 7 * share // node_bytes)
     nodes = min(nodes, 1 << (nodes.bit_length() - 1)) if nodes > 2048 else nodes
@@ -190,6 +196,8 @@ def make_tree(words: int, roles: int, most_moves: int, budget_bytes: int) -> Tre
         lower=np.zeros(slots, np.float64),
         upper=np.zeros(slots, np.float64),
         prior=np.zeros(slots, np.float32),
+        minimax=np.zeros(nodes, np.float32),
+        move_minimax=np.zeros(slots, np.float32),
         child=np.zeros(slots, np.int32),
         edge_code=np.zeros(edges, np.int64),
         edge_child=np.zeros(edges, np.int32),
@@ -227,6 +235,7 @@ def new_node(tree: Tree) -> Int:
     tree.values[node, : 2 * roles] = 0.0
     tree.values[node, 2 * roles : 3 * roles] = 1.0
     tree.values[node, VISITS] = 0.0
+    tree.minimax[node] = UNVALUED
     numbers[NODES] += 1
     return np.int64(node)
 
@@ -250,6 +259,7 @@ def new_slots(tree: Tree, count: Int) -> Int:
             tree.in_flight[slot] = 0
             tree.visits[slot] = tree.value_sum[slot] = tree.square_sum[slot] = tree.lower[slot] = 0.0
             tree.upper[slot] = 1.0
+            tree.move_minimax[slot] = UNVALUED
             tree.child[slot] = NONE
     return first
 
@@ -504,6 +514,7 @@ def make_batch(roles: int, most_moves: int, seed: int) -> Batch:
         lookahead_slot=ids(),
         scores=np.zeros(max(1, most_moves), np.float64),
         hidden=np.zeros(HIDDEN, np.float32),
+        sums=np.zeros(HIDDEN, np.float32),
         random=np.array([2 * seed + 1], np.uint64) * np.uint64(0x9E3779B97F4A7C15),
         numbers=np.zeros(5, np.int64),
     )

@@ -9,7 +9,7 @@ these lost in none of the games tried (docs/learning.md, docs/experiments.md).
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from math import sqrt
+from math import inf, sqrt
 from random import Random
 from time import perf_counter, thread_time
 from typing import Literal
@@ -25,15 +25,18 @@ from ggp.simulation.state_machine import CircuitMachine
 OPENING = 2  # random steps, the same for each order of the roles
 MOST_MATCHES = 60  # of a variant
 _MEMORY_BYTES = 2**23
-_FEWEST_VISITS, _MOST_VISITS = 500, 8000  # of each state
+_FEWEST_VISITS, _FIRST_VISITS, _MOST_VISITS = 12, 800, 8000  # of each state
 _QUICK_SECONDS = 0.1  # a match that takes less may take more visits
 _MOST_STEPS = 400  # of a match; one that lasts longer is a draw
 _MEASURED_VISITS = 20_000  # before times of variants are compared
 _MOST_RATIO = 4.0  # of visits
-PRIOR_WEIGHT, VALUE_WEIGHT = 0.5, 0.5
+PRIOR_WEIGHT, VALUE_WEIGHT, MINIMAX_WEIGHT = 0.5, 0.5, 0.7
 _DECISIVE: tuple[Literal[0, 1, 2], ...] = (2, 1)  # `decisive_moves` that are tried, the first that the game can afford
 _PRIOR = 6.0  # matches that seem to have been drawn before any is played
+_KEPT = 0.25  # share of what was found out that counts once there is a newer net: the first ones are poor
+_FIRST_MATCHES = 8  # of minimax, before other variants have turns: it wins nearly all or loses nearly all
 _CERTAIN = 1.5  # standard errors above a draw at which a variant is taken
+_MINIMAX_CERTAIN = 0.8  # likewise of minimax, where chance hardly decides
 _HOPELESS = 1.0  # as many below it at which it is not tried again
 
 
@@ -43,6 +46,7 @@ class Variant:
 
     settings: SearchSettings
     needs_net: bool = False  # whether it makes no sense before something was learned
+    certain: float = _CERTAIN
     matches: float = 0.0
     points: float = 0.0
     visits: int = 0  # of all its searches
@@ -63,16 +67,20 @@ class Variant:
 
     @property
     def is_better(self) -> bool:
-        return self.mean - _CERTAIN * self.error > 0.5
+        return self.mean - self.certain * self.error > 0.5
 
 
 def variants_of(settings: SearchSettings, decisive: Literal[0, 1, 2] = 0) -> tuple[Variant, ...]:
     """What is worth trying: these settings first, then learned priors; all again with these decisive moves, if any."""
+    prior = replace(settings, prior_weight=PRIOR_WEIGHT)
     found = (
         Variant(settings),
-        Variant(replace(settings, prior_weight=PRIOR_WEIGHT), needs_net=True),
-        Variant(replace(settings, prior_weight=PRIOR_WEIGHT, value_weight=VALUE_WEIGHT), needs_net=True),
-        Variant(replace(settings, prior_weight=PRIOR_WEIGHT)),
+        Variant(prior, needs_net=True),
+        Variant(  # without playouts
+            replace(prior, value_weight=1.0, minimax_weight=MINIMAX_WEIGHT), needs_net=True, certain=_MINIMAX_CERTAIN
+        ),
+        Variant(replace(prior, value_weight=VALUE_WEIGHT), needs_net=True),
+        Variant(prior),
     )
     if not decisive:
         return found
@@ -97,7 +105,8 @@ class Tuner:
     has_net: bool = False
     best: Variant = field(init=False)
     _decisive: Literal[0, 1, 2] = 0  # `decisive_moves` that is to be tried once its machine code is there
-    _visits: int = _FEWEST_VISITS
+    _is_opposed: bool | None = None  # whether there are two roles whose values add up to 1; None: not looked at yet
+    _visits: int = _FIRST_VISITS
     _played: int = 0
 
     def __post_init__(self) -> None:
@@ -125,15 +134,15 @@ class Tuner:
         return True
 
     def use_net(self, net: Net) -> None:
-        """The first net is chosen at once; with a newer one, what was found out before counts half."""
+        """The first net is chosen at once; with a newer one, what was found out before counts less."""
         if not self.has_net:
             level = self.best.settings.decisive_moves
             with_net = [each for each in self.variants if each.needs_net and each.settings.decisive_moves == level]
             self._choose_variant(with_net[0])
         self.net, self.has_net = net, True
         for variant in self.variants:
-            variant.matches /= 2
-            variant.points /= 2
+            variant.matches *= _KEPT
+            variant.points *= _KEPT
 
     def _may_challenge(self, variant: Variant) -> bool:
         """One thing at a time: decisive moves, or how moves are chosen in the tree."""
@@ -144,7 +153,13 @@ class Tuner:
         )
         is_near = own.decisive_moves == best.decisive_moves or is_same_but_for_them
         is_possible = self.has_net or not variant.needs_net
+        is_possible &= not own.minimax_weight or self._is_opposed is not False
         return variant is not self.best and variant.is_open and is_possible and is_near
+
+    @staticmethod
+    def _is_first(variant: Variant) -> bool:
+        """Whether it has its turn before others."""
+        return variant.settings.minimax_weight > 0 and variant.matches < _FIRST_MATCHES
 
     def _choose_variant(self, variant: Variant) -> None:
         """The others have to show again that they are better."""
@@ -152,20 +167,31 @@ class Tuner:
         for each in self.variants:
             each.matches = each.points = 0.0
 
-    def play(self, state: Facts, stop: Callable[[], bool]) -> bool:
-        """One match from a state for each role that the variant takes; False when stopped before they were over."""
+    def play(self, state: Facts, stop: Callable[[], bool], most_seconds: float = inf) -> bool:
+        """One match from a state for each role that the variant takes; False when stopped before they were over.
+
+        When that takes more than `most_seconds`, they are given up, and those to come have fewer visits.
+        """
         began = perf_counter()
-        finished = self._play(state, stop)
+        finished = self._play(state, lambda: stop() or perf_counter() - began > most_seconds)
         seconds = perf_counter() - began
+        if not finished and seconds > most_seconds:
+            self._visits = max(self._visits // 4, _FEWEST_VISITS)
         self.seconds += seconds
         self.last_seconds = seconds if finished else max(seconds, self.last_seconds)
         return finished
 
     def _play(self, state: Facts, stop: Callable[[], bool]) -> bool:
+        if self.has_net and self._is_opposed is None:
+            search = self._search(self.variants[0], self.seed)
+            sample = search.workers[0].sample(search.tree, stop)
+            if sample is None:
+                return False
+            _, self._is_opposed = sample
         hopeful = [each for each in self.variants if self._may_challenge(each)]
         if not hopeful:
             return False
-        variant = max(hopeful, key=lambda each: each.mean + 2 * each.error)
+        variant = max(hopeful, key=lambda each: (self._is_first(each), each.mean + 2 * each.error))
         self._played += 1
         rng = Random(f"{self.seed} {self._played}")  # noqa: S311 - nothing is kept secret by it
         start = self._opening(state, rng)
