@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from ggp.circuit.network import Ids
 from ggp.gdl.terms import Term
 from ggp.kernel import LANES, Int, draw, inner, lean
-from ggp.simulation.belief import Belief, Knowing, Weights, key_after, make_knowing, tell
+from ggp.simulation.belief import Belief, Knowing, Policies, Weights, key_after, make_knowing, set_key, tell
 from ggp.simulation.evaluate import UNKNOWN, Bits
 from ggp.simulation.expansion import (
     OVER,
@@ -93,6 +93,12 @@ class InformationSetSearch:
         )  # fmt: skip
         self.descents = 0
 
+    @property
+    def policies(self) -> Policies:
+        """What the roles do by what was found so far; it changes while the search runs."""
+        trees = self._trees
+        return Policies(trees.table, trees.first, trees.edge_count, trees.move, trees.tried)
+
     def run(self, belief: Belief, stop: Callable[[], bool], descents: int | None = None) -> None:
         """Until told to stop, or so many descents more, rounded up to batches; `belief` has a world at least."""
         states, keys, cumulative = belief.states, belief.keys, np.cumsum(belief.weights)
@@ -106,7 +112,7 @@ class InformationSetSearch:
         trees = self._trees
         if not len(belief.weights):
             return ()
-        self._descents.key[0, 0] = node_key(belief.keys[0, self._role], self._role)
+        self._descents.key[0, 0] = set_key(belief.keys[0, self._role], self._role)
         node = int(find_state(trees.table, self._descents.key, 0))
         if node == EMPTY:
             return ()
@@ -117,12 +123,6 @@ class InformationSetSearch:
             for at in edges
         ]
         return tuple(sorted(found, key=lambda each: -each.visits))
-
-
-@inner
-def node_key(key: np.uint64, role: Int) -> np.uint64:
-    """Different for each role."""
-    return np.uint64((key ^ np.uint64(role + 1)) * np.uint64(0x9E3779B97F4A7C15))
 
 
 @lean
@@ -208,7 +208,7 @@ def _choose_move(trees: _Trees, descents: _Descents, row: Int, role: Int) -> Int
 @lean
 def _choose_edge(trees: _Trees, descents: _Descents, row: Int, role: Int) -> Int:
     """By UCB1, of those that are legal in the world; -1 where there is no node, and no room for one."""
-    descents.key[0, 0] = node_key(descents.knowing.keys[row, role], role)
+    descents.key[0, 0] = set_key(descents.knowing.keys[row, role], role)
     size = trees.table.size[0]
     node = add_state(trees.table, descents.key, np.int64(0))
     if node == EMPTY:

@@ -5,12 +5,14 @@ been told just so is dropped, and what is the same is merged. While no more worl
 exact. Beyond, systematic resampling keeps so many of them, as a particle filter does (Gordon, Salmond and Smith, 1993).
 When no world is left the belief goes back to earlier ones, and follows them again with more worlds.
 
-The others are taken to choose uniformly. A world is a state together with what each role knows there, as a hash of its
-moves and percepts, so that a search can tell information sets of all roles apart.
+The others are taken to choose uniformly where no policy of theirs is known, else by that in part. A world is a state
+together with what each role knows there, as a hash of its moves and percepts, so that a search can tell information
+sets of all roles apart.
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -32,12 +34,13 @@ from ggp.simulation.expansion import (
     part_between,
 )
 from ggp.simulation.state_machine import CircuitMachine
-from ggp.simulation.state_table import StateTable, add_state, make_state_table
+from ggp.simulation.state_table import EMPTY, StateTable, add_state, find_state, make_state_table
 
 _MOST_JOINT = 1024  # joint moves of a world that are all tried; of more, so many are drawn
 _MOST_TRIED = 1 << 21  # steps from all worlds that are tried at once
 _REMEMBERED = 16  # earlier beliefs
 _MOST_GROWTH = 64  # times as many worlds as usual, when none was left
+_UNIFORM_SHARE = 0.25  # of a policy of the others: so that no world is lost because of a move that nobody expected
 
 Weights = NDArray[np.float64]
 
@@ -58,6 +61,16 @@ class Worlds(NamedTuple):
     weights: Weights  # (N,)
 
 
+class Policies(NamedTuple):
+    """What roles do in information sets: N of them, E moves in these. Locking: by whoever made the arrays."""
+
+    table: StateTable  # numbers the information sets by `set_key`
+    first: Ids  # (N,) set n has the moves first[n] … first[n] + move_count[n] - 1
+    move_count: Ids  # (N,)
+    move: Ids  # (E,) numbered within the role
+    visits: Ids  # (E,) of which the share among those of the set is the probability
+
+
 class _Task(NamedTuple):
     """One step of a role: which worlds follow."""
 
@@ -70,6 +83,9 @@ class _Task(NamedTuple):
     left: NDArray[np.int64]  # (1,) joint moves that are still to be drawn, -1 where all have their turn
     chance: Weights  # (512,)
     row: Bits  # (1, words + R)
+    key: Bits  # (1, 1)
+    node: Ids  # (R,) the information set of each role in the world that is looked at, EMPTY where it is not known
+    total: Ids  # (R,) the visits of its moves
     random: NDArray[np.uint64]  # (1,)
     tried: NDArray[np.int64]  # (1,) steps so far
 
@@ -92,6 +108,12 @@ def make_knowing(batches: Batches) -> Knowing:
     )
 
 
+@cache
+def _no_policies() -> Policies:
+    none = np.zeros(0, np.int32)
+    return Policies(make_state_table(1, 1), none, none, none, none)
+
+
 class Belief:
     """The belief of one role of a game with `sees`, from the start of a match on; used by one thread."""
 
@@ -106,7 +128,8 @@ class Belief:
         self._task = _Task(
             make_expansion(batches), make_expansion(batches), make_knowing(batches), np.zeros((1, told), np.uint64),
             np.zeros(2, np.int64), np.zeros(roles, np.int32), np.zeros(1, np.int64), np.zeros(LANES),
-            np.zeros((1, self._words + roles), np.uint64),
+            np.zeros((1, self._words + roles), np.uint64), np.zeros((1, 1), np.uint64), np.zeros(roles, np.int32),
+            np.zeros(roles, np.int32),
             np.array([self._generator.integers(1, 2**63)], np.uint64), np.zeros(1, np.int64),
         )  # fmt: skip
         start = np.zeros((1, self._words + roles), np.uint64)
@@ -115,6 +138,7 @@ class Belief:
         self._start = start
         self._moments = {0: _Moment(start, np.ones(1), is_exact=True)}
         self._heard: list[tuple[int, Bits]] = []
+        self._policies = _no_policies()
         self.rebuilt = 0  # how often no world was left and earlier beliefs were followed again
 
     @property
@@ -147,8 +171,18 @@ class Belief:
         """How many steps from worlds were tried so far."""
         return int(self._task.tried[0])
 
-    def advance(self, move: Term, told: Sequence[Term], stop: Callable[[], bool] = lambda: False) -> bool:
-        """One step: the role's move, and what it was told. Whether a world is left that agrees with all that was."""
+    def advance(
+        self,
+        move: Term,
+        told: Sequence[Term],
+        stop: Callable[[], bool] = lambda: False,
+        policies: Policies | None = None,
+    ) -> bool:
+        """One step: the role's move, and what it was told. Whether a world is left that agrees with all that was.
+
+        Moves of the others are as likely as `policies` say, a quarter of them uniformly.
+        """
+        self._policies = policies or _no_policies()
         self._heard.append(self._heard_of(move, told))
         step = len(self._heard)
         found = self._follow(step - 1, self._most)
@@ -232,7 +266,7 @@ class Belief:
         capacity = 4 * LANES
         while True:
             found = Worlds(make_state_table(worlds.shape[1], capacity), np.zeros(capacity))
-            tried = follow_worlds(task, worlds, weights, found, _MOST_TRIED)
+            tried = follow_worlds(task, self._policies, worlds, weights, found, _MOST_TRIED)
             if tried >= 0:
                 break
             capacity *= 8
@@ -240,7 +274,7 @@ class Belief:
             is_exact = False
             worlds, weights = self._resample(worlds, weights, max(1, int(tried) // 2))
             found = Worlds(make_state_table(worlds.shape[1], 2 * _MOST_TRIED), np.zeros(2 * _MOST_TRIED))
-            follow_worlds(task, worlds, weights, found, 1 << 40)
+            follow_worlds(task, self._policies, worlds, weights, found, 1 << 40)
         size = int(found.table.size[0])
         if size == 0:
             return None
@@ -259,7 +293,7 @@ class Belief:
 
 
 @lean
-def follow_worlds(task: _Task, worlds: Bits, weights: Weights, found: Worlds, most: Int) -> Int:
+def follow_worlds(task: _Task, policies: Policies, worlds: Bits, weights: Weights, found: Worlds, most: Int) -> Int:
     """Find what can follow. Returns 0; -1 where there is no room for it; or of how many worlds all steps were tried,
     when these were more than `most`.
     """
@@ -277,10 +311,12 @@ def follow_worlds(task: _Task, worlds: Bits, weights: Weights, found: Worlds, mo
         for row in range(count):
             if not _begin_world(task, np.int64(row)):
                 continue
+            _find_policies(task, policies, worlds, np.int64(start + row))
             chance = weights[start + row] / _joint_moves(task, np.int64(row))
             is_more = True
             while is_more:
-                _list_step(task, worlds, np.int64(start + row), rows, chance)
+                likelihood = _likelihood(task, policies, np.int64(row))
+                _list_step(task, worlds, np.int64(start + row), rows, chance * likelihood)
                 rows += 1
                 if rows == LANES:
                     if not _try_steps(task, worlds, found, rows):
@@ -303,6 +339,46 @@ def _begin_world(task: _Task, row: Int) -> bool:
         task.joint[role] = next_legal(looking, row, np.int64(role), np.int64(0))
     task.joint[own] = move
     return task.left[0] < 0 or _draw_joint_move(task, row)
+
+
+@inner
+def _find_policies(task: _Task, policies: Policies, worlds: Bits, world: Int) -> None:
+    """Look up the information sets of the other roles in a world."""
+    words = task.expansion.after.shape[1]
+    for role in range(len(task.node)):
+        task.node[role] = EMPTY
+        if len(policies.move) == 0 or role == task.role[0] or task.knowing.nature[role]:
+            continue
+        task.key[0, 0] = set_key(worlds[world, words + role], np.int64(role))
+        task.node[role] = find_state(policies.table, task.key, np.int64(0))
+        task.total[role] = 0
+        if task.node[role] != EMPTY:
+            first = policies.first[task.node[role]]
+            for edge in range(first, first + policies.move_count[task.node[role]]):
+                task.total[role] += policies.visits[edge]
+
+
+@inner
+def _likelihood(task: _Task, policies: Policies, row: Int) -> float:
+    """How much more likely than by uniform choices the joint move is that is listed in a world that was looked at."""
+    found = 1.0
+    for role in range(len(task.node)):
+        node = np.int64(task.node[role])
+        if node == EMPTY or task.total[role] == 0:
+            continue
+        visits = 0
+        for edge in range(policies.first[node], policies.first[node] + policies.move_count[node]):
+            if policies.move[edge] == task.joint[role]:
+                visits = policies.visits[edge]
+        share = visits / task.total[role] * count_legal(task.looking, row, np.int64(role))
+        found *= (1 - _UNIFORM_SHARE) * share + _UNIFORM_SHARE
+    return found
+
+
+@inner
+def set_key(key: np.uint64, role: Int) -> np.uint64:
+    """Of an information set, from what the role knows: different for each role."""
+    return np.uint64((key ^ np.uint64(role + 1)) * np.uint64(0x9E3779B97F4A7C15))
 
 
 @inner

@@ -4,14 +4,16 @@ from collections import defaultdict
 from itertools import product
 from random import Random
 
+import numpy as np
 import pytest
 
 import ggp
 from ggp.gdl.rulesheet import parse_rulesheet
 from ggp.gdl.state_machine import Facts, JointMove, StateMachine
 from ggp.gdl.terms import Term
-from ggp.simulation.belief import Belief
+from ggp.simulation.belief import Belief, Policies, set_key
 from ggp.simulation.state_machine import CircuitMachine
+from ggp.simulation.state_table import add_state, make_state_table
 from tests.circuit.agreement import make_pair
 from tests.equilibrium.games import random_game
 
@@ -98,6 +100,29 @@ def test_an_exact_belief_has_what_is_possible_with_its_probability(seed: int) ->
         assert belief.advance(joint[0], told)
         assert belief.is_exact
         check(pair.circuit, belief, worlds(pair.interpreter, role, known))
+
+
+def test_what_others_are_known_to_do_makes_worlds_likelier() -> None:
+    """By Bayes' rule, a quarter of the policy replaced by uniform choices."""
+    machine = ggp.load("kuhnpoker", "circuit").machine
+    assert isinstance(machine, CircuitMachine)
+    belief = Belief(machine, "second")
+    assert belief.advance("noop", (("dealt", "queen"),))
+    with_jack = [("holds", "first", "jack") in machine.unpacked(state[np.newaxis]) for state in belief.states]
+    bets = {True: 1, False: 6}  # of 8, with the jack and with the king
+    table, visits = make_state_table(1, 2), []
+    for key, is_jack in zip(belief.keys[:, 0], with_jack, strict=True):
+        add_state(table, np.array([[set_key(key, 0)]]), 0)
+        visits += [bets[is_jack], 8 - bets[is_jack]]
+    bet, wait = (machine.compiled.moves[0].index(move) for move in ("bet", "pass"))
+    numbers = (np.array(each, np.int32) for each in ([0, 2], [2, 2], [bet, wait] * 2, visits))
+    assert belief.advance("noop", (("did", "first", "bet"),), policies=Policies(table, *numbers))
+    shares = {
+        ("holds", "first", "jack") in machine.unpacked(state[np.newaxis]): weight
+        for state, weight in zip(belief.states, belief.weights, strict=True)
+    }
+    jack, king = 0.75 * 1 / 8 + 0.25 / 2, 0.75 * 6 / 8 + 0.25 / 2
+    assert shares == {True: pytest.approx(jack / (jack + king)), False: pytest.approx(king / (jack + king))}
 
 
 def test_phantom_tic_tac_toe() -> None:
