@@ -96,7 +96,7 @@ def _summary(arena: Arena, outcomes: Sequence[Outcome], sprt: Sprt | None) -> li
         lines.append(f"score {score(pairs)} in {len(pairs)} pairs of matches")
     if sprt:
         lines.append(f"elo0={sprt.elo0:g} elo1={sprt.elo1:g}: accepted {sprt.verdict(pairs) or 'is neither yet'}")
-    for number, role in enumerate(arena.machine.roles):
+    for number, role in enumerate(arena.roles):
         results = [outcome.score for outcome in outcomes if outcome.role == number]
         won, drawn, lost = (results.count(value) for value in (1.0, 0.5, 0.0))
         lines.append(f"as {role}: {won} won, {drawn} drawn, {lost} lost")

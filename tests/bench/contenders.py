@@ -8,6 +8,7 @@
     learned[:SETTING=VALUE,…]    mcts with a net that was learned before, for `learning` processor seconds, or that of a
                                  `knowledge` file of `ggp train`
     openspiel[:SETTING=VALUE,…]  OpenSpiel's C++ MCTSBot; settings as OpenSpielSettings below
+    alphabeta                    iterative deepening with an evaluation made by hand, for three games
 
 What is not set is as by default.
 """
@@ -33,6 +34,7 @@ from ggp.search import uct
 from ggp.search.mcts import search as mcts
 from ggp.search.mcts.tuning import Tuner
 from ggp.simulation.state_machine import CircuitMachine
+from tests.bench.alphabeta import AlphaBeta
 from tests.bench.bridge import find_bridge, load_openspiel
 from tests.bench.merging import merge
 
@@ -83,25 +85,11 @@ class Contender(Protocol):
 def make_contender(text: str, rulesheet: Rulesheet) -> Contender:
     """SettingsError for a text that describes none."""
     name, _, options = text.partition(":")
-    match name:
-        case "random":
-            _read(_NoSettings, options)
-            return RandomContender()
-        case "uct":
-            return UctContender(make_machine(rulesheet, "interpreter"), _read(uct.UctSettings, options))
-        case "mcts":
-            return MctsContender(make_machine(rulesheet, "circuit"), _read(mcts.SearchSettings, options))
-        case "merged":
-            return MergedContender(make_machine(rulesheet, "circuit"), _read(mcts.SearchSettings, options))
-        case "tuned":
-            return TunedContender(make_machine(rulesheet, "circuit"), _read(TunedSettings, options))
-        case "learned":
-            return LearnedContender(make_machine(rulesheet, "circuit"), _read(LearnedSettings, options))
-        case "openspiel":
-            return OpenSpielContender(make_machine(rulesheet, "circuit"), _read(OpenSpielSettings, options))
-        case _:
-            known = "random, uct, mcts, merged, tuned, learned and openspiel"
-            raise SettingsError(f"no contender is called {name!r}; there are {known}")
+    if name not in _MAKERS:
+        *others, last = _MAKERS
+        raise SettingsError(f"no contender is called {name!r}; there are {', '.join(others)} and {last}")
+    engine, settings, make = _MAKERS[name]
+    return make(make_machine(rulesheet, engine), _read(settings, options))
 
 
 def warm_up(contender: Contender, machine: StateMachine) -> None:
@@ -335,9 +323,39 @@ class OpenSpielContender:
         self._bridge.apply(self._state, joint_move)
 
 
+class AlphaBetaContender:
+    """Keeps its transposition table for a match."""
+
+    def __init__(self, machine: StateMachine) -> None:
+        self._search = AlphaBeta(machine)
+
+    def new_match(self, role: str, seed: int) -> None:
+        self._search.forget()
+
+    def choose(self, state: Facts, legal: tuple[Term, ...], limit: Limit) -> Choice:
+        search, stop = self._search, limit.stop()
+        move, _ = search.best(state, stop if limit.visits is None else lambda: search.nodes >= (limit.visits or 0))
+        return Choice(move, search.nodes, search.nodes)
+
+    def advance(self, joint_move: JointMove) -> None:
+        pass
+
+
 @dataclass(frozen=True, slots=True)
 class _NoSettings:
     pass
+
+
+_MAKERS: dict[str, tuple[str, type, Callable[[Any, Any], Contender]]] = {
+    "random": ("interpreter", _NoSettings, lambda *_: RandomContender()),
+    "uct": ("interpreter", uct.UctSettings, UctContender),
+    "mcts": ("circuit", mcts.SearchSettings, MctsContender),
+    "merged": ("circuit", mcts.SearchSettings, MergedContender),
+    "tuned": ("circuit", TunedSettings, TunedContender),
+    "learned": ("circuit", LearnedSettings, LearnedContender),
+    "openspiel": ("circuit", OpenSpielSettings, OpenSpielContender),
+    "alphabeta": ("circuit", _NoSettings, lambda machine, _: AlphaBetaContender(machine)),
+}
 
 
 def _read(kind: type[SettingsT], options: str) -> SettingsT:

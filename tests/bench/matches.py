@@ -6,6 +6,7 @@ from random import Random
 from time import perf_counter
 
 from ggp.errors import GgpError, SettingsError
+from ggp.gdl.rulesheet import NATURE
 from ggp.gdl.state_machine import Facts, JointMove, StateMachine
 from ggp.gdl.terms import Term, to_text
 from tests.bench.contenders import Choice, Contender, Limit
@@ -67,15 +68,20 @@ class Arena:
     settings: ArenaSettings
 
     def __post_init__(self) -> None:
-        if len(self.machine.roles) != 2:
-            raise SettingsError(f"matches are between two roles, and this game has {len(self.machine.roles)}")
+        if len(self.roles) != 2:
+            raise SettingsError(f"matches are between two roles, and this game has {len(self.roles)}")
+
+    @property
+    def roles(self) -> list[str]:
+        """Without nature."""
+        return [role for role in self.machine.roles if role != NATURE]
 
     def play(self, pair: int, role: int) -> Outcome:
         """The match of this pair in which the first contender has this role."""
-        machine = self.machine
+        machine, roles = self.machine, self.roles
         for number, contender in enumerate(self.contenders):
-            contender.new_match(machine.roles[role ^ number], self._random(pair, f"of {number}").getrandbits(31))
-        opening, rng = self._opening(pair), self._random(pair, "unanswered")
+            contender.new_match(roles[role ^ number], self._random(pair, f"of {number}").getrandbits(31))
+        opening, rng, nature = self._opening(pair), self._random(pair, "unanswered"), self._random(pair, NATURE)
         efforts = [Effort(), Effort()]
         steps: list[JointMove] = []
         state = machine.initial_state
@@ -83,8 +89,13 @@ class Arena:
             if len(steps) < len(opening):
                 joint_move = opening[len(steps)]
             else:
-                moves = {role ^ number: self._ask(number, role ^ number, state, efforts, rng) for number in (0, 1)}
-                joint_move = (moves[0], moves[1])
+                moves = {
+                    roles[role ^ number]: self._ask(number, roles[role ^ number], state, efforts, rng)
+                    for number in (0, 1)
+                }
+                if NATURE in machine.roles:
+                    moves[NATURE] = nature.choice(machine.legal_moves(state, NATURE))
+                joint_move = tuple(moves[each] for each in machine.roles)
             state = machine.next_state(state, joint_move)
             steps.append(joint_move)
             for contender in self.contenders:
@@ -92,9 +103,9 @@ class Arena:
         texts = tuple(" ".join(map(to_text, step)) for step in steps)
         return Outcome(pair, role, self._score(state, role), texts, (efforts[0], efforts[1]))
 
-    def _ask(self, number: int, role: int, state: Facts, efforts: list[Effort], rng: Random) -> Term:
+    def _ask(self, number: int, role: str, state: Facts, efforts: list[Effort], rng: Random) -> Term:
         """A contender's move; adds to its effort. It is not asked where it has no choice."""
-        legal = self.machine.legal_moves(state, self.machine.roles[role])
+        legal = self.machine.legal_moves(state, role)
         if len(legal) == 1:
             return legal[0]
         began = perf_counter()
@@ -109,7 +120,7 @@ class Arena:
         return choice.move
 
     def _score(self, state: Facts, role: int) -> float:
-        own, other = (self.machine.goal(state, self.machine.roles[number]) for number in (role, 1 - role))
+        own, other = (self.machine.goal(state, self.roles[number]) for number in (role, 1 - role))
         if own is None or other is None or own == other:
             return 0.5
         return float(own > other)

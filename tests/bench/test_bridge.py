@@ -1,5 +1,8 @@
 """Our moves and OpenSpiel's actions; where OpenSpiel is installed, matches by both rules side by side."""
 
+import math
+from random import Random
+
 import pytest
 
 from ggp.engines import make_machine
@@ -7,6 +10,7 @@ from ggp.errors import SettingsError
 from ggp.gdl.terms import to_text
 from ggp.interpreter import Interpreter
 from tests.bench.bridge import BRIDGES, Bridge, disagreements, find_bridge, read_rulesheet
+from tests.bench.hidden import TWINS, Theirs
 
 GAMES = (
     "tictactoe", "noughtsandcrosses", "connectfour", "breakthrough", "reversi", "dotsandboxes", "hex7", "y9",
@@ -53,6 +57,27 @@ def test_both_play_by_the_same_rules(game: str) -> None:
         pytest.skip("this version of OpenSpiel does not have the game")
     bridge = find_bridge(machine)
     assert not [what for seed in range(2) for what in disagreements(bridge, machine, seed)]
+
+
+@pytest.mark.parametrize("game", TWINS)
+@pytest.mark.parametrize("seed", range(8))
+def test_games_with_hidden_information_have_the_same_moves_and_ends(game: str, seed: int) -> None:
+    pytest.importorskip("pyspiel", reason="OpenSpiel is not installed: pip install open_spiel")
+    machine, theirs, rng = make_machine(read_rulesheet(game), "circuit"), Theirs(TWINS[game], seed), Random(seed)
+    state, roles = machine.initial_state, [role for role in machine.roles if role != "random"]
+    while not machine.is_terminal(state):
+        assert not theirs.state.is_terminal()
+        if not theirs.state.is_chance_node():
+            on_turn = roles[theirs.state.current_player()]
+            known = theirs.state.legal_actions()
+            assert {TWINS[game].actions[move] for move in machine.legal_moves(state, on_turn)} == set(known)
+        joint_move = tuple(rng.choice(machine.legal_moves(state, role)) for role in machine.roles)
+        theirs.advance(joint_move)
+        state = machine.next_state(state, joint_move)
+    assert theirs.state.is_terminal()
+    expected = [math.copysign(1, value) if value else 0 for value in theirs.state.returns()]
+    goals = [machine.goal(state, role) or 0 for role in roles]
+    assert [math.copysign(1, goal - 50) if goal != 50 else 0 for goal in goals] == expected
 
 
 def test_different_rules_are_noticed() -> None:

@@ -1,0 +1,199 @@
+"""Games with hidden information, `mcts` against OpenSpiel's ISMCTSBot: `python -m tests.bench.hidden GAME`.
+
+Both think so many seconds of each choice; pairs of matches have the same random moves (deals), the roles exchanged.
+OpenSpiel's bot in C++ plays games whose states it can draw anew for what a player knows; for the others its bot in
+Python is given states by histories that are drawn here, move by move, until one agrees with what its player knows.
+"""
+
+import argparse
+import math
+import sys
+import time
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from random import Random
+from statistics import fmean, stdev
+from typing import Any
+
+from ggp.engines import make_machine
+from ggp.errors import GgpError
+from ggp.gdl.rulesheet import NATURE, Rulesheet, kif
+from ggp.gdl.state_machine import StateMachine
+from ggp.gdl.terms import Term, to_text
+from ggp.protocol.messages import PlayPercepts, Start
+from players.settings import PlayerSettings
+from players.strategy import Thought
+from players.thinker import Surroundings, Thinker, make_interpreter
+from tests.bench.bridge import load_openspiel, read_rulesheet
+
+_EXPLORATION = 2.0  # uct_c, as in OpenSpiel's own examples
+_LEAST = 20  # simulations of a choice
+_TRIES = 2000  # to draw a history
+_WORTH = 1.96  # standard errors of an interval of 95 %
+_CELLS: tuple[Term, ...] = tuple(("mark", str(row), str(column)) for row in (1, 2, 3) for column in (1, 2, 3))
+
+
+@dataclass(frozen=True, slots=True)
+class Twin:
+    """A game of OpenSpiel with the rules of one of ours; our roles are its players 0 and 1 in this order."""
+
+    name: str
+    actions: dict[Term, int]  # of players
+    cards: tuple[Term, ...] = ()  # our names of OpenSpiel's outcomes of chance
+    is_drawn_here: bool = True  # whether its states are drawn by us
+
+
+_MARKS = {cell: at for at, cell in enumerate(_CELLS)}
+TWINS = {
+    "phantomtictactoe": Twin("phantom_ttt(obstype=reveal-numturns)", _MARKS),
+    "darkhex": Twin("dark_hex(board_size=3,obstype=reveal-numturns)", _MARKS),
+    "leducpoker": Twin(
+        "leduc_poker",
+        {"fold": 0, "call": 1, "raise": 2},
+        ("jack_1", "jack_2", "queen_1", "queen_2", "king_1", "king_2"),
+        is_drawn_here=False,
+    ),
+}
+
+
+class Ours:
+    """`mcts`, by what it did and was told."""
+
+    def __init__(self, rulesheet: Rulesheet, role: str, seed: int) -> None:
+        settings = PlayerSettings("mcts", seed=seed, memory=256)
+        self._thinker = Thinker(
+            Start("m", role, "\n".join(kif(rulesheet)), 10, 10), settings, make_interpreter, Surroundings()
+        )
+        self._step = 0
+        self._last: Term | None = None
+        self._told: tuple[Term, ...] = ()
+
+    def choose(self, seconds: float) -> Term | None:
+        now = time.monotonic
+        thought = Thought(now, now() + seconds)
+        self._thinker.choose(PlayPercepts("m", self._step, self._last, self._told), self._last, thought)
+        return thought.move
+
+    def advance(self, own: Term, told: tuple[Term, ...]) -> None:
+        self._step, self._last, self._told = self._step + 1, own, told
+
+
+class Theirs:
+    """ISMCTSBot."""
+
+    def __init__(self, twin: Twin, seed: int) -> None:
+        self._twin, self._rng = twin, Random(seed)
+        self._spiel = load_openspiel()
+        self._game = self._spiel.load_game(twin.name)
+        self.state = self._game.new_initial_state()
+        self._seed, self._rate = seed, 200.0  # simulations a second, as measured
+
+    def choose(self, seconds: float) -> Term:
+        began = time.monotonic()
+        simulations = max(_LEAST, int(self._rate * seconds))
+        action = int(self._bot(simulations).step(self.state))
+        self._rate = simulations / max(time.monotonic() - began, 1e-3)
+        return {number: move for move, number in self._twin.actions.items()}[action]
+
+    def advance(self, joint_move: Sequence[Term]) -> None:
+        """A step of our rules: at most one of the two players moves, or cards are dealt."""
+        for move in joint_move:
+            if isinstance(move, tuple) and move[0] in ("deal", "flip"):
+                for card in move[1:]:
+                    self.state.apply_action(self._twin.cards.index(card))
+            elif move in self._twin.actions and not self.state.is_chance_node():
+                self.state.apply_action(self._twin.actions[move])
+
+    def _bot(self, simulations: int) -> Any:  # noqa: ANN401 - OpenSpiel is not annotated
+        if not self._twin.is_drawn_here:
+            evaluator = self._spiel.RandomRolloutEvaluator(1, self._seed)
+            kind = self._spiel.ISMCTSFinalPolicyType.NORMALIZED_VISIT_COUNT
+            return self._spiel.ISMCTSBot(self._seed, evaluator, _EXPLORATION, simulations, -1, kind, False, False)
+        ismcts, mcts = (import_module(f"open_spiel.python.algorithms.{name}") for name in ("ismcts", "mcts"))
+        numpy = import_module("numpy")
+        random = numpy.random.RandomState(self._rng.randrange(2**31))
+        bot = ismcts.ISMCTSBot(
+            self._game, mcts.RandomRolloutEvaluator(1, random), _EXPLORATION, simulations, random_state=random,
+            final_policy_type=ismcts.ISMCTSFinalPolicyType.NORMALIZED_VISITED_COUNT,
+            child_selection_policy=ismcts.ChildSelectionPolicy.UCT,
+        )  # fmt: skip
+        bot.set_resampler(self._drawn)
+        return bot
+
+    def _drawn(self, state: Any, player: int) -> Any:  # noqa: ANN401
+        """A state that the player cannot tell from this one: its own moves, and any of the other's that fit."""
+        history = state.full_history()
+        wanted = [self._seen(history[: step + 1], player) for step in range(len(history))]
+        for _ in range(_TRIES):
+            found = self._game.new_initial_state()
+            for step, item in enumerate(history):
+                mover = found.current_player()
+                if mover != item.player:
+                    break
+                action = item.action if mover == player else self._rng.choice(found.legal_actions())
+                found.apply_action(action)
+                if found.is_terminal() or found.information_state_string(player) != wanted[step]:
+                    break
+            else:
+                if found.current_player() == player:
+                    return found
+        return state.clone()
+
+    def _seen(self, history: Any, player: int) -> str:  # noqa: ANN401
+        state = self._game.new_initial_state()
+        for item in history:
+            state.apply_action(item.action)
+        return str(state.information_state_string(player))
+
+
+def play(rulesheet: Rulesheet, machine: StateMachine, twin: Twin, own: int, seed: int, seconds: float) -> int:
+    """A match in which `mcts` has the role of this number; its goal value. OpenSpiel has to see the same winner."""
+    roles = [role for role in machine.roles if role != NATURE]
+    ours, theirs = Ours(rulesheet, roles[own], seed), Theirs(twin, seed)
+    nature, state = Random(seed), machine.initial_state
+    while not machine.is_terminal(state):
+        moves: dict[str, Term] = {}
+        for number, role in enumerate(roles):
+            legal = machine.legal_moves(state, role)
+            moves[role] = legal[0]
+            if number == own:
+                moves[role] = ours.choose(seconds if len(legal) > 1 else 0.0) or legal[0]
+            elif len(legal) > 1:
+                moves[role] = theirs.choose(seconds)
+            if moves[role] not in legal:
+                raise GgpError(f"{to_text(moves[role])} is not legal for {role}")
+        if NATURE in machine.roles:
+            moves[NATURE] = nature.choice(machine.legal_moves(state, NATURE))
+        joint_move = tuple(moves[role] for role in machine.roles)
+        ours.advance(moves[roles[own]], machine.percepts(state, joint_move, roles[own]))
+        theirs.advance(joint_move)
+        state = machine.next_state(state, joint_move)
+    goals = [machine.goal(state, role) for role in roles]
+    if not theirs.state.is_terminal() or (theirs.state.returns()[own] > 0) != ((goals[own] or 0) > 50):
+        raise GgpError(f"OpenSpiel sees another end: {theirs.state}")
+    return goals[own] or 0
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("game", choices=TWINS)
+    parser.add_argument("--seconds", type=float, default=1.0, help="for each choice")
+    parser.add_argument("--pairs", type=int, default=20)
+    parser.add_argument("--seed", type=int, default=1)
+    arguments = parser.parse_args()
+    warnings.simplefilter("ignore")  # of OpenSpiel's own making
+    rulesheet = read_rulesheet(arguments.game)
+    machine, twin = make_machine(rulesheet, "circuit"), TWINS[arguments.game]
+    found: list[float] = []
+    for pair in range(arguments.pairs):
+        goals = [play(rulesheet, machine, twin, own, arguments.seed + pair, arguments.seconds) for own in (0, 1)]
+        found.append(fmean(goals))
+        spread = _WORTH * stdev(found) / math.sqrt(len(found)) if len(found) > 1 else math.inf
+        print(f"{arguments.game}, {pair + 1} pairs: mean goal value {fmean(found):.1f} ± {spread:.1f}", flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
