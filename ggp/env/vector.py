@@ -202,7 +202,8 @@ class VectorEnvironment:
     def random_moves(self, random: np.random.Generator, step: StepResult) -> NDArray[np.int64]:
         """(n, R) a random legal move of each role, 0 where it has none."""
         mask = self.unpack_mask(step.mask)
-        chosen: NDArray[np.int64] = np.argmax(random.random(mask.shape, np.float32) * mask, axis=-1)
+        weights = 1 - random.random(mask.shape, np.float32)  # above 0: one that is 0 would count as illegal
+        chosen: NDArray[np.int64] = np.argmax(weights * mask, axis=-1)
         return chosen
 
     def unpack_mask(self, mask: NDArray[Any]) -> NDArray[np.bool_]:

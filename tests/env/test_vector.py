@@ -79,6 +79,21 @@ def test_the_only_role_with_the_turn_is_the_mover() -> None:
     assert moved == [0, 1, 0, 1, 0]
 
 
+class Zero(np.random.Generator):
+    """Draws the lowest number that there is."""
+
+    def random(self, size: Any, dtype: Any) -> Any:  # type: ignore[override]  # noqa: ANN401
+        return np.zeros(size, dtype)
+
+
+def test_a_random_move_is_legal_whatever_is_drawn() -> None:
+    environments = make_vec("tictactoe", 4)
+    step = environments.reset()
+    moves = environments.random_moves(Zero(np.random.PCG64(0)), step)
+    assert [environments.moves[1][number] for number in moves[:, 1]] == ["noop"] * 4
+    environments.step(moves)
+
+
 def test_layouts_show_the_same() -> None:
     bits, octets, planes = (
         play(make_vec("connectfour", 130, layout=layout), 30) for layout in ("bits", "bytes", "planes")
