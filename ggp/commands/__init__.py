@@ -32,10 +32,14 @@ _PANELS = {
     "For developers": ("inspect", "perft", "bench", "generate", "cache"),
 }  # of the help, in this order; other commands come last
 _OTHERS = "Others"
+_VERSION = "--version"
 
 
 def make_app(only: str = "") -> typer.Typer:
-    """The application with the sub-commands of all entry points, or at least the one called `only` if there is one."""
+    """The application with the sub-commands of all entry points, or at least the one called `only` if there is one.
+
+    With "--version" for `only` there are none.
+    """
     app = typer.Typer(
         name="ggp",
         help="General game playing: run matches, players and games from their rules alone.",
@@ -43,7 +47,7 @@ def make_app(only: str = "") -> typer.Typer:
         pretty_exceptions_enable=False,
     )
     app.callback()(_before)
-    entries = sorted(entry_points(group=GROUP))
+    entries = sorted(entry_points(group=GROUP)) if only != _VERSION else []
     chosen = [entry for entry in entries if entry.name.split(".")[0] == only] or entries
     for add in dict.fromkeys(entry.load() for entry in chosen):
         add(app)
@@ -68,7 +72,7 @@ def _before(
     show_version: Annotated[
         bool,
         typer.Option(
-            "--version",
+            _VERSION,
             is_eager=True,
             callback=lambda asked: _show_version(asked=asked),
             help="Show the version and exit.",
