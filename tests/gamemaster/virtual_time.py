@@ -18,9 +18,9 @@ T = TypeVar("T")
 Ts = TypeVarTuple("Ts")
 
 SETTLE = 0.002  # real seconds in which what was written to a socket of this computer arrives at its other end
-# Real seconds in which a connection of this computer is made or refused, if it ever is. That is at once, but for a port
-# on which nobody listens any more where a connection with the same ports at both ends was closed within the last
-# minute: the system answers the second request only, a second later.
+# Real seconds in which a connection of this computer is made or refused, if it ever is. That is at once, except where a
+# connection with the same two ports was closed within the last minute and the server has stopped since: then the system
+# answers only the second request, a second later.
 CONNECTED = 1.5
 TCP_SYN_SENT = 2  # in the kernel's tcp_info
 STUCK = 30.0  # real seconds without anything happening after which a test has failed
