@@ -86,7 +86,7 @@ class _KeptKernel(NamedTuple):
     name: str
     machine_code: bytes
     bitcode: bytes  # of LLVM, for kernels that are linked with it
-    called: list[str]  # functions that are elsewhere
+    called: list[str]  # external functions, to be linked
     defined: list[str]
     others: list[Any]  # further arguments of `CompileResult._rebuild`
 

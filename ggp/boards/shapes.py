@@ -164,7 +164,7 @@ def picture_style(theme: Theme = "auto", paints: Collection[str] = tuple(LIGHT))
 
 
 def drawing_svg(drawing: Drawing, *, has_style: bool = True, has_names: bool = True, theme: Theme = "auto") -> str:
-    """Shapes as SVG. has_names: whether parts say what they are; in what pages show as an image nobody can ask."""
+    """Shapes as SVG. has_names: parts have titles; a file that pages show as an image needs none."""
     wide, high = _n(drawing.width), _n(drawing.height)
     size = f'viewBox="0 0 {wide} {high}" width="{wide}" height="{high}"'
     label = f" aria-label={_attribute(drawing.title)}" if drawing.title else ""

@@ -40,7 +40,7 @@ _MOST_JOINT = 1024  # joint moves of a world that are all tried; of more, so man
 _MOST_TRIED = 1 << 21  # steps from all worlds that are tried at once
 _REMEMBERED = 16  # earlier beliefs
 _MOST_GROWTH = 64  # times as many worlds as usual, when none was left
-_UNIFORM_SHARE = 0.25  # of a policy of the others: so that no world is lost because of a move that nobody expected
+_UNIFORM_SHARE = 0.25  # share of uniform random moves in the policy of the other roles: no state loses all its weight
 
 Weights = NDArray[np.float64]
 
@@ -62,7 +62,7 @@ class Worlds(NamedTuple):
 
 
 class Policies(NamedTuple):
-    """What roles do in information sets: N of them, E moves in these. Locking: by whoever made the arrays."""
+    """Policies of the roles in N information sets with E moves in all. The owner of the arrays locks them."""
 
     table: StateTable  # numbers the information sets by `set_key`
     first: Ids  # (N,) set n has the moves first[n] … first[n] + move_count[n] - 1

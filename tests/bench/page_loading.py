@@ -75,7 +75,7 @@ class Visit:
 
     size_bytes: int  # with all that it loads
     seconds: float  # until it is loaded
-    shifts: list[tuple[float, str]]  # how far which parts moved while nobody did anything
+    shifts: list[tuple[float, str]]  # layout shifts without a user action: score, elements
     pale: list[str]  # texts of too little contrast
 
     @property

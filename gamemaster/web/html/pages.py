@@ -322,7 +322,7 @@ async def show_tournament(request: web.Request) -> web.Response:
 
 
 async def show_report(request: web.Request) -> web.Response:
-    """The report of a tournament, which has a style of its own and no scripts."""
+    """The report of a tournament: a page with its own style sheet, without scripts."""
     text = await asyncio.to_thread(services_of(request).tournaments.report, request.match_info["tournament"])
     policy = (
         "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"

@@ -1,4 +1,4 @@
-"""Implicit minimax: beside the mean of its visits, a move has the minimax of the learned values of the leaves below it.
+"""Implicit minimax: a move has two values, the mean of its visits and the minimax of the learned values below it.
 
 Lanctot, Winands, Pepels and Sturtevant, 2014. Where two roles are opposed and one of them chooses; as soon as a state
 gets its moves, the states right below it are valued (one-ply lookahead), so that no move is unknown.
