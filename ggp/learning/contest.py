@@ -4,7 +4,7 @@ Lanes 2 n and 2 n + 1 play a pair: both begin with the same random steps, and th
 the move whose successor it values most, ends exactly; where several roles choose at once, each draws from its policy.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ggp.elo import Estimate, Pairs, bounds, elo_estimate, log_likelihood_ratio
 from ggp.kernel import LANES, Int, draw, fused
-from ggp.learning.net import HIDDEN, Net, sum_inputs
+from ggp.learning.net import Net, hidden_units
 from ggp.learning.self_play import (
     SelfPlay,
     SelfPlaySettings,
@@ -66,10 +66,23 @@ class Contest:
         return Comparison(pairs, elo_estimate(pairs), ratio >= upper)
 
     def play(self, newer: Net, older: Net, seed: int, stop: Callable[[], bool]) -> NDArray[np.int64] | None:
-        """(5,) how many of up to 256 pairs gave 0, ½, 1, 1½ and 2 points; None when stopped.
+        """As `slices`; None when stopped."""
+        slices = self.slices(newer, older, seed)
+        while not stop():
+            try:
+                next(slices)
+            except StopIteration as end:
+                found: NDArray[np.int64] = end.value
+                return found
+        return None
+
+    def slices(
+        self, newer: Net, older: Net, seed: int, most: int | None = None
+    ) -> Generator[None, None, NDArray[np.int64]]:
+        """(5,) how many of up to 256 pairs gave 0, ½, 1, 1½ and 2 points, in slices of a few milliseconds.
 
         A net has a point when the mean value of its roles is the higher one, and half of it when both are the same.
-        Pairs whose random steps ended the match are left out.
+        Pairs whose random steps ended the match are left out, and those that go on after `most` slices.
         """
         play = make_self_play(self._batches, SelfPlaySettings(cap=self._cap), 1, seed)
         random = np.random.default_rng(seed)
@@ -78,25 +91,26 @@ class Contest:
         play.opening[:] = np.repeat(random.integers(_LEAST_OPENING, _MOST_OPENING + 1, LANES // 2), 2)
         play.front.chooser[1::2] = OVER  # until they begin where the others are after their random steps
         while (play.opening[::2] > 0)[play.front.chooser[::2] != OVER].any():
-            if stop():
-                return None
+            yield
             open_lanes(play, newer, older, is_newer, values)
         for array in (play.front.before, play.front.legal, play.front.chooser, play.front.moves):
             array[1::2] = array[::2]
         play.opening[:], play.steps[1::2] = 0, play.steps[::2]
-        is_open = play.front.chooser[::2] != OVER
-        while (play.front.chooser != OVER).any():
-            if stop():
-                return None
+        is_counted, done = play.front.chooser[::2] != OVER, 0
+        while True:  # once at least, so that the kernel is loaded with all others
+            yield
             play_out(play, newer, older, is_newer, values, _BATCHES)
+            done += 1
+            if done == most or (play.front.chooser == OVER).all():
+                break
+        is_counted &= (play.front.chooser == OVER).reshape(-1, 2).all(axis=1)
         counted = ~play.nature
         mine, others = (
             np.where(chosen, values, 0.0).sum(axis=1) / chosen.sum(axis=1)
             for chosen in (is_newer & counted, ~is_newer & counted)
         )
         points = (np.sign(np.round(mine - others, 6)) + 1).astype(np.int64)  # halves
-        found: NDArray[np.int64] = np.bincount((points[::2] + points[1::2])[is_open], minlength=5)
-        return found
+        return np.bincount((points[::2] + points[1::2])[is_counted], minlength=5).astype(np.int64)
 
 
 def _shared_out(play: SelfPlay, random: np.random.Generator) -> NDArray[np.bool_]:
@@ -182,10 +196,8 @@ def _list_match(  # noqa: PLR0913, PLR0917 - kernel: whose successors, and where
             count = count_legal(front, match, np.int64(role))
             back.joint[rows, role] = nth_legal(front, match, np.int64(role), draw(play.random, count))
             continue
-        sum_inputs(newer if is_newer[match, role] else older, front.before, match, play.sums)
-        for unit in range(HIDDEN):
-            play.hidden[unit] = max(play.sums[unit], np.float32(0.0))
         net = newer if is_newer[match, role] else older
+        hidden_units(net, front.before, match, front.legal, match, play.hidden)
         back.joint[rows, role] = draw_by_policy(play, net, match, np.int64(role))
 
 

@@ -14,7 +14,6 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
 
-import numpy as np
 from numpy.typing import NDArray
 
 from ggp.cache import CacheEntry, knowledge_folder, read_entry, write_entry
@@ -22,11 +21,11 @@ from ggp.circuit.compile import CompiledGame
 from ggp.errors import KnowledgeError, SettingsError
 from ggp.gdl.rulesheet import Rulesheet
 from ggp.gdl.terms import to_text
-from ggp.learning.net import HIDDEN, NO_INPUT, Net
+from ggp.learning.net import Net, net_problem
 from ggp.learning.settings import AUTO, NO_KNOWLEDGE, TrainingSettings
 from ggp.learning.training import Generation, Training
 
-VERSION = 1
+VERSION = 2
 SUFFIX, TRAINING = ".knowledge", ".training"
 _NET, _TRAINING = (sha256(b"ggp " + kind).digest() for kind in (b"knowledge", b"training"))
 _LARGEST = 2**32  # bytes of a file
@@ -176,23 +175,9 @@ def _value(path: Path, kind: type[T], given: Any) -> T:  # noqa: ANN401 - whatev
 
 
 def _checked_net(path: Path, arrays: Arrays, game: CompiledGame) -> Net:
-    if arrays.keys() != set(Net._fields):
-        raise _wrong(path, "its arrays are not those of a net")
-    inputs = len(arrays["first"]) if arrays["first"].ndim else 0
-    roles, moves = len(game.roles), sum(map(len, game.moves))
-    shapes = {
-        "input_of_fact": (game.circuit.facts,), "first": (inputs, HIDDEN), "first_bias": (HIDDEN,),
-        "value": (roles, HIDDEN), "value_bias": (roles,), "policy": (moves, HIDDEN), "policy_bias": (moves,),
-    }  # fmt: skip
-    for name, shape in shapes.items():
-        dtype = np.int32 if name == "input_of_fact" else np.float32
-        if arrays[name].shape != shape or arrays[name].dtype != dtype:
-            raise _wrong(path, f"{name} is {arrays[name].dtype}{arrays[name].shape}, not {np.dtype(dtype)}{shape}")
-        if dtype == np.float32 and not np.isfinite(arrays[name]).all():
-            raise _wrong(path, f"{name} has values that are not finite")
-    places = arrays["input_of_fact"]
-    if ((places < NO_INPUT) | (places >= inputs)).any():
-        raise _wrong(path, "a fact has an input that does not exist")
+    problem = net_problem(arrays, game.circuit.facts, len(game.roles), sum(map(len, game.moves)))
+    if problem:
+        raise _wrong(path, problem)
     return Net(**{name: array.copy() for name, array in arrays.items()})
 
 

@@ -1,11 +1,13 @@
 """The net: the facts of a state → a value for each role and a logit for each move; and how it is fitted.
 
 One hidden layer of rectified linear units. Its first layer is a sum of rows, one for each fact that holds, so that the
-state after a step costs only the rows of the facts that change (as in NNUE: Nasu, 2018). Weights are float32; a kernel
-does the same on every run, so that equal work gives equal nets.
+state after a step costs only the rows of the facts that change (as in NNUE: Nasu, 2018). In some games the legal moves
+are inputs, too: they show captures, mobility and who must do what, which are products of facts. Weights are float32; a
+kernel does the same on every run, so that equal work gives equal nets.
 """
 
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +28,7 @@ class Net(NamedTuple):
     """I inputs, H hidden units, R roles, M moves of all roles in a row."""
 
     input_of_fact: Ids  # (F,) the row of `first`, or NO_INPUT for a fact that the net does not read
+    input_of_move: Ids  # (M,) the row of `first` for a legal move; (0,) for a net that does not read moves
     first: Floats  # (I, H)
     first_bias: Floats  # (H,)
     value: Floats  # (R, H)
@@ -41,6 +44,7 @@ class Samples(NamedTuple):
     """
 
     states: Bits  # (S, words)
+    legal: Bits  # (S, ·) bits over the moves of all roles in a row; (S, 0) where they are not read
     values: Floats  # (S, R) the target
     is_complete: NDArray[np.bool_]  # (S,) whether the match has come to its end, so that the target is whole
     policy_start: NDArray[np.int64]  # (S,)
@@ -68,14 +72,16 @@ class Fitting(NamedTuple):
     numbers: NDArray[np.int64]  # (1,) batches so far
 
 
-def make_net(input_of_fact: Ids, roles: int, moves: int, seed: int) -> Net:
-    """A net whose values are all near 0.5 and whose policy is nearly uniform."""
+def make_net(input_of_fact: Ids, roles: int, moves: int, seed: int, *, reads_moves: bool = False) -> Net:
+    """A net whose values are all near 0.5 and whose policy is nearly uniform; moves say nothing yet."""
     random = np.random.default_rng(seed)
     inputs = int(input_of_fact.max(initial=NO_INPUT)) + 1
     first = random.standard_normal((inputs, HIDDEN)) / np.sqrt(max(inputs, 1) / 2)
+    read = moves if reads_moves else 0
     return Net(
         input_of_fact,
-        first.astype(np.float32),
+        np.arange(inputs, inputs + read, dtype=np.int32),
+        np.concatenate([first, np.zeros((read, HIDDEN))]).astype(np.float32),
         np.zeros(HIDDEN, np.float32),
         (random.standard_normal((roles, HIDDEN)) * 0.01).astype(np.float32),
         np.zeros(roles, np.float32),
@@ -87,7 +93,7 @@ def make_net(input_of_fact: Ids, roles: int, moves: int, seed: int) -> Net:
 def make_fitting(net: Net) -> Fitting:
     """The start of fitting this net, which is changed in place."""
     gradient, mean, square = (
-        net._replace(**{name: np.zeros_like(getattr(net, name)) for name in _WEIGHTS}) for _ in range(3)
+        net._replace(**{name: np.zeros_like(getattr(net, name)) for name in WEIGHTS}) for _ in range(3)
     )
     return Fitting(
         net,
@@ -108,17 +114,39 @@ def no_net() -> Net:
     return make_net(np.zeros(0, np.int32), 0, 0, 0)
 
 
-_WEIGHTS = Net._fields[1:]
+WEIGHTS = Net._fields[2:]
 
 
 def copied(net: Net) -> Net:
     """The net as it is now."""
-    return net._replace(**{name: getattr(net, name).copy() for name in _WEIGHTS})
+    return net._replace(**{name: getattr(net, name).copy() for name in WEIGHTS})
 
 
-def make_samples(words: int, roles: int, places: int, moves: int) -> Samples:
+def net_problem(arrays: Mapping[str, NDArray[Any]], facts: int, roles: int, moves: int) -> str:
+    """Why these arrays by the names of a net's fields are no net for a game; empty if they are one."""
+    if arrays.keys() != set(Net._fields):
+        return "its arrays are not those of a net"
+    inputs = len(arrays["first"]) if arrays["first"].ndim else 0
+    read = moves if arrays["input_of_move"].size else 0
+    shapes = {
+        "input_of_fact": (facts,), "input_of_move": (read,), "first": (inputs, HIDDEN), "first_bias": (HIDDEN,),
+        "value": (roles, HIDDEN), "value_bias": (roles,), "policy": (moves, HIDDEN), "policy_bias": (moves,),
+    }  # fmt: skip
+    for name, shape in shapes.items():
+        array, dtype = arrays[name], np.dtype(np.float32 if name in WEIGHTS else np.int32)
+        if array.shape != shape or array.dtype != dtype:
+            return f"{name} is {array.dtype}{array.shape}, not {dtype}{shape}"
+        if name in WEIGHTS and not np.isfinite(array).all():
+            return f"{name} has values that are not finite"
+        if name not in WEIGHTS and ((array < NO_INPUT) | (array >= inputs)).any():
+            return f"{name} names an input that does not exist"
+    return "a move has no input" if (arrays["input_of_move"] == NO_INPUT).any() else ""
+
+
+def make_samples(words: int, legal_words: int, roles: int, places: int, moves: int) -> Samples:
     return Samples(
         np.zeros((places, words), np.uint64),
+        np.zeros((places, legal_words), np.uint64),
         np.zeros((places, roles), np.float32),
         np.zeros(places, np.bool_),
         np.zeros(places, np.int64),
@@ -145,18 +173,46 @@ def sum_inputs(net: Net, states: Bits, row: Int, sums: Floats) -> None:
 
 
 @fused
-def hidden_units(net: Net, states: Bits, row: Int, hidden: Floats) -> None:
-    """Of a state, rectified."""
-    sum_inputs(net, states, row, hidden)
+def add_move(net: Net, move: Int, sums: Floats) -> None:
+    """Adds the input of a legal move, numbered over the moves of all roles in a row, for a net that reads moves."""
+    place = net.input_of_move[move]
+    for unit in range(HIDDEN):
+        sums[unit] += net.first[place, unit]
+
+
+@fused
+def add_moves(net: Net, legal: Bits, row: Int, sums: Floats) -> None:
+    """Adds the inputs of all legal moves, if the net reads moves; legal[row]: bits over the moves of all roles."""
+    moves = len(net.input_of_move)
+    for word in range((moves + 63) // 64):
+        bits = legal[row, word]
+        while bits:
+            move = 64 * word + lowest(bits)
+            bits &= bits - np.uint64(1)
+            if move < moves:
+                add_move(net, move, sums)
+
+
+@fused
+def rectify(hidden: Floats) -> None:
+    """In place."""
     for unit in range(HIDDEN):
         hidden[unit] = max(hidden[unit], np.float32(0.0))
 
 
 @fused
+def hidden_units(net: Net, states: Bits, row: Int, legal: Bits, legal_row: Int, hidden: Floats) -> None:
+    """Of states[row], in which the moves of legal[legal_row] are legal."""
+    sum_inputs(net, states, row, hidden)
+    add_moves(net, legal, legal_row, hidden)
+    rectify(hidden)
+
+
+@fused
 def rectify_changed(  # noqa: PLR0913, PLR0917 - kernel: two states and what is made of them
-    net: Net, states: Bits, row: Int, before: Bits, before_row: Int, sums: Floats, hidden: Floats
+    net: Net, states: Bits, row: Int, legal: Bits, before: Bits, before_row: Int, sums: Floats, hidden: Floats
 ) -> None:
-    """The hidden units of states[row], from the sums of before[before_row]."""
+    """The hidden units of states[row], with its moves legal[row], from what `sum_inputs` gave of before[before_row]."""
     for unit in range(HIDDEN):
         hidden[unit] = sums[unit]
     for word in range(states.shape[1]):
@@ -175,8 +231,8 @@ def rectify_changed(  # noqa: PLR0913, PLR0917 - kernel: two states and what is 
             if place != NO_INPUT:
                 for unit in range(HIDDEN):
                     hidden[unit] += net.first[place, unit]
-    for unit in range(HIDDEN):
-        hidden[unit] = max(hidden[unit], np.float32(0.0))
+    add_moves(net, legal, row, hidden)
+    rectify(hidden)
 
 
 @fused
@@ -223,11 +279,9 @@ def fit(fitting: Fitting, samples: Samples, random: NDArray[np.uint64], batches:
 @fused
 def _add_gradient(fitting: Fitting, samples: Samples, sample: Int, weight: np.float32) -> None:
     net, hidden, back = fitting.net, fitting.hidden, fitting.back
-    sum_inputs(net, samples.states, sample, hidden)
-    active = _list_inputs(fitting, samples.states, sample)
-    for unit in range(HIDDEN):
-        hidden[unit] = max(hidden[unit], np.float32(0.0))
-        back[unit] = np.float32(0.0)
+    hidden_units(net, samples.states, sample, samples.legal, sample, hidden)
+    active = _list_inputs(fitting, samples, sample)
+    back[:] = np.float32(0.0)
     for role in range(len(net.value)):
         value = np.float32(role_value(net, hidden, role))
         error = value - samples.values[sample, role]
@@ -249,16 +303,24 @@ def _add_gradient(fitting: Fitting, samples: Samples, sample: Int, weight: np.fl
 
 
 @fused
-def _list_inputs(fitting: Fitting, states: Bits, row: Int) -> int:
+def _list_inputs(fitting: Fitting, samples: Samples, sample: Int) -> int:
     """Writes the inputs that hold to `fitting.active`; returns how many."""
-    active = 0
-    for word in range(states.shape[1]):
-        bits = states[row, word]
+    active, moves = 0, len(fitting.net.input_of_move)
+    for word in range(samples.states.shape[1]):
+        bits = samples.states[sample, word]
         while bits:
             place = fitting.net.input_of_fact[64 * word + lowest(bits)]
             bits &= bits - np.uint64(1)
             if place != NO_INPUT:
                 fitting.active[active] = place
+                active += 1
+    for word in range(samples.legal.shape[1]):
+        bits = samples.legal[sample, word]
+        while bits:
+            move = 64 * word + lowest(bits)
+            bits &= bits - np.uint64(1)
+            if move < moves:
+                fitting.active[active] = fitting.net.input_of_move[move]
                 active += 1
     return active
 

@@ -25,6 +25,7 @@ from ggp.learning.net import (
     Floats,
     Net,
     Samples,
+    hidden_units,
     move_logit,
     rectify_changed,
     role_value,
@@ -205,9 +206,7 @@ def list_moves(play: SelfPlay, match: Int, chooser: Int, rows: Int, needed: Int)
 def _list_jointly(play: SelfPlay, net: Net, match: Int, rows: Int) -> None:
     """For each role with a choice its moves, against moves of the others drawn from the policy."""
     front, back, roles = play.front, play.back, len(play.nature)
-    sum_inputs(net, front.before, match, play.sums)
-    for unit in range(HIDDEN):
-        play.hidden[unit] = max(play.sums[unit], np.float32(0.0))
+    hidden_units(net, front.before, match, front.legal, match, play.hidden)
     end = rows + play.rows[match]
     for role in range(roles):
         for other in range(roles):
@@ -280,7 +279,7 @@ def value_rows(play: SelfPlay, net: Net, match: Int, role: Int, first: Int, coun
         if back.chooser[row] == OVER:
             play.worth[row] = back.value[row, role]
         else:
-            rectify_changed(net, back.after, row, front.before, match, play.sums, play.hidden)
+            rectify_changed(net, back.after, row, back.legal, front.before, match, play.sums, play.hidden)
             play.worth[row] = role_value(net, play.hidden, role)
         if play.worth[row] > play.worth[best]:
             best = row
@@ -296,10 +295,12 @@ def _write_sample(  # noqa: PLR0913, PLR0917 - kernel: which rows of the batch, 
     place = number % places
     samples.numbers[SAMPLES] += 1
     copy_state(samples.states, place, play.front.before, match)
+    if samples.legal.shape[1] > 0:
+        copy_state(samples.legal, place, play.front.legal, match)
     samples.is_complete[place] = False
     play.earlier[place], play.last_sample[match] = play.last_sample[match], number
     if back.chooser[best] != OVER:
-        rectify_changed(net, back.after, best, play.front.before, match, play.sums, play.hidden)
+        rectify_changed(net, back.after, best, back.legal, play.front.before, match, play.sums, play.hidden)
     for each in range(samples.values.shape[1]):
         is_end = back.chooser[best] == OVER
         samples.values[place, each] = back.value[best, each] if is_end else role_value(net, play.hidden, np.int64(each))

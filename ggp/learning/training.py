@@ -20,7 +20,7 @@ from ggp.elo import Pairs
 from ggp.gdl.rulesheet import NATURE
 from ggp.learning.contest import Contest
 from ggp.learning.learner import Learner, LearningProgress
-from ggp.learning.net import Net, copied
+from ggp.learning.net import WEIGHTS, Net, copied, net_problem
 from ggp.learning.settings import TrainingSettings
 from ggp.simulation.evaluate import Batches
 
@@ -98,6 +98,8 @@ class Training:
     def run_round(self, stop: Callable[[], bool]) -> bool:
         """False when stopped before its end: then the next call goes on with it."""
         learners = self.learners
+        if not self._choose_inputs(stop):
+            return False
         if not len(self._round_ends):
             self._round_ends = np.array([learner.samples + ROUND_SAMPLES for learner in learners])
         ends: list[int] = self._round_ends.tolist()
@@ -111,10 +113,25 @@ class Training:
         self._round_ends = np.zeros(0, np.int64)
         if len(learners) > 1:
             nets = [learner.net for learner in self.learners]
-            sums = [np.asarray(sum(arrays), np.float32) for arrays in zip(*nets, strict=True)]
-            mean = Net(nets[0].input_of_fact, *(each / np.float32(len(nets)) for each in sums[1:]))
+            mean = nets[0]
+            for name in WEIGHTS:
+                total = np.asarray(sum(getattr(net, name) for net in nets), np.float32)
+                getattr(mean, name)[:] = total / np.float32(len(nets))
             for learner in self.learners:
                 learner.use_net(mean)
+        return True
+
+    def _choose_inputs(self, stop: Callable[[], bool]) -> bool:
+        """The first learner finds out what nets should read, all others begin where it is then; False when stopped."""
+        first, *others = self.learners
+        while first.reads_moves is None:
+            if stop():
+                return False
+            first.run_slice(_BATCHES)
+        for other in others:
+            if other.reads_moves is None:
+                other.begin(reads_moves=first.reads_moves)
+                other.use_net(first.net)
         return True
 
     def end_generation(self, stop: Callable[[], bool]) -> Generation | None:
@@ -157,11 +174,11 @@ class Training:
         ends = parts.pop("round", {}).get("ends", np.zeros(1))
         if ends.dtype != np.int64 or ends.shape not in ((0,), (len(self.learners),)):
             raise ValueError("the end of a round is missing")
-        if best.keys() != set(Net._fields) or parts.keys() != set(map(str, range(len(self.learners)))):
+        if parts.keys() != set(map(str, range(len(self.learners)))):
             raise ValueError("parts are missing")
-        for name, array in self.best._asdict().items():
-            if best[name].shape != array.shape or best[name].dtype != array.dtype:
-                raise ValueError(f"{name} of the best net is not as it should be")
+        problem = net_problem(best, self.game.circuit.facts, len(self.game.roles), sum(map(len, self.game.moves)))
+        if problem:
+            raise ValueError(f"the best net is none: {problem}")
         for number, learner in enumerate(self.learners):
             learner.restore(parts[str(number)])
         self._round_ends = ends.copy()

@@ -21,7 +21,7 @@ from pathlib import Path
 from random import Random
 from threading import enumerate as enumerate_threads
 from time import perf_counter, thread_time
-from typing import Any, Protocol, TypeVar, get_args, get_type_hints
+from typing import Any, Literal, Protocol, TypeVar, get_args, get_type_hints
 
 from ggp.engines import make_machine
 from ggp.errors import SettingsError
@@ -256,6 +256,7 @@ class LearnedSettings(mcts.SearchSettings):
 
     learning: float = 30.0  # seconds of the thread that learns
     learning_seed: int = 0
+    inputs: Literal["auto", "facts", "moves"] = "auto"  # of the net: facts alone, or legal moves, too
     knowledge: str = ""  # a file, in place of learning
 
 
@@ -269,6 +270,8 @@ class LearnedContender(MctsContender):
             self._net = load_knowledge(path, self._machine.rulesheet, self._machine.compiled).net
             return
         learner = Learner(self._machine.batches, settings.learning_seed)
+        if settings.inputs != "auto":
+            learner.begin(reads_moves=settings.inputs == "moves")
         learner.run_slice(1)
         end = thread_time() + settings.learning
         learner.run(lambda: thread_time() >= end)

@@ -12,7 +12,7 @@ from ggp.gdl.terms import Term
 from ggp.learning.learner import Learner, find_inputs
 from ggp.learning.net import (
     HIDDEN,
-    SAMPLES,
+    WEIGHTS,
     Fitting,
     Net,
     Samples,
@@ -29,6 +29,7 @@ from ggp.learning.net import (
 from ggp.learning.self_play import SelfPlaySettings
 from ggp.library import find_rulesheet
 from ggp.simulation.evaluate import Batches, unpack
+from ggp.simulation.expansion import look, make_expansion
 from ggp.simulation.state_machine import CircuitMachine
 from tests.gamemaster import games
 
@@ -47,14 +48,17 @@ def tictactoe() -> CompiledGame:
     return compile_game(shipped("tictactoe"))
 
 
-def random_net(facts: int, roles: int, moves: int) -> Net:
+def random_net(facts: int, roles: int, moves: int, *, reads_moves: bool = False) -> Net:
     random = np.random.default_rng(3)
     net = make_net(
         np.where(np.arange(facts) % 5 == 4, -1, np.cumsum(np.arange(facts) % 5 != 4) - 1).astype(np.int32),
         roles,
         moves,
         1,
+        reads_moves=reads_moves,
     )
+    if reads_moves:
+        net.first[-moves:] += random.standard_normal((moves, HIDDEN)).astype(np.float32) / 4
     return net._replace(
         first_bias=random.standard_normal(HIDDEN).astype(np.float32),
         value=(random.standard_normal((roles, HIDDEN)) / 5).astype(np.float32),
@@ -62,37 +66,44 @@ def random_net(facts: int, roles: int, moves: int) -> Net:
     )
 
 
-def plain_net(net: Net, facts: NDArray[np.bool_]) -> tuple[Floats, Floats, Floats]:
-    """Sums, values and logits by matrices of float64; facts: (F,)."""
+def plain_net(net: Net, facts: NDArray[np.bool_], legal: NDArray[np.bool_]) -> tuple[Floats, Floats, Floats]:
+    """The sums of facts, values and logits by matrices of float64; facts: (F,); legal: (M,)."""
     inputs = np.zeros(len(net.first))
     known = net.input_of_fact >= 0
     inputs[net.input_of_fact[known]] = facts[known]
     sums = inputs @ net.first.astype(np.float64) + net.first_bias
-    hidden = np.maximum(sums, 0)
+    if len(net.input_of_move):
+        inputs[net.input_of_move] = legal
+    whole = inputs @ net.first.astype(np.float64) + net.first_bias
+    hidden = np.maximum(whole, 0)
     values = 1 / (1 + np.exp(-(net.value.astype(np.float64) @ hidden + net.value_bias)))
     return sums, values, net.policy.astype(np.float64) @ hidden + net.policy_bias
 
 
-def test_values_and_logits_are_those_of_the_plain_net() -> None:
-    net = random_net(100, 2, 30)
+@pytest.mark.parametrize("reads_moves", [False, True])
+def test_values_and_logits_are_those_of_the_plain_net(*, reads_moves: bool) -> None:
+    net = random_net(100, 2, 30, reads_moves=reads_moves)
     random = np.random.default_rng(1)
     states = random.integers(0, 2**36, (8, 2), np.uint64)
-    flags = unpack(states, 100)
+    moves = random.integers(0, 2**31, (8, 1), np.uint64)  # and whether the state is an end
+    flags, legal = unpack(states, 100), unpack(moves, 30)
     sums, hidden, changed = (np.zeros(HIDDEN, np.float32) for _ in range(3))
     for row in range(8):
-        expected_sums, values, logits = plain_net(net, flags[row])
+        expected_sums, values, logits = plain_net(net, flags[row], legal[row])
         sum_inputs(net, states, row, sums)
-        hidden_units(net, states, row, hidden)
+        hidden_units(net, states, row, moves, row, hidden)
         np.testing.assert_allclose(sums, expected_sums, atol=1e-4)
         np.testing.assert_allclose([role_value(net, hidden, role) for role in range(2)], values, atol=1e-5)
         np.testing.assert_allclose([move_logit(net, hidden, move) for move in range(30)], logits, atol=1e-4)
         sum_inputs(net, states, (row + 1) % 8, sums)
-        rectify_changed(net, states, row, states, (row + 1) % 8, sums, changed)
+        rectify_changed(net, states, row, moves, states, (row + 1) % 8, sums, changed)
         np.testing.assert_allclose(changed, hidden, atol=1e-4)
 
 
 def plain_loss(net: Net, samples: Samples, sample: int) -> float:
-    _, values, logits = plain_net(net, unpack(samples.states[sample : sample + 1], len(net.input_of_fact))[0])
+    one = slice(sample, sample + 1)
+    facts, legal = unpack(samples.states[one], len(net.input_of_fact)), unpack(samples.legal[one], len(net.policy))
+    _, values, logits = plain_net(net, facts[0], legal[0])
     start, count = int(samples.policy_start[sample]), int(samples.policy_count[sample])
     moves, shares = samples.moves[start : start + count], samples.shares[start : start + count]
     chosen = logits[moves] - logits[moves].max()
@@ -101,8 +112,9 @@ def plain_loss(net: Net, samples: Samples, sample: int) -> float:
 
 
 def one_sample() -> Samples:
-    samples = make_samples(1, 2, 4, 16)
+    samples = make_samples(1, 1, 2, 4, 16)
     samples.states[0] = 0b1011_0110_1101
+    samples.legal[0] = 0b111_0010
     samples.values[0] = 0.9, 0.2
     samples.is_complete[0] = True
     samples.policy_count[0] = 3
@@ -111,9 +123,10 @@ def one_sample() -> Samples:
     return samples
 
 
-@pytest.mark.parametrize("name", ["first", "first_bias", "value", "value_bias", "policy", "policy_bias"])
-def test_gradients_are_finite_differences(name: str) -> None:
-    net, samples = random_net(12, 2, 6), one_sample()
+@pytest.mark.parametrize("name", WEIGHTS)
+@pytest.mark.parametrize("reads_moves", [False, True])
+def test_gradients_are_finite_differences(name: str, *, reads_moves: bool) -> None:
+    net, samples = random_net(12, 2, 6, reads_moves=reads_moves), one_sample()
     gradient = gradient_of(make_fitting(net), samples)
     weights = getattr(net, name).reshape(-1)
     random = np.random.default_rng(0)
@@ -132,13 +145,13 @@ def gradient_of(fitting: Fitting, samples: Samples) -> Net:
     """By a step of Adam that changes nothing: the mean of the gradients becomes a tenth of the gradient."""
     fit(fitting, samples, np.array([1], np.uint64), 1, 1, 0.0)
     mean = fitting.mean
-    return mean._replace(**{name: getattr(mean, name) * 10 for name in Net._fields[1:]})
+    return mean._replace(**{name: getattr(mean, name) * 10 for name in WEIGHTS})
 
 
 def test_fitting_learns_a_sample_by_heart() -> None:
     net, samples = make_net(np.arange(12, dtype=np.int32), 2, 6, 1), one_sample()
     fit(make_fitting(net), samples, np.array([1], np.uint64), 400, 4, 2e-3)
-    _, values, logits = plain_net(net, unpack(samples.states[:1], 12)[0])
+    _, values, logits = plain_net(net, unpack(samples.states[:1], 12)[0], unpack(samples.legal[:1], 6)[0])
     shares = np.exp(logits[[1, 4, 5]]) / np.exp(logits[[1, 4, 5]]).sum()
     np.testing.assert_allclose(values, [0.9, 0.2], atol=0.05)
     np.testing.assert_allclose(shares, [0.7, 0.2, 0.1], atol=0.05)
@@ -156,9 +169,11 @@ def test_equal_work_gives_equal_nets(tictactoe: CompiledGame) -> None:
     assert learner.progress().batches > 0
 
 
-def test_tictactoe_is_learned(tictactoe: CompiledGame) -> None:
+@pytest.mark.parametrize("reads_moves", [False, True])
+def test_tictactoe_is_learned(tictactoe: CompiledGame, *, reads_moves: bool) -> None:
     """A move that wins at once has most of the policy, and the state after it a high value."""
     learner = Learner(Batches(tictactoe), seed=1, memory_bytes=2**23)
+    learner.begin(reads_moves=reads_moves)
     while learner.progress().samples < 100_000:
         learner.run_slice(64)
     progress = learner.progress()
@@ -172,7 +187,9 @@ def test_tictactoe_is_learned(tictactoe: CompiledGame) -> None:
     packed = machine.packed(state)
     assert packed is not None
     hidden, net, names = np.zeros(HIDDEN, np.float32), learner.net, tictactoe.moves[0]
-    hidden_units(net, packed, 0, hidden)
+    expansion = make_expansion(machine.batches)
+    look(expansion, packed, 1)
+    hidden_units(net, packed, 0, expansion.legal, 0, hidden)
     legal = machine.legal_moves(state, machine.roles[0])
     assert max(legal, key=lambda move: move_logit(net, hidden, names.index(move))) == read_term("(mark 1 3)")
     assert role_value(net, hidden, 0) > 0.7
@@ -201,7 +218,41 @@ def test_simultaneous_moves_are_learned() -> None:
     assert progress.matches > 0
     assert progress.batches > 0
     assert np.isfinite(progress.value_error)
-    assert learner._samples.numbers[SAMPLES] > 0
+    assert learner.samples > 0
+
+
+@pytest.mark.parametrize(("name", "wins"), [("draughts", True), ("loa", False)])
+def test_the_net_that_plays_better_goes_on(name: str, *, wins: bool) -> None:
+    """Captures are an obligation in draughts, so moves tell much; in lines of action they are too many."""
+    learner = Learner(Batches(compile_game(shipped(name))), seed=3)
+    assert learner.reads_moves is None
+    assert learner.state().keys() == {"reads_moves"}
+    while learner.reads_moves is None:
+        learner.run_slice(64)
+    assert learner.reads_moves == wins
+    assert (len(learner.net.input_of_move) > 0) == wins
+    before = learner.samples
+    for _ in range(20):
+        learner.run_slice(64)
+    assert learner.samples > before
+
+
+@pytest.mark.parametrize("reads_moves", [False, True])
+def test_learning_goes_on_from_its_state(tictactoe: CompiledGame, *, reads_moves: bool) -> None:
+    whole, part = (Learner(Batches(tictactoe), seed=4, memory_bytes=2**23) for _ in range(2))
+    whole.begin(reads_moves=reads_moves)
+    for _ in range(40):
+        whole.run_slice(8)
+    part.restore(whole.state())
+    assert part.reads_moves == reads_moves
+    for learner in (whole, part):
+        for _ in range(40):
+            learner.run_slice(8)
+    for one, two in zip(whole.net, part.net, strict=True):
+        np.testing.assert_array_equal(one, two)
+    for wrong in ({}, {"reads_moves": np.array([5])}, part.state() | {"reads_moves": np.array([int(not reads_moves)])}):
+        with pytest.raises(ValueError, match=r"missing|not those|not float32|not uint64"):
+            part.restore(wrong)
 
 
 def test_facts_that_never_change_are_no_inputs(tictactoe: CompiledGame) -> None:

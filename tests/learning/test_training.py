@@ -30,7 +30,7 @@ from ggp.learning.knowledge import (
 )
 from ggp.learning.knowledge import save_training as save
 from ggp.learning.learner import find_inputs
-from ggp.learning.net import Net, make_net
+from ggp.learning.net import HIDDEN, Net, make_net
 from ggp.learning.self_play import SelfPlaySettings, make_self_play
 from ggp.learning.settings import TrainingSettings
 from ggp.learning.training import Generation, Training, can_train
@@ -119,9 +119,11 @@ def test_what_cannot_be_learned_is_said() -> None:
         assert reason in can_train(refused.compiled)
 
 
-def random_net(machine: CircuitMachine, seed: int) -> Net:
+def random_net(machine: CircuitMachine, seed: int, *, reads_moves: bool = False) -> Net:
     moves, random = sum(map(len, machine.compiled.moves)), np.random.default_rng(seed)
-    net = make_net(find_inputs(machine.compiled), len(machine.roles), moves, seed)
+    net = make_net(find_inputs(machine.compiled), len(machine.roles), moves, seed, reads_moves=reads_moves)
+    if reads_moves:
+        net.first[-moves:] += random.standard_normal((moves, HIDDEN)).astype(np.float32) / 4
     return net._replace(value=(random.standard_normal(net.value.shape) / 20).astype(np.float32))
 
 
@@ -178,11 +180,16 @@ def worth(machine: CircuitMachine, state: object, role: int, net: Net) -> float:
         return (machine.goal(state, machine.roles[role]) or 0) / 100  # type: ignore[arg-type]
     packed = machine.packed(state)  # type: ignore[arg-type]
     assert packed is not None
-    return float(plain_net(net, unpack(packed, machine.compiled.circuit.facts)[0])[1][role])
+    legal = [
+        move in machine.legal_moves(state, name)  # type: ignore[arg-type]
+        for name, moves in zip(machine.roles, machine.compiled.moves, strict=True)
+        for move in moves
+    ]
+    return float(plain_net(net, unpack(packed, machine.compiled.circuit.facts)[0], np.array(legal))[1][role])
 
 
 def test_matches_are_those_of_a_plain_lookahead(machine: CircuitMachine) -> None:
-    one, two = random_net(machine, 1), random_net(machine, 2)
+    one, two = random_net(machine, 1), random_net(machine, 2, reads_moves=True)
     play = make_self_play(machine.batches, SelfPlaySettings(), 1, 0)
     play.opening[:] = 0
     is_newer = np.zeros((512, 2), np.bool_)
@@ -233,6 +240,7 @@ def test_other_rules_other_versions_and_what_is_no_net(machine: CircuitMachine, 
         ({"value": known.net.value[:1]}, {}, "value is"),
         ({"value": known.net.value * np.nan}, {}, "not finite"),
         ({"input_of_fact": known.net.input_of_fact + 1}, {}, "input that does not exist"),
+        ({"input_of_move": np.arange(3, dtype=np.int32)}, {}, "input_of_move is"),
         ({"more": np.zeros(1)}, {}, "not those of a net"),
     ):
         write_entry(path, CacheEntry({**entry.arrays, **arrays}, {**entry.notes, **notes}), files._NET)

@@ -12,6 +12,7 @@ from ggp.library import find_rulesheet
 from ggp.search.mcts.search import BatchedMcts, SearchSettings
 from ggp.search.mcts.tree import COUNT, FIRST, INNER, KIND, NODE_TOP, NONE, UNVALUED, VISITS
 from ggp.simulation.evaluate import Bits
+from ggp.simulation.expansion import look, make_expansion
 from ggp.simulation.state_machine import CircuitMachine
 from tests.circuit.agreement import make_pair
 from tests.search.books import check_flow, check_statistics, check_structure
@@ -32,7 +33,8 @@ def net_of(machine: CircuitMachine) -> Net:
     """One whose values differ from state to state."""
     game, random = machine.compiled, np.random.default_rng(5)
     roles = len(game.roles)
-    net = make_net(find_inputs(game), roles, sum(map(len, game.moves)), 5)
+    net = make_net(find_inputs(game), roles, sum(map(len, game.moves)), 5, reads_moves=True)
+    net.first[-len(net.policy) :] = random.standard_normal(net.policy.shape) / 5
     net.value[:] = random.standard_normal((roles, HIDDEN)) / 5
     return net
 
@@ -48,7 +50,9 @@ def search_of(name: str, visits: int, settings: SearchSettings = WITH_MINIMAX) -
 def learned(search: BatchedMcts, states: Bits) -> float:
     """What the net says a state is worth to the first role."""
     hidden = np.zeros(HIDDEN, np.float32)
-    hidden_units(search.net, states, 0, hidden)
+    expansion = make_expansion(search.machine.batches)
+    look(expansion, states, 1)
+    hidden_units(search.net, states, 0, expansion.legal, 0, hidden)
     own, other = (role_value(search.net, hidden, np.int64(role)) for role in (0, 1))
     return 0.5 * (own + 1.0 - other)
 

@@ -9,9 +9,9 @@ role can be sure of whatever the others do. Where chance chooses, bounds are exp
 import numpy as np
 
 from ggp.kernel import Int, inner, lean
-from ggp.learning.net import Net, hidden_units, role_value
+from ggp.learning.net import Net
 from ggp.search.mcts.grave import update_amaf
-from ggp.search.mcts.minimax import carry_up, first_role_value, uses_minimax
+from ggp.search.mcts.minimax import carry_up, uses_minimax
 from ggp.search.mcts.selection import count_choosers
 from ggp.search.mcts.tree import (
     BACKED_UP,
@@ -93,16 +93,13 @@ def back_up_played(tree: Tree, batch: Batch, parameters: Parameters, net: Net, l
         for role in range(roles):
             batch.values[descent, role] = min(max(batch.values[descent, role] / max(done, 1), 0.0), 1.0)
         if parameters.value_weight > 0.0 and len(net.policy) > 0:
-            hidden_units(net, tree.table.states, batch.leaf[descent], batch.hidden)
             for role in range(roles):
-                learned = role_value(net, batch.hidden, np.int64(role))
+                learned = batch.learned[descent, role]
                 batch.values[descent, role] += parameters.value_weight * (learned - batch.values[descent, role])
         if uses_minimax(parameters, net):
             leaf = batch.leaf[descent]
             if tree.minimax[leaf] == UNVALUED:
-                if parameters.value_weight == 0.0:
-                    hidden_units(net, tree.table.states, leaf, batch.hidden)
-                tree.minimax[leaf] = first_role_value(net, batch.hidden)
+                tree.minimax[leaf] = 0.5 * (batch.learned[descent, 0] + 1.0 - batch.learned[descent, 1])
             carry_up(tree, batch, parameters, descent)
         _back_up(tree, batch, parameters, descent)
 

@@ -3,7 +3,16 @@
 import numpy as np
 
 from ggp.kernel import LANES, Int, fused, lean
-from ggp.learning.net import Net, hidden_units, move_logit, rectify_changed, sum_inputs
+from ggp.learning.net import (
+    Net,
+    add_move,
+    hidden_units,
+    move_logit,
+    rectify,
+    rectify_changed,
+    role_value,
+    sum_inputs,
+)
 from ggp.search.mcts.backup import tighten
 from ggp.search.mcts.minimax import first_role_value, uses_minimax, value_node
 from ggp.search.mcts.selection import count_choosers, is_exact
@@ -79,9 +88,15 @@ def set_priors(tree: Tree, batch: Batch, parameters: Parameters, net: Net, node:
     """Of all moves of a node with slots: by the net, or all alike where none is used."""
     roles = tree.nodes.shape[1] - COUNT
     is_learned = len(net.policy) > 0 and parameters.prior_weight > 0.0
-    if is_learned:
-        hidden_units(net, tree.table.states, node, batch.hidden)
     first = np.int64(tree.nodes[node, FIRST])
+    if is_learned:
+        sum_inputs(net, tree.table.states, node, batch.hidden)
+        slot = first
+        for role in range(roles if len(net.input_of_move) > 0 else 0):
+            for _ in range(tree.nodes[node, COUNT + role]):
+                add_move(net, parameters.first_move[role] + tree.move[slot], batch.hidden)
+                slot += 1
+        rectify(batch.hidden)
     for role in range(roles):
         count = np.int64(tree.nodes[node, COUNT + role])
         highest, total = -1e300, 0.0
@@ -186,7 +201,8 @@ def _value_successors(
         elif child != NONE and tree.minimax[child] != UNVALUED:
             value = np.float64(tree.minimax[child])
         else:
-            rectify_changed(net, expansion.after, row, tree.table.states, parent, batch.sums, batch.hidden)
+            states = tree.table.states
+            rectify_changed(net, expansion.after, row, expansion.legal, states, parent, batch.sums, batch.hidden)
             value = first_role_value(net, batch.hidden)
         is_first = slot < nodes[parent, FIRST] + nodes[parent, COUNT]
         tree.move_minimax[slot] = value if is_first else 1.0 - value
@@ -241,6 +257,27 @@ def evaluate_fresh(tree: Tree, batch: Batch, expansion: Expansion, parameters: P
             tree.nodes[node, IN_FLIGHT] = 0
             free_node(tree, node)
     batch.numbers[FRESH_NODES] = 0
+
+
+@lean
+def evaluate_leaves(
+    tree: Tree, batch: Batch, expansion: Expansion, parameters: Parameters, net: Net, count: Int
+) -> None:
+    """What the net says the leaves of READY descents are worth, in `batch.learned`, where that is used."""
+    if len(net.policy) == 0 or (parameters.value_weight == 0.0 and not uses_minimax(parameters, net)):
+        return
+    ready = np.int64(0)
+    for descent in range(count):
+        if batch.status[descent] == READY:
+            copy_state(expansion.before, ready, tree.table.states, batch.leaf[descent])
+            expansion.owner[ready] = descent
+            ready += 1
+    if len(net.input_of_move) > 0:
+        look(expansion, expansion.before, ready)
+    for row in range(ready):
+        hidden_units(net, expansion.before, row, expansion.legal, row, batch.hidden)
+        for role in range(batch.learned.shape[1]):
+            batch.learned[expansion.owner[row], role] = role_value(net, batch.hidden, np.int64(role))
 
 
 @lean

@@ -18,7 +18,7 @@ from ggp.gdl.terms import Term
 from ggp.kernel import LANES
 from ggp.learning.net import Net, no_net
 from ggp.search.mcts.backup import back_up_exact, back_up_played, cancel, start_playouts, value_by_net
-from ggp.search.mcts.expansion import evaluate_fresh, expand, set_priors
+from ggp.search.mcts.expansion import evaluate_fresh, evaluate_leaves, expand, set_priors
 from ggp.search.mcts.guidance import Guidance, value_leaves, weigh_moves
 from ggp.search.mcts.mast import FORGET, LEAST_VISITS, MOST_GATES, MastPlayouts
 from ggp.search.mcts.result import MoveReport, Reader, SearchResult, Values, Variation, Variations
@@ -310,6 +310,7 @@ class Worker:
             self._expand(search)
             descend(tree, batch, parameters, count)
             evaluate_fresh(tree, batch, self.expansion, parameters, count)
+            evaluate_leaves(tree, batch, self.expansion, parameters, net, count)
             back_up_exact(tree, batch, parameters, net, count)
             if parameters.value_weight == 1.0 and len(net.policy) > 0:
                 value_by_net(batch, count)

@@ -95,6 +95,7 @@ class Batch(NamedTuple):
     path: Ids  # (512, depth) nodes
     slots: Ids  # (512, depth, roles)
     values: NDArray[np.float64]  # (512, roles) of the leaf
+    learned: NDArray[np.float64]  # (512, roles) what the net says of the leaf
     expanding: Ids  # (512,) a list of nodes that are to get slots
     fresh: Ids  # (512,) a list of nodes whose states are to be worked out; the next four belong to it
     fresh_parent: Ids  # (512,)
@@ -504,6 +505,7 @@ def make_batch(roles: int, most_moves: int, seed: int) -> Batch:
         path=ids(MOST_DEPTH),
         slots=ids(MOST_DEPTH, roles),
         values=np.zeros((LANES, roles), np.float64),
+        learned=np.zeros((LANES, roles), np.float64),
         expanding=ids(),
         fresh=ids(),
         fresh_parent=ids(),
