@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 import pytest_asyncio
 
+from tests.gamemaster.processes import until
 from tests.gamemaster.scripted import ScriptedPlayer, held_until, silent
 from tests.gamemaster.web.browsing import (
     GONE,
@@ -22,7 +23,7 @@ from tests.gamemaster.web.browsing import (
 )
 
 if TYPE_CHECKING:
-    from playwright.async_api import Browser, Locator, Page
+    from playwright.async_api import Browser, Locator, Page, Route
 
 pytestmark = [
     pytest.mark.skipif(bool(what_is_missing()), reason=what_is_missing()),
@@ -208,10 +209,44 @@ async def test_a_match_is_watched_to_its_end(browser: "Browser", server: Server)
         await page.locator("#moves tr[data-step='4'][aria-current]").wait_for()
         assert await page.locator("#clock").inner_text() != ""
         is_watched.set()
+        await page.locator("#verify").wait_for()  # when all steps are there
         await page.locator("#status .chip", has_text="ended").wait_for()
         steps = await page.locator("#moves tbody tr").count() - 1
         assert await page.locator("#at").inner_text() == f"{steps} of {steps}"
         assert await page.locator("#players .goal").all_inner_texts() != ["", ""]
+
+
+@pytest.mark.parametrize("late", ["/events*", "?first=*"])
+async def test_a_match_is_watched_when_answers_come_late(browser: "Browser", server: Server, late: str) -> None:
+    """The connection for events comes last, or the events do."""
+    is_asked, is_watched = asyncio.Event(), asyncio.Event()
+    held = ScriptedPlayer({"start": held_until(is_asked), 4: held_until(is_watched)})
+    async with listening(red=held, yellow=ScriptedPlayer()) as urls, a_page(browser) as page:
+
+        async def wait(route: "Route") -> None:
+            (match,) = server.live_matches.all()
+            await until(lambda: late == "/events*" or is_asked.is_set() or bool(match.feeds.spectators.listeners))
+            is_asked.set()
+            await until(lambda: match.step >= 4)
+            await route.continue_()
+
+        await page.route(f"**/api/v1/matches/*{late}", wait)
+        await page.add_init_script(
+            """const listen = EventSource.prototype.addEventListener;
+            EventSource.prototype.addEventListener = function (name, handler) {
+              const isThere = () => document.querySelector("#moves tr[data-step='4'][aria-current]");
+              const later = (event) => (isThere() ? handler(event) : setTimeout(() => later(event), 20));
+              return listen.call(this, name, name === "step" ? later : handler);
+            };"""
+        )
+        await begin(
+            page, server, "connectfour", {"red": ("external", urls["red"]), "yellow": ("external", urls["yellow"])}
+        )
+        await page.locator("#moves tr[data-step='4'][aria-current]").wait_for()
+        is_watched.set()
+        await page.locator("#verify").wait_for()  # when all steps are there
+        steps = await page.locator("#moves tbody tr").count() - 1
+        assert await page.locator("#at").inner_text() == f"{steps} of {steps}"
 
 
 async def test_a_match_is_replayed_by_keyboard(browser: "Browser", server: Server) -> None:

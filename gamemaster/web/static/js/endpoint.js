@@ -12,7 +12,6 @@ async function look() {
 }
 
 follow(`${api}/events`, { changed: () => look().catch(() => {}) }, look);
-look().catch(() => {});
 byId("copy").addEventListener("click", async (event) => {
   const button = event.currentTarget;
   byId("address").select();

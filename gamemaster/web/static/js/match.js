@@ -158,7 +158,7 @@ function stepped(event) {
   if (event.number > last) last = event.number;
   if (event.clock) showClock(event.clock);
   if (values.size && !byId("evaluate").disabled) byId("evaluate").click(); // asked for once, it is wanted for the rest too
-  return follows ? go(event.number, { push: false }) : showPlace();
+  return follows && event.number === last ? go(last, { push: false }) : showPlace(); // the match may be further already
 }
 
 function ended() {
@@ -177,7 +177,6 @@ if (isLive) {
     clock: showClock,
     end: async (event) => { stop(); known = 0; showHead({ ...event.match, clock: event.clock }); await reload().catch(() => {}); ended(); if (isHidden) location.reload(); },
   }, reload);
-  reload().then((goesOn) => { if (!goesOn) stop(); }, () => {});
 }
 
 // Going through.

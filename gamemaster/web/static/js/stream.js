@@ -4,11 +4,12 @@ const PATIENCE = 40_000; // milliseconds of silence after which the connection i
 const HIDDEN = 60_000; // milliseconds after which a page that nobody sees hangs up
 
 /**
- * Calls handlers by the names of events; `reload` whenever something may have been missed.
+ * Calls handlers by the names of events; `reload` once the events come, and whenever something may have been missed.
  * `reload` returns whether there is anything left to follow.
  */
 export function follow(url, handlers, reload) {
-  let source = null, last = "", timer = 0, watchdog = 0, wait = 500, isDone = false, isAnew = false;
+  let source = null, last = "", timer = 0, watchdog = 0, wait = 500, isDone = false;
+  let isAnew = true; // what happened before the connection was there is not told
 
   function lost(isLost) {
     const element = document.getElementById("lost");
