@@ -158,6 +158,7 @@ def learn(game: Game, seconds: float, knowledge: str, seed: int, stop: Callable[
     from ggp.batches import machine_of  # noqa: PLC0415
     from ggp.learning.knowledge import find_knowledge  # noqa: PLC0415
     from ggp.learning.learner import Learner  # noqa: PLC0415
+    from ggp.learning.symmetries import find_symmetries  # noqa: PLC0415
     from ggp.learning.training import can_train  # noqa: PLC0415
     from ggp.search.loading import load_kernels  # noqa: PLC0415
 
@@ -168,11 +169,10 @@ def learn(game: Game, seconds: float, knowledge: str, seed: int, stop: Callable[
     if reason := can_train(machine.compiled):
         raise SettingsError(f"{game.name} cannot be learned: {reason}")
     load_kernels()
-    if known is None:
-        learner = Learner(machine.batches, seed)
-    else:
-        learner = Learner(machine.batches, seed, net=known.net, known_samples=known.origin.samples)
     end = perf_counter() + seconds
+    symmetries = find_symmetries(machine.rulesheet, machine.batches, stop)
+    net, samples = (None, 0) if known is None else (known.net, known.origin.samples)
+    learner = Learner(machine.batches, seed, net=net, known_samples=samples, symmetries=symmetries)
     learner.run(lambda: stop() or perf_counter() >= end)
     return learner.net
 

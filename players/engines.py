@@ -12,6 +12,7 @@ from ggp.gdl.state_machine import Facts
 from ggp.gdl.terms import Term, to_text
 from ggp.learning.knowledge import Knowledge, find_knowledge
 from ggp.learning.learner import Learner
+from ggp.learning.symmetries import find_symmetries
 from ggp.protocol.evaluation import MOST_STEPS, Evaluation
 from ggp.search.loading import load_kernels
 from ggp.search.mcts.search import BatchedMcts, MoveReport, SearchResult, SearchSettings
@@ -91,13 +92,11 @@ class Improver:
         if known is not None:
             self._tuner.use_net(known.net)
             may_learn &= known.origin.seconds < _MOST_LEARNING  # a match does not add much to more than that
-        net = None if known is None else known.net
-        learner = (
-            Learner(machine.batches, seed, net=net, memory_bytes=learner_bytes, known_samples=self._earlier)
-            if may_learn
-            else None
-        )
-        self._learner = learner if learner is not None and learner.can_learn else None
+        self._may_learn = may_learn
+        self._machine, self._seed, self._learner_bytes = machine, seed, learner_bytes
+        self._net = None if known is None else known.net
+        self._learner: Learner | None = None
+        self._looks_for_symmetries = True
         self._samples = self._earlier  # that the net in use has learned from
         self._seconds = 0.0  # of learning
         self._is_new = False  # whether the tuner has a net that the search has not
@@ -108,10 +107,13 @@ class Improver:
         """As much as is due once so many seconds have passed in which nothing was asked; the search adopts the best."""
         if self._tuner.use_decisive():
             self.adopt(search)
-        while self._learner is not None and self._seconds < min(_LEARNING[not start] * passed(), _MOST_LEARNING):
+        while self._may_learn and self._seconds < min(_LEARNING[not start] * passed(), _MOST_LEARNING):
             if thought.stop():
                 return
-            self._learn(self._learner, thought)
+            if self._learner is None:
+                self._begin(thought.stop)
+            else:
+                self._learn(self._learner, thought)
             if self._is_new:
                 self._is_new = False
                 self.adopt(search)
@@ -121,6 +123,22 @@ class Improver:
         is_due = quick and not tuner.is_done and budget > 0
         if is_due and tuner.play(state, thought.stop, max(_LEAST_SECONDS, passed() / _MATCH_SHARE)):
             self.adopt(search)
+
+    def _begin(self, stop: Callable[[], bool]) -> None:
+        """Where symmetries were not found until the next answer was due, learning begins without them."""
+        began, batches = perf_counter(), self._machine.batches
+        symmetries = None
+        if self._looks_for_symmetries:
+            self._looks_for_symmetries = False
+            symmetries = find_symmetries(self._machine.rulesheet, batches, stop)
+        if not stop():
+            learner = Learner(
+                batches, self._seed, net=self._net, memory_bytes=self._learner_bytes, known_samples=self._earlier,
+                symmetries=symmetries,
+            )  # fmt: skip
+            self._may_learn = learner.can_learn
+            self._learner = learner
+        self._seconds += perf_counter() - began
 
     def _learn(self, learner: Learner, thought: Thought) -> None:
         began = perf_counter()

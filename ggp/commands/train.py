@@ -113,11 +113,13 @@ def _path_of(output: Path | None, machine: "CircuitMachine") -> Path:
 def _begin(path: Path, machine: "CircuitMachine", settings: dict[str, Any]) -> "Training":
     """Training that the file has, or new one; SettingsError where the file's had other settings."""
     from ggp.learning.knowledge import load_training  # noqa: PLC0415
+    from ggp.learning.symmetries import find_symmetries  # noqa: PLC0415
     from ggp.learning.training import Training  # noqa: PLC0415
 
     found = load_training(path, machine.rulesheet, machine.compiled)
     if found is None:
-        return Training(machine.compiled, TrainingSettings(**settings))
+        symmetries = find_symmetries(machine.rulesheet, machine.batches)
+        return Training(machine.compiled, TrainingSettings(**settings), symmetries)
     for setting, value in settings.items():
         before = getattr(found.settings, setting)
         if before != value:

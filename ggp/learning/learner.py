@@ -8,23 +8,27 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ggp.circuit.compile import CompiledGame
-from ggp.circuit.network import Ids
 from ggp.elo import elo_estimate
 from ggp.kernel import Int
 from ggp.learning.contest import Contest
+from ggp.learning.inputs import Inputs, can_read_moves, find_inputs, find_pairs
 from ggp.learning.net import (
     MATCHES,
     MOVES,
-    NO_INPUT,
+    NO_PAIRS,
     SAMPLES,
     WEIGHTS,
+    Fitting,
     Net,
+    Symmetries,
+    are_symmetries,
     copied,
     fit,
     make_fitting,
     make_net,
     make_samples,
+    no_symmetries,
+    widened,
 )
 from ggp.learning.self_play import CAPPED, STEPS, VALUED, SelfPlaySettings, make_self_play, play_on
 from ggp.simulation.evaluate import Batches
@@ -36,11 +40,11 @@ BATCH = 512  # samples of a step of fitting
 USES = 3.0  # how often a sample is fitted, about
 RATE, LEAST_RATE = 2e-3, 2e-4  # of learning, at first and in the end
 _SLOWING = 300_000  # samples at which the rate is down to 1 / √2
-_MOST_INPUTS = 4096
 _MOVES_OF_SAMPLE = 32  # on average, for which there is room
 _SLICE_SECONDS = 0.005  # between two looks at the clock, about
-TRIAL = 2_000_000  # successors that a net has valued in self-play when it is compared with another one
-LEAST_SCORE = 0.55  # of the net that reads moves, in pairs of matches
+FIRST_TRIAL = 1_000_000  # successors that the first net has valued in self-play when a wider one begins
+TRIAL = 2_000_000  # more of them that both have valued when they are compared
+LEAST_SCORE = 0.55  # of the net that reads more, in pairs of matches
 _MOST_SLICES = 150  # of these matches
 
 
@@ -63,24 +67,34 @@ class _Candidate:
     """A net that learns: its matches of self-play, their samples, and its fitting."""
 
     def __init__(
-        self, batches: Batches, settings: SelfPlaySettings, net: Net, places: int, seed: int, known_samples: int
+        self,
+        batches: Batches,
+        settings: SelfPlaySettings,
+        fitting: Fitting,
+        places: int,
+        seed: int,
+        known_samples: int,
     ) -> None:
         game = batches.game
         moves = sum(map(len, game.moves))
-        legal_words = _words(moves) if len(net.input_of_move) else 0
+        legal_words = _words(moves) if len(fitting.net.input_of_move) else 0
         room = places * min(_MOVES_OF_SAMPLE, max(moves, 1))
-        self.fitting = make_fitting(net)
+        self.fitting = fitting
         self.samples = make_samples(batches.initial.shape[1], legal_words, len(game.roles), places, room)
         self.play = make_self_play(batches, settings, places, seed)
         self.random = np.array([2 * seed + 1], np.uint64)
         self.fitted = 0.0  # samples that had come when fitting last went on
-        self._known_samples = known_samples
+        self.known_samples = known_samples  # before it began
 
     @property
-    def has_tried(self) -> bool:
-        """Whether it has learned enough to be compared with another one; both rings may be full by half then."""
-        written = int(self.samples.numbers[SAMPLES])
-        return int(self.play.numbers[VALUED]) >= TRIAL or 2 * written >= len(self.samples.states)
+    def seen(self) -> int:
+        """Samples that the net has learned from, in its narrower forms, too."""
+        return self.known_samples + int(self.samples.numbers[SAMPLES])
+
+    @property
+    def valued(self) -> int:
+        """Successors."""
+        return int(self.play.numbers[VALUED])
 
     def run_slice(self, batches: Int) -> None:
         play, samples, fitting = self.play, self.samples, self.fitting
@@ -119,7 +133,7 @@ class _Candidate:
                 raise ValueError(f"{name} is {given.dtype}{given.shape}, not {array.dtype}{array.shape}")
         for name, array in (exact | partial).items():
             array[: len(state[name])] = state[name]
-        self.fitted = float(state["fitted"][0])
+        self.fitted, self.known_samples = float(state["fitted"][0]), int(state["known"][0])
 
     def _whole(self) -> dict[str, NDArray[Any]]:
         """Arrays that are kept whole; all others are written before they are read."""
@@ -134,40 +148,55 @@ class _Candidate:
         others = {
             "losses": fitting.losses, "fitting.numbers": fitting.numbers, "random": self.random,
             "sample.numbers": self.samples.numbers, "fitted": np.array([self.fitted]),
+            "known": np.array([self.known_samples]),
         }  # fmt: skip
         return front | own | nets | others
 
     def _rate(self, samples: int) -> float:
-        return max(LEAST_RATE, RATE / float(np.sqrt(1.0 + (self._known_samples + samples) / _SLOWING)))
+        return max(LEAST_RATE, RATE / float(np.sqrt(1.0 + (self.known_samples + samples) / _SLOWING)))
 
 
 class Learner:
     """Learns one game; used by one thread. Equal seeds and equal slices give equal nets.
 
-    At first two nets learn in turns, one of which reads the legal moves, too; the one that plays better goes on.
-    Only for games whose initial state is no end: see `can_learn`.
+    At first a net that reads single facts learns. Then it and a copy that reads more (pairs of facts, later legal
+    moves) go on in turns, and the one that plays better is kept. Only for games whose initial state is no end: see
+    `can_learn`.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what is known of the game and of earlier learning, and how to learn
         self,
         batches: Batches,
         seed: int = 0,
+        *,
         settings: SelfPlaySettings = SelfPlaySettings(),  # noqa: B008 - frozen
         net: Net | None = None,
         memory_bytes: int = 2**27,
         known_samples: int = 0,
+        symmetries: Symmetries | None = None,
     ) -> None:
-        """`net`: learning goes on with a copy of it, after so many samples; `memory_bytes`: for `PLACES` at most."""
+        """`net`: learning goes on with a copy of it, after so many samples; `memory_bytes`: for `PLACES` at most.
+
+        `symmetries`: of the game, if they are known.
+        """
         self.batches = batches
         self._seed, self._settings = seed, settings
         self._memory_bytes, self._known_samples = memory_bytes, known_samples
+        self._symmetries = symmetries or no_symmetries(
+            batches.game.circuit.facts, sum(batches.game.circuit.moves), len(batches.game.roles)
+        )
         self._seconds = 0.0
         self._batches_at_once = 1
-        self._rival: _Candidate | None = None  # its net reads moves
+        self._pairs = find_pairs(batches.game) if net is None else NO_PAIRS
+        self._inputs = self._wider = Inputs() if net is None else inputs_of(net)  # of the chosen net, and of the rival
+        self._trials: list[Inputs] = []  # what a net may read besides that of the best one so far
+        if net is None:
+            self._trials += [Inputs(pairs=True)] * (len(self._pairs) > 0)
+            self._trials += [Inputs(moves=True)] * can_read_moves(batches.game)
+        self._rival: _Candidate | None = None
+        self._trial_ends = (FIRST_TRIAL, 0)  # successors that the chosen net and its rival have to value till then
         self._contest: Generator[None, None, NDArray[np.int64]] | None = None
-        self._chosen = self._candidate(net, reads_moves=False)
-        if net is None and sum(map(len, batches.game.moves)) <= _MOST_INPUTS:
-            self._rival = self._candidate(None, reads_moves=True)
+        self._chosen = self._candidate(self._inputs, net)
 
     @property
     def can_learn(self) -> bool:
@@ -175,9 +204,9 @@ class Learner:
         return bool(self._chosen.play.start_choice[0] != OVER)
 
     @property
-    def reads_moves(self) -> bool | None:
-        """Whether legal moves are inputs of the net; None as long as that is being found out."""
-        return None if self._rival is not None else len(self._chosen.fitting.net.input_of_move) > 0
+    def inputs(self) -> Inputs | None:
+        """What the net reads besides facts; None as long as that is being found out."""
+        return None if self._rival is not None or self._trials else self._inputs
 
     @property
     def matches(self) -> int:
@@ -187,17 +216,18 @@ class Learner:
     @property
     def samples(self) -> int:
         """That it has seen so far."""
-        return int(self._chosen.samples.numbers[SAMPLES])
+        return self._chosen.seen - self._known_samples
 
     @property
     def net(self) -> Net:
         """A copy of the newest net."""
         return copied(self._chosen.fitting.net)
 
-    def begin(self, *, reads_moves: bool) -> None:
+    def begin(self, inputs: Inputs) -> None:
         """Forgets all that was learned; what nets read is decided."""
         self._rival = self._contest = None
-        self._chosen = self._candidate(None, reads_moves=reads_moves)
+        self._trials = []
+        self._inputs, self._chosen = inputs, self._candidate(inputs)
 
     def use_net(self, net: Net) -> None:
         """Learning goes on with a copy of this net; the moments of its gradient stay. ValueError for other inputs."""
@@ -212,9 +242,10 @@ class Learner:
 
         As long as two nets are compared that is the beginning.
         """
-        decided = self.reads_moves
+        decided = self.inputs
         known = {} if decided is None else self._chosen.state() | {"seconds": np.array([self._seconds])}
-        known["reads_moves"] = np.array([-1 if decided is None else int(decided)])
+        known |= {f"symmetries.{name}": array for name, array in self._symmetries._asdict().items()}
+        known["inputs"] = np.array([-1] if decided is None else [decided.pairs, decided.moves], np.int64)
         return {name: array.copy() for name, array in known.items()}
 
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
@@ -223,16 +254,29 @@ class Learner:
         ValueError, with nothing changed, where an array is missing or is not like that of this learner.
         """
         known = dict(state)
-        decided, seconds = known.pop("reads_moves", np.zeros(0)), known.pop("seconds", np.zeros(1))
+        names = [f"symmetries.{name}" for name in Symmetries._fields]
+        symmetries = Symmetries(*(known.pop(name, np.zeros(0)) for name in names))
+        if not are_symmetries(symmetries, self._symmetries):
+            raise ValueError("its symmetries are none of this game")
+        decided, seconds = known.pop("inputs", np.zeros(0)), known.pop("seconds", np.zeros(1))
         if decided.tolist() == [-1] and not known:
+            self._symmetries = symmetries
+            self._chosen = self._candidate(self._inputs)
             return
-        whole = seconds.shape == decided.shape == (1,) and seconds.dtype == np.float64 and decided.dtype == np.int64
-        if not whole or decided[0] not in {0, 1}:
+        whole = seconds.shape == (1,) and seconds.dtype == np.float64 and decided.dtype == np.int64
+        if not whole or decided.shape != (2,) or not {0, 1}.issuperset(decided.tolist()):
             raise ValueError("what nets read is missing")
-        candidate = self._candidate(None, reads_moves=bool(decided[0]))
-        candidate.restore(known)
+        inputs, before = Inputs(*map(bool, decided.tolist())), self._symmetries
+        self._symmetries = symmetries
+        try:
+            candidate = self._candidate(inputs)
+            candidate.restore(known)
+        except ValueError:
+            self._symmetries = before
+            raise
         self._rival = self._contest = None
-        self._chosen, self._seconds = candidate, float(seconds[0])
+        self._trials = []
+        self._inputs, self._chosen, self._seconds = inputs, candidate, float(seconds[0])
 
     def run(self, stop: Callable[[], bool]) -> None:
         """Learns until `stop()`, which is asked every few milliseconds."""
@@ -248,13 +292,17 @@ class Learner:
     def run_slice(self, batches: Int) -> None:
         """So many batches of successors, or as many samples fitted as have come since the last fitting."""
         began = perf_counter()
-        waiting = [each for each in (self._chosen, self._rival) if each is not None and not each.has_tried]
-        if self._rival is None:
+        rival, left = self._rival, [self._trial_ends[0] - self._chosen.valued, 0]
+        if rival is not None:
+            left[1] = self._trial_ends[1] - rival.valued
+        if self.inputs is not None or (rival is None and left[0] > 0):
             self._chosen.run_slice(batches)
-        elif waiting:
-            min(waiting, key=lambda each: int(each.play.numbers[VALUED])).run_slice(batches)
+        elif rival is None:
+            self._begin_trial()
+        elif max(left) > 0:
+            (self._chosen if left[0] > left[1] else rival).run_slice(batches)
         else:
-            self._compare(self._rival)
+            self._compare(rival)
         self._seconds += perf_counter() - began
 
     def progress(self) -> LearningProgress:
@@ -268,25 +316,38 @@ class Learner:
             matches=int(samples.numbers[MATCHES]),
             capped=int(play.numbers[CAPPED]),
             steps=int(play.numbers[STEPS]),
-            samples=int(samples.numbers[SAMPLES]),
+            samples=self.samples,
             successors=int(play.numbers[VALUED]),
             batches=int(fitting.numbers[0]),
             value_error=squared / fitted if fitted else nothing,
             policy_loss=entropy / fitted if fitted else nothing,
         )
 
-    def _candidate(self, net: Net | None, *, reads_moves: bool) -> _Candidate:
+    def _candidate(self, inputs: Inputs, net: Net | None = None, known_samples: int | None = None) -> _Candidate:
+        """net: it begins with a copy of this one, which may read less, and has learned from so many samples."""
         game = self.batches.game
         roles, moves, words = len(game.roles), sum(map(len, game.moves)), self.batches.initial.shape[1]
-        fresh = make_net(find_inputs(game), roles, moves, self._seed, reads_moves=reads_moves)
+        if net is None or inputs_of(net) != inputs:
+            pairs = self._pairs if inputs.pairs else NO_PAIRS
+            made = make_net(find_inputs(game), roles, moves, self._seed, reads_moves=inputs.moves, pairs=pairs)
+            net = made if net is None else widened(net, made)
         room = min(_MOVES_OF_SAMPLE, max(moves, 1))
         sample_bytes = 8 * (words + _words(moves)) + 4 * roles + 8 * room + 29
         places = min(PLACES, max(self._memory_bytes // sample_bytes, 2 * FIRST_SAMPLES))
-        used = fresh if net is None else copied(net)
-        return _Candidate(self.batches, self._settings, used, places, self._seed, self._known_samples)
+        known = self._known_samples if known_samples is None else known_samples
+        fitting = make_fitting(copied(net), self._symmetries)
+        return _Candidate(self.batches, self._settings, fitting, places, self._seed, known)
+
+    def _begin_trial(self) -> None:
+        """Of a copy of the chosen net that reads more."""
+        more, chosen = self._trials.pop(0), self._chosen
+        pairs, moves = self._inputs.pairs or more.pairs, self._inputs.moves or more.moves
+        self._wider = Inputs(pairs=pairs, moves=moves)
+        self._rival = self._candidate(self._wider, chosen.fitting.net, chosen.seen)
+        self._trial_ends = chosen.valued + TRIAL, TRIAL
 
     def _compare(self, rival: _Candidate) -> None:
-        """A slice of the matches between the two nets; at their end the better one goes on alone."""
+        """A slice of the matches between the two nets; at their end the better one goes on."""
         if self._contest is None:
             newer, older = rival.fitting.net, self._chosen.fitting.net
             self._contest = Contest(self.batches).slices(newer, older, self._seed, _MOST_SLICES)
@@ -294,12 +355,18 @@ class Learner:
             next(self._contest)
         except StopIteration as end:
             if _is_better(end.value):
-                self._chosen = rival
-            self._rival = self._contest = None
+                self._inputs, self._chosen = self._wider, rival
+            self._contest = self._rival = None
+            self._trial_ends = 0, 0
+
+
+def inputs_of(net: Net) -> Inputs:
+    """What a net reads besides facts."""
+    return Inputs(pairs=len(net.partners) > 0, moves=len(net.input_of_move) > 0)
 
 
 def _is_better(pairs: NDArray[np.int64]) -> bool:
-    """Whether it is sure enough that the net that reads moves plays better by as much as its time is worth."""
+    """Whether it is sure enough that the net that reads more plays better by as much as its time is worth."""
     lost, half_lost, even, half_won, won = pairs.tolist()
     count = lost + half_lost + even + half_won + won
     score = 0.25 * half_lost + 0.5 * even + 0.75 * half_won + won
@@ -311,26 +378,4 @@ def _words(moves: int) -> int:
     return (moves + 64) // 64
 
 
-def find_inputs(game: CompiledGame) -> Ids:
-    """(F,) the input of each fact, or NO_INPUT for one that never changes or that no part of the circuit reads."""
-    read = _read_facts(game)
-    found = np.full(game.circuit.facts, NO_INPUT, np.int32)
-    chosen = np.flatnonzero(read)[:_MOST_INPUTS]
-    found[chosen] = np.arange(len(chosen), dtype=np.int32)
-    return found
-
-
-def _read_facts(game: CompiledGame) -> NDArray[np.bool_]:
-    """(F,) whether the circuit reads the fact, and it can be true and false."""
-    circuit = game.circuit
-    used = np.zeros(len(circuit.left), np.bool_)
-    gates = np.flatnonzero(circuit.left >= 0)
-    used[circuit.left[gates] >> 1] = True
-    used[circuit.right[gates] >> 1] = True
-    for outputs in (circuit.legal, circuit.goals, np.array([circuit.terminal])):
-        used[np.asarray(outputs, np.int64) >> 1] = True
-    facts: NDArray[np.bool_] = used[1 : 1 + circuit.facts] & (game.constants < 0)
-    return facts
-
-
-__all__ = ["Learner", "LearningProgress", "find_inputs"]
+__all__ = ["Learner", "LearningProgress"]

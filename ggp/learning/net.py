@@ -13,11 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ggp.circuit.network import Ids
-from ggp.kernel import Int, draw, fused, kernel, lowest
+from ggp.kernel import Int, draw, fused, inner, kernel, lowest
 from ggp.simulation.evaluate import Bits
 
 HIDDEN = 128  # units
 NO_INPUT = -1
+NO_PAIRS = np.zeros((0, 2), np.int32)
 
 Floats = NDArray[np.float32]
 
@@ -29,12 +30,23 @@ class Net(NamedTuple):
 
     input_of_fact: Ids  # (F,) the row of `first`, or NO_INPUT for a fact that the net does not read
     input_of_move: Ids  # (M,) the row of `first` for a legal move; (0,) for a net that does not read moves
+    first_partner: Ids  # (F + 1,) fact f is in pairs with partners[first_partner[f]:first_partner[f + 1]]
+    partners: Ids  # (2 P,) facts; each of the P pairs is listed for both of its facts
+    input_of_pair: Ids  # (2 P,) the row of `first` for a fact and its partner, while both hold
     first: Floats  # (I, H)
     first_bias: Floats  # (H,)
     value: Floats  # (R, H)
     value_bias: Floats  # (R,)
     policy: Floats  # (M, H)
     policy_bias: Floats  # (M,)
+
+
+class Symmetries(NamedTuple):
+    """G exchanges under which the rules of a game say the same, the identity first."""
+
+    facts: Ids  # (G, F) what each puts in place of a fact
+    moves: Ids  # (G, M) of a move, numbered over the moves of all roles in a row
+    roles: Ids  # (G, R) of a role
 
 
 class Samples(NamedTuple):
@@ -61,27 +73,40 @@ class Fitting(NamedTuple):
     """A net, its gradient, and the moments of Adam; room for one sample."""
 
     net: Net
+    symmetries: Symmetries  # each sample is fitted as one of its images, drawn at random
     gradient: Net
     mean: Net  # of the gradients so far
     square: Net  # likewise, of their squares
     hidden: Floats  # (H,)
     back: Floats  # (H,) the gradient of the hidden units
+    facts: Ids  # (F,) those that hold
+    holds: NDArray[np.bool_]  # (F,) whether a fact does; all false between two samples
     active: Ids  # (I,) inputs that hold
     logits: Floats  # (M,)
     losses: NDArray[np.float64]  # (3,) sums since they were last read: squared error of values, cross-entropy; samples
     numbers: NDArray[np.int64]  # (1,) batches so far
 
 
-def make_net(input_of_fact: Ids, roles: int, moves: int, seed: int, *, reads_moves: bool = False) -> Net:
-    """A net whose values are all near 0.5 and whose policy is nearly uniform; moves say nothing yet."""
+def make_net(
+    input_of_fact: Ids, roles: int, moves: int, seed: int, *, reads_moves: bool = False, pairs: Ids = NO_PAIRS
+) -> Net:
+    """A net whose values are all near 0.5 and whose policy is nearly uniform; moves and pairs say nothing yet.
+
+    pairs: (P, 2) facts that are inputs.
+    """
     random = np.random.default_rng(seed)
     inputs = int(input_of_fact.max(initial=NO_INPUT)) + 1
     first = random.standard_normal((inputs, HIDDEN)) / np.sqrt(max(inputs, 1) / 2)
     read = moves if reads_moves else 0
+    ends = np.concatenate([pairs[:, 0], pairs[:, 1]])
+    order = np.argsort(ends, kind="stable")
     return Net(
         input_of_fact,
         np.arange(inputs, inputs + read, dtype=np.int32),
-        np.concatenate([first, np.zeros((read, HIDDEN))]).astype(np.float32),
+        np.searchsorted(ends[order], np.arange(len(input_of_fact) + 1)).astype(np.int32),
+        np.concatenate([pairs[:, 1], pairs[:, 0]])[order].astype(np.int32),
+        (order % max(len(pairs), 1) + inputs + read).astype(np.int32),
+        np.concatenate([first, np.zeros((read + len(pairs), HIDDEN))]).astype(np.float32),
         np.zeros(HIDDEN, np.float32),
         (random.standard_normal((roles, HIDDEN)) * 0.01).astype(np.float32),
         np.zeros(roles, np.float32),
@@ -90,18 +115,51 @@ def make_net(input_of_fact: Ids, roles: int, moves: int, seed: int, *, reads_mov
     )
 
 
-def make_fitting(net: Net) -> Fitting:
+def no_symmetries(facts: int, moves: int, roles: int) -> Symmetries:
+    """The identity alone."""
+    return Symmetries(*(np.arange(count, dtype=np.int32)[np.newaxis] for count in (facts, moves, roles)))
+
+
+def widened(net: Net, wider: Net) -> Net:
+    """The wider net, which reads more, with the weights of the other: it says the same as that as yet."""
+    for name in WEIGHTS:
+        if name != "first":
+            getattr(wider, name)[:] = getattr(net, name)
+    facts = int(net.input_of_fact.max(initial=NO_INPUT)) + 1
+    wider.first[:facts], wider.first[facts:] = net.first[:facts], np.float32(0.0)
+    if len(net.input_of_move):
+        wider.first[wider.input_of_move] = net.first[net.input_of_move]
+    if len(net.partners):
+        wider.first[wider.input_of_pair] = net.first[net.input_of_pair]
+    return wider
+
+
+def are_symmetries(given: Symmetries, like: Symmetries) -> bool:
+    """Whether arrays are as many permutations each of as many facts, moves and roles as others are."""
+    for array, other in zip(given, like, strict=True):
+        if array.dtype != np.int32 or array.ndim != other.ndim or array.shape[1] != other.shape[1] or not len(array):
+            return False
+        if len(array) != len(given.roles) or (np.sort(array, axis=1) != np.arange(array.shape[1])).any():
+            return False
+    return True
+
+
+def make_fitting(net: Net, symmetries: Symmetries | None = None) -> Fitting:
     """The start of fitting this net, which is changed in place."""
+    facts = len(net.input_of_fact)
     gradient, mean, square = (
         net._replace(**{name: np.zeros_like(getattr(net, name)) for name in WEIGHTS}) for _ in range(3)
     )
     return Fitting(
         net,
+        symmetries or no_symmetries(facts, len(net.policy), len(net.value)),
         gradient,
         mean,
         square,
         np.zeros(HIDDEN, np.float32),
         np.zeros(HIDDEN, np.float32),
+        np.zeros(facts, np.int32),
+        np.zeros(facts, np.bool_),
         np.zeros(len(net.first) + 1, np.int32),
         np.zeros(len(net.policy) + 1, np.float32),
         np.zeros(3),
@@ -114,7 +172,7 @@ def no_net() -> Net:
     return make_net(np.zeros(0, np.int32), 0, 0, 0)
 
 
-WEIGHTS = Net._fields[2:]
+WEIGHTS = Net._fields[5:]
 
 
 def copied(net: Net) -> Net:
@@ -128,8 +186,10 @@ def net_problem(arrays: Mapping[str, NDArray[Any]], facts: int, roles: int, move
         return "its arrays are not those of a net"
     inputs = len(arrays["first"]) if arrays["first"].ndim else 0
     read = moves if arrays["input_of_move"].size else 0
+    ends = arrays["partners"].size
     shapes = {
-        "input_of_fact": (facts,), "input_of_move": (read,), "first": (inputs, HIDDEN), "first_bias": (HIDDEN,),
+        "input_of_fact": (facts,), "input_of_move": (read,), "first_partner": (facts + 1,), "partners": (ends,),
+        "input_of_pair": (ends,), "first": (inputs, HIDDEN), "first_bias": (HIDDEN,),
         "value": (roles, HIDDEN), "value_bias": (roles,), "policy": (moves, HIDDEN), "policy_bias": (moves,),
     }  # fmt: skip
     for name, shape in shapes.items():
@@ -138,8 +198,13 @@ def net_problem(arrays: Mapping[str, NDArray[Any]], facts: int, roles: int, move
             return f"{name} is {array.dtype}{array.shape}, not {dtype}{shape}"
         if name in WEIGHTS and not np.isfinite(array).all():
             return f"{name} has values that are not finite"
-        if name not in WEIGHTS and ((array < NO_INPUT) | (array >= inputs)).any():
+        if name.startswith("input") and ((array < NO_INPUT) | (array >= inputs)).any():
             return f"{name} names an input that does not exist"
+    first, partners = arrays["first_partner"], arrays["partners"]
+    if first[0] != 0 or first[-1] != ends or (np.diff(first) < 0).any() or ((partners < 0) | (partners >= facts)).any():
+        return "its pairs of facts are none"
+    if (arrays["input_of_pair"] == NO_INPUT).any():
+        return "a pair has no input"
     return "a move has no input" if (arrays["input_of_move"] == NO_INPUT).any() else ""
 
 
@@ -157,27 +222,60 @@ def make_samples(words: int, legal_words: int, roles: int, places: int, moves: i
     )
 
 
+@inner
+def _holds(states: Bits, row: Int, fact: Int) -> bool:
+    return bool((states[row, fact >> 6] >> np.uint64(fact & 63)) & np.uint64(1))
+
+
+@inner
+def _add_input(net: Net, place: Int, sums: Floats) -> None:
+    for unit in range(HIDDEN):
+        sums[unit] += net.first[place, unit]
+
+
 @fused
 def sum_inputs(net: Net, states: Bits, row: Int, sums: Floats) -> None:
-    """The hidden units of a state before rectification."""
+    """The hidden units of a state before rectification, without its legal moves."""
     for unit in range(HIDDEN):
         sums[unit] = net.first_bias[unit]
     for word in range(states.shape[1]):
         bits = states[row, word]
         while bits:
-            place = net.input_of_fact[64 * word + lowest(bits)]
+            fact = 64 * word + lowest(bits)
             bits &= bits - np.uint64(1)
+            if net.input_of_fact[fact] != NO_INPUT:
+                _add_input(net, net.input_of_fact[fact], sums)
+            for at in range(net.first_partner[fact], net.first_partner[fact + 1]):
+                if net.partners[at] > fact and _holds(states, row, net.partners[at]):
+                    _add_input(net, net.input_of_pair[at], sums)
+
+
+@fused
+def _add_difference(  # noqa: PLR0913, PLR0917 - kernel: two states and what is made of them
+    net: Net, states: Bits, row: Int, others: Bits, other_row: Int, sign: np.float32, sums: Floats
+) -> None:
+    """Adds, times the sign, the inputs that hold in states[row] but not in others[other_row]."""
+    for word in range(states.shape[1]):
+        bits = states[row, word] & ~others[other_row, word]
+        while bits:
+            fact = 64 * word + lowest(bits)
+            bits &= bits - np.uint64(1)
+            place = net.input_of_fact[fact]
             if place != NO_INPUT:
                 for unit in range(HIDDEN):
-                    sums[unit] += net.first[place, unit]
+                    sums[unit] += sign * net.first[place, unit]
+            for at in range(net.first_partner[fact], net.first_partner[fact + 1]):
+                partner = net.partners[at]
+                if _holds(states, row, partner) and (partner > fact or _holds(others, other_row, partner)):
+                    place = net.input_of_pair[at]
+                    for unit in range(HIDDEN):
+                        sums[unit] += sign * net.first[place, unit]
 
 
 @fused
 def add_move(net: Net, move: Int, sums: Floats) -> None:
     """Adds the input of a legal move, numbered over the moves of all roles in a row, for a net that reads moves."""
-    place = net.input_of_move[move]
-    for unit in range(HIDDEN):
-        sums[unit] += net.first[place, unit]
+    _add_input(net, net.input_of_move[move], sums)
 
 
 @fused
@@ -215,22 +313,8 @@ def rectify_changed(  # noqa: PLR0913, PLR0917 - kernel: two states and what is 
     """The hidden units of states[row], with its moves legal[row], from what `sum_inputs` gave of before[before_row]."""
     for unit in range(HIDDEN):
         hidden[unit] = sums[unit]
-    for word in range(states.shape[1]):
-        old, new = before[before_row, word], states[row, word]
-        bits = old & ~new
-        while bits:
-            place = net.input_of_fact[64 * word + lowest(bits)]
-            bits &= bits - np.uint64(1)
-            if place != NO_INPUT:
-                for unit in range(HIDDEN):
-                    hidden[unit] -= net.first[place, unit]
-        bits = new & ~old
-        while bits:
-            place = net.input_of_fact[64 * word + lowest(bits)]
-            bits &= bits - np.uint64(1)
-            if place != NO_INPUT:
-                for unit in range(HIDDEN):
-                    hidden[unit] += net.first[place, unit]
+    _add_difference(net, before, before_row, states, row, np.float32(-1.0), hidden)
+    _add_difference(net, states, row, before, before_row, np.float32(1.0), hidden)
     add_moves(net, legal, row, hidden)
     rectify(hidden)
 
@@ -271,27 +355,34 @@ def fit(fitting: Fitting, samples: Samples, random: NDArray[np.uint64], batches:
             sample = draw(random, known)
             is_kept = samples.numbers[MOVES] - samples.policy_start[sample] <= room
             if samples.is_complete[sample] and is_kept:
-                _add_gradient(fitting, samples, sample, np.float32(1.0 / size))
+                image = np.int64(draw(random, len(fitting.symmetries.roles)))
+                _add_gradient(fitting, samples, sample, image, np.float32(1.0 / size))
                 drawn += 1
         _step(fitting, rate)
 
 
 @fused
-def _add_gradient(fitting: Fitting, samples: Samples, sample: Int, weight: np.float32) -> None:
+def _add_gradient(fitting: Fitting, samples: Samples, sample: Int, image: Int, weight: np.float32) -> None:
+    """Of an image of the sample by one of the symmetries."""
     net, hidden, back = fitting.net, fitting.hidden, fitting.back
-    hidden_units(net, samples.states, sample, samples.legal, sample, hidden)
-    active = _list_inputs(fitting, samples, sample)
+    active = _list_inputs(fitting, samples, sample, image)
+    for unit in range(HIDDEN):
+        hidden[unit] = net.first_bias[unit]
+    for at in range(active):
+        _add_input(net, fitting.active[at], hidden)
+    rectify(hidden)
     back[:] = np.float32(0.0)
-    for role in range(len(net.value)):
+    for own in range(len(net.value)):
+        role = np.int64(fitting.symmetries.roles[image, own])
         value = np.float32(role_value(net, hidden, role))
-        error = value - samples.values[sample, role]
+        error = value - samples.values[sample, own]
         fitting.losses[0] += error * error
         slope = np.float32(2.0) * weight * error * value * (np.float32(1.0) - value)
         fitting.gradient.value_bias[role] += slope
         for unit in range(HIDDEN):
             fitting.gradient.value[role, unit] += slope * hidden[unit]
             back[unit] += slope * net.value[role, unit]
-    _add_policy_gradient(fitting, samples, sample, weight)
+    _add_policy_gradient(fitting, samples, sample, image, weight)
     fitting.losses[2] += 1.0
     for unit in range(HIDDEN):
         back[unit] = back[unit] if hidden[unit] > 0 else np.float32(0.0)
@@ -303,41 +394,54 @@ def _add_gradient(fitting: Fitting, samples: Samples, sample: Int, weight: np.fl
 
 
 @fused
-def _list_inputs(fitting: Fitting, samples: Samples, sample: Int) -> int:
-    """Writes the inputs that hold to `fitting.active`; returns how many."""
-    active, moves = 0, len(fitting.net.input_of_move)
+def _list_inputs(fitting: Fitting, samples: Samples, sample: Int, image: Int) -> int:
+    """Writes the inputs that hold in an image of the sample to `fitting.active`; returns how many."""
+    net, count, active = fitting.net, 0, 0
     for word in range(samples.states.shape[1]):
         bits = samples.states[sample, word]
         while bits:
-            place = fitting.net.input_of_fact[64 * word + lowest(bits)]
+            fact = fitting.symmetries.facts[image, 64 * word + lowest(bits)]
             bits &= bits - np.uint64(1)
-            if place != NO_INPUT:
-                fitting.active[active] = place
+            fitting.facts[count], fitting.holds[fact] = fact, True
+            count += 1
+    for number in range(count):
+        fact = fitting.facts[number]
+        if net.input_of_fact[fact] != NO_INPUT:
+            fitting.active[active] = net.input_of_fact[fact]
+            active += 1
+        for at in range(net.first_partner[fact], net.first_partner[fact + 1]):
+            if net.partners[at] > fact and fitting.holds[net.partners[at]]:
+                fitting.active[active] = net.input_of_pair[at]
                 active += 1
+    for number in range(count):
+        fitting.holds[fitting.facts[number]] = False
+    moves = len(net.input_of_move)
     for word in range(samples.legal.shape[1]):
         bits = samples.legal[sample, word]
         while bits:
             move = 64 * word + lowest(bits)
             bits &= bits - np.uint64(1)
             if move < moves:
-                fitting.active[active] = fitting.net.input_of_move[move]
+                fitting.active[active] = net.input_of_move[fitting.symmetries.moves[image, move]]
                 active += 1
     return active
 
 
 @fused
-def _add_policy_gradient(fitting: Fitting, samples: Samples, sample: Int, weight: np.float32) -> None:
+def _add_policy_gradient(fitting: Fitting, samples: Samples, sample: Int, image: Int, weight: np.float32) -> None:
     net, hidden, back, logits = fitting.net, fitting.hidden, fitting.back, fitting.logits
     start, count, room = samples.policy_start[sample], samples.policy_count[sample], len(samples.moves)
+    image_of_move = fitting.symmetries.moves[image]
     highest = np.float32(-1e30)
     for at in range(count):
-        logits[at] = np.float32(move_logit(net, hidden, samples.moves[(start + at) % room]))
+        move = np.int64(image_of_move[samples.moves[(start + at) % room]])
+        logits[at] = np.float32(move_logit(net, hidden, move))
         highest = max(highest, logits[at])
     total = np.float32(0.0)
     for at in range(count):
         total += np.exp(logits[at] - highest)
     for at in range(count):
-        move, share = samples.moves[(start + at) % room], samples.shares[(start + at) % room]
+        move, share = np.int64(image_of_move[samples.moves[(start + at) % room]]), samples.shares[(start + at) % room]
         probability = np.exp(logits[at] - highest) / total
         if share > 0:
             fitting.losses[1] -= share * np.log(max(probability, np.float32(1e-12)))

@@ -20,7 +20,7 @@ from ggp.elo import Pairs
 from ggp.gdl.rulesheet import NATURE
 from ggp.learning.contest import Contest
 from ggp.learning.learner import Learner, LearningProgress
-from ggp.learning.net import WEIGHTS, Net, copied, net_problem
+from ggp.learning.net import WEIGHTS, Net, Symmetries, copied, net_problem
 from ggp.learning.settings import TrainingSettings
 from ggp.simulation.evaluate import Batches
 
@@ -59,14 +59,19 @@ def can_train(game: CompiledGame) -> str:
 class Training:
     """Training of one game that can be stopped at any time, kept, and resumed."""
 
-    def __init__(self, game: CompiledGame, settings: TrainingSettings) -> None:
-        """Only for a game that `can_train`."""
+    def __init__(self, game: CompiledGame, settings: TrainingSettings, symmetries: Symmetries | None = None) -> None:
+        """Only for a game that `can_train`; symmetries: those of the game, if they are known."""
         self.game = game
         self.settings = settings
         self.generations: list[Generation] = []
         self.seconds = 0.0  # which the caller counts
         self.learners = [
-            Learner(Batches(game), settings.seed * settings.threads + at, memory_bytes=settings.memory * _MEBIBYTE)
+            Learner(
+                Batches(game),
+                settings.seed * settings.threads + at,
+                memory_bytes=settings.memory * _MEBIBYTE,
+                symmetries=symmetries,
+            )
             for at in range(settings.threads)
         ]
         self.best = self.learners[0].net
@@ -124,13 +129,13 @@ class Training:
     def _choose_inputs(self, stop: Callable[[], bool]) -> bool:
         """The first learner finds out what nets should read, all others begin where it is then; False when stopped."""
         first, *others = self.learners
-        while first.reads_moves is None:
+        while first.inputs is None:
             if stop():
                 return False
             first.run_slice(_BATCHES)
         for other in others:
-            if other.reads_moves is None:
-                other.begin(reads_moves=first.reads_moves)
+            if other.inputs is None:
+                other.begin(first.inputs)
                 other.use_net(first.net)
         return True
 

@@ -25,6 +25,7 @@ from ggp.grounding.clingo import GroundProgram
 from ggp.grounding.tables import Table
 from ggp.learning.contest import Contest
 from ggp.learning.learner import Learner
+from ggp.learning.symmetries import find_symmetries
 from ggp.search.ismcts import InformationSetSearch
 from ggp.search.mcts.search import BatchedMcts, SearchSettings
 from ggp.search.mcts.solver import BackgroundProof
@@ -138,7 +139,8 @@ def _learn() -> None:
     """Self-play, fitting, matches between nets, and a search with what was learned."""
     for rules in (_TOGETHER, _IN_TURN):
         machine = _machine(rules)
-        learner = Learner(machine.batches, memory_bytes=_LEAST_BYTES)
+        symmetries = find_symmetries(machine.rulesheet, machine.batches, cache=Cache(None))
+        learner = Learner(machine.batches, memory_bytes=_LEAST_BYTES, symmetries=symmetries)
         while learner.progress().batches == 0:
             learner.run_slice(1)
         Contest(machine.batches).play(learner.net, learner.net, 0, lambda: False)

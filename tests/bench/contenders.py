@@ -28,8 +28,10 @@ from ggp.errors import SettingsError
 from ggp.gdl.rulesheet import Rulesheet
 from ggp.gdl.state_machine import Facts, JointMove, StateMachine
 from ggp.gdl.terms import Term
+from ggp.learning.inputs import Inputs
 from ggp.learning.knowledge import load_knowledge
 from ggp.learning.learner import Learner
+from ggp.learning.symmetries import find_symmetries
 from ggp.search import uct
 from ggp.search.mcts import search as mcts
 from ggp.search.mcts.tuning import Tuner
@@ -256,7 +258,7 @@ class LearnedSettings(mcts.SearchSettings):
 
     learning: float = 30.0  # seconds of the thread that learns
     learning_seed: int = 0
-    inputs: Literal["auto", "facts", "moves"] = "auto"  # of the net: facts alone, or legal moves, too
+    inputs: Literal["auto", "facts", "pairs", "moves", "all"] = "auto"  # of the net besides facts
     knowledge: str = ""  # a file, in place of learning
 
 
@@ -269,9 +271,11 @@ class LearnedContender(MctsContender):
             path = Path(settings.knowledge)
             self._net = load_knowledge(path, self._machine.rulesheet, self._machine.compiled).net
             return
-        learner = Learner(self._machine.batches, settings.learning_seed)
+        symmetries = find_symmetries(self._machine.rulesheet, self._machine.batches)
+        learner = Learner(self._machine.batches, settings.learning_seed, symmetries=symmetries)
         if settings.inputs != "auto":
-            learner.begin(reads_moves=settings.inputs == "moves")
+            kinds = settings.inputs
+            learner.begin(Inputs(pairs=kinds in ("pairs", "all"), moves=kinds in ("moves", "all")))
         learner.run_slice(1)
         end = thread_time() + settings.learning
         learner.run(lambda: thread_time() >= end)

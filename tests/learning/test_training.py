@@ -18,8 +18,10 @@ from ggp.cache import CacheEntry, read_entry, write_entry
 from ggp.commands.train import add_commands, draw
 from ggp.errors import GgpError, KnowledgeError, SettingsError
 from ggp.learning import knowledge as files
+from ggp.learning import learner as learners
 from ggp.learning import training as trainings
 from ggp.learning.contest import Contest, play_out
+from ggp.learning.inputs import find_inputs
 from ggp.learning.knowledge import (
     Knowledge,
     TrainingSummary,
@@ -29,10 +31,10 @@ from ggp.learning.knowledge import (
     save_knowledge,
 )
 from ggp.learning.knowledge import save_training as save
-from ggp.learning.learner import find_inputs
 from ggp.learning.net import HIDDEN, Net, make_net
 from ggp.learning.self_play import SelfPlaySettings, make_self_play
 from ggp.learning.settings import TrainingSettings
+from ggp.learning.symmetries import find_symmetries
 from ggp.learning.training import Generation, Training, can_train
 from ggp.search.mcts.settings import SearchSettings
 from ggp.signals import EXIT_INTERRUPTED
@@ -56,6 +58,8 @@ def machine() -> CircuitMachine:
 def short_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(trainings, "ROUND_SAMPLES", 3_000)
     monkeypatch.setattr(trainings, "FIRST_SAMPLES", 6_000)
+    monkeypatch.setattr(learners, "FIRST_TRIAL", 20_000)
+    monkeypatch.setattr(learners, "TRIAL", 20_000)
 
 
 def machine_of(name: str) -> CircuitMachine:
@@ -339,7 +343,8 @@ def test_the_command_trains_and_goes_on(tmp_path: Path) -> None:
     assert again.exit_code == 0, again.output
     assert "goes on after 1 generations" in again.stderr
     assert again.stdout.count("matches against the best") == 1
-    whole = Training(machine_of("tictactoe").compiled, SMALL)
+    machine = machine_of("tictactoe")
+    whole = Training(machine.compiled, SMALL, find_symmetries(machine.rulesheet, machine.batches))
     while len(whole.generations) < 2:
         go_on(whole, 1)
     loaded = load_training(path, machine_of("tictactoe").rulesheet, whole.game)

@@ -16,8 +16,8 @@ from ggp.errors import GroundingError
 from ggp.gdl.rulesheet import parse_rulesheet
 from ggp.gdl.state_machine import Facts
 from ggp.gdl.terms import Term, to_text
+from ggp.learning.inputs import find_inputs
 from ggp.learning.knowledge import Knowledge, TrainingSummary, automatic_path, save_knowledge
-from ggp.learning.learner import find_inputs
 from ggp.learning.net import make_net
 from ggp.search.mcts.search import BatchedMcts, MoveReport, SearchResult
 from ggp.search.mcts.settings import SearchSettings

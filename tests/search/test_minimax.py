@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from ggp.gdl.rulesheet import parse_rulesheet
-from ggp.learning.learner import find_inputs
+from ggp.learning.inputs import find_inputs
 from ggp.learning.net import HIDDEN, Net, hidden_units, make_net, role_value
 from ggp.library import find_rulesheet
 from ggp.search.mcts.search import BatchedMcts, SearchSettings

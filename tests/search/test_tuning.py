@@ -7,7 +7,7 @@ from threading import enumerate as enumerate_threads
 import pytest
 
 from ggp.gdl.rulesheet import parse_rulesheet
-from ggp.learning.learner import find_inputs
+from ggp.learning.inputs import find_inputs
 from ggp.learning.net import make_net
 from ggp.library import find_rulesheet
 from ggp.search.mcts.search import SearchSettings

@@ -1,0 +1,133 @@
+"""A game → its symmetries: mirrored and turned boards, exchanged roles; so one sample is as good as several.
+
+Candidates are automorphisms of the ground rules (`ggp.grounding.automorphisms`), with goals and ends left out where
+those are counted in some order. Each is tried on states of random matches, on the circuit, before it is used.
+"""
+
+from collections.abc import Callable
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ggp.cache import Cache, CacheEntry, default_cache
+from ggp.circuit.network import Ids
+from ggp.errors import GroundingError
+from ggp.gdl.logic_program import make_logic_program
+from ggp.gdl.rulesheet import Rulesheet
+from ggp.grounding import Budget, ground
+from ggp.grounding.automorphisms import Automorphisms, find_automorphisms
+from ggp.learning.net import Symmetries, no_symmetries
+from ggp.simulation.evaluate import Batches, Bits, pack, unpack
+
+_KIND = "symmetries"
+_BUDGET = Budget(seconds=5.0, rules=100_000)
+_LEVELS = (False, True), (True, True), (False, False)  # whether goals count, and ends
+_FEW = 4  # symmetries; where there are fewer, the next level is tried
+_MATCHES, _STEPS = 64, 200  # random ones, side by side
+_STATES = 512  # of these that candidates are tried on
+
+Flags = NDArray[np.bool_]
+
+
+def find_symmetries(
+    rulesheet: Rulesheet, batches: Batches, stop: Callable[[], bool] = lambda: False, cache: Cache | None = None
+) -> Symmetries | None:
+    """From the cache (that of this user, unless another is given) if they are there; None when stopped.
+
+    The identity alone where the rules hide facts from roles, or are too many.
+    """
+    game = batches.game
+    alone = no_symmetries(len(game.facts), sum(map(len, game.moves)), len(game.roles))
+    if game.has_percepts or not game.facts:
+        return alone
+    cache = default_cache() if cache is None else cache
+    entry = cache.get(_KIND, rulesheet.sha256)
+    if entry is not None and entry.arrays.keys() == set(Symmetries._fields):
+        found = Symmetries(**{name: array.copy() for name, array in entry.arrays.items()})
+        if [array.shape[1] for array in found] == [array.shape[1] for array in alone]:
+            return found
+    try:
+        rules = ground(make_logic_program(rulesheet), _BUDGET, rewrite=False)
+    except GroundingError:
+        return alone
+    if (rules.facts, rules.moves) != (game.facts, game.moves):
+        return alone
+    trial = _Trial(batches)
+    kept = [alone]
+    for with_goals, with_terminal in _LEVELS:
+        if len(kept) < _FEW:
+            candidates = find_automorphisms(rules, stop, with_goals=with_goals, with_terminal=with_terminal)
+            if candidates is None:
+                return None
+            kept = max(kept, trial.passed(candidates, alone), key=len)
+    found = Symmetries(*(np.concatenate(arrays) for arrays in zip(*kept, strict=True)))
+    cache.put(_KIND, rulesheet.sha256, CacheEntry(found._asdict()))
+    return found
+
+
+class _Trial:
+    """States of random matches, with joint moves, that candidates are tried on."""
+
+    def __init__(self, batches: Batches) -> None:
+        self._batches = batches
+        self._constants = batches.game.constants
+        states, moves = _random_steps(batches)
+        self._facts = unpack(states, len(batches.game.facts))
+        self._moves = moves
+        legal, self._terminal = batches.look(states)
+        self._legal = unpack(legal, int(batches.first_move[-1]))
+        self._goals = batches.goals(states)
+        self._next = unpack(batches.next_states(states, moves), len(batches.game.facts))
+
+    def passed(self, candidates: Automorphisms, alone: Symmetries) -> list[Symmetries]:
+        """Those under which all states agree, each by itself; the identity first."""
+        found = [alone]
+        for facts, moves, roles in zip(candidates.facts, candidates.moves, candidates.roles, strict=True):
+            one = Symmetries(facts[np.newaxis], moves[np.newaxis], roles[np.newaxis])
+            if any((given != own).any() for given, own in zip(one, alone, strict=True)) and self._agrees(one):
+                found.append(one)
+        return found
+
+    def _agrees(self, one: Symmetries) -> bool:
+        facts, moves, roles = (array[0] for array in one)
+        batches, first = self._batches, self._batches.first_move
+        if (self._constants[facts] != self._constants).any():
+            return False
+        states = pack(_exchanged(self._facts, facts))
+        legal, terminal = batches.look(states)
+        if (unpack(legal, len(moves))[:, moves] != self._legal).any() or (terminal != self._terminal).any():
+            return False
+        if (batches.goals(states)[:, roles] != self._goals)[terminal].any():
+            return False
+        joint = np.empty_like(self._moves)
+        joint[:, roles] = moves[first[:-1] + self._moves] - first[roles]
+        following = unpack(batches.next_states(states, joint), len(facts))
+        return bool((following[:, facts] == self._next)[~terminal].all())
+
+
+def _exchanged(flags: Flags, images: Ids) -> Flags:
+    """Each column put where its image is."""
+    found = np.empty_like(flags)
+    found[:, images] = flags
+    return found
+
+
+def _random_steps(batches: Batches) -> tuple[Bits, Ids]:
+    """(n, words) states of random matches, ends among them, and (n, roles) moves that are legal there."""
+    random = np.random.default_rng(0)
+    first = batches.first_move
+    states, found = np.repeat(batches.initial, _MATCHES, axis=0), []
+    for _ in range(_STEPS):
+        legal, terminal = batches.look(states)
+        flags = unpack(legal, int(first[-1]))
+        scores = flags * random.random(flags.shape)
+        drawn = [scores[:, start:end].argmax(axis=1) for start, end in pairwise(first)]
+        moves = np.stack(drawn, axis=1).astype(np.int32)
+        found.append((states, moves, terminal))
+        following = batches.next_states(states, moves)
+        states = np.where(terminal[:, np.newaxis], batches.initial, following)
+    every, moves, ends = (np.concatenate(parts) for parts in zip(*found, strict=True))
+    order = random.permutation(len(every))
+    chosen = np.concatenate([order[ends[order]][: _STATES // 4], order[~ends[order]][:_STATES]])
+    return every[chosen], moves[chosen]
