@@ -9,7 +9,7 @@ from ggp.gdl.reader import read_term
 from ggp.gdl.rulesheet import Rulesheet, parse_rulesheet
 from ggp.gdl.state_machine import Facts
 from ggp.gdl.terms import Term
-from ggp.learning.inputs import Inputs, find_inputs
+from ggp.learning.inputs import Inputs, find_inputs, find_pairs
 from ggp.learning.learner import Learner, inputs_of
 from ggp.learning.net import (
     HIDDEN,
@@ -17,20 +17,24 @@ from ggp.learning.net import (
     Fitting,
     Net,
     Samples,
+    Symmetries,
+    copied,
     fit,
     hidden_units,
     make_fitting,
     make_net,
     make_samples,
     move_logit,
+    net_problem,
     rectify_changed,
     role_value,
     sum_inputs,
+    widened,
 )
 from ggp.learning.self_play import SelfPlaySettings
 from ggp.learning.symmetries import find_symmetries
 from ggp.library import find_rulesheet
-from ggp.simulation.evaluate import Batches, unpack
+from ggp.simulation.evaluate import Batches, pack, unpack
 from ggp.simulation.expansion import look, make_expansion
 from ggp.simulation.state_machine import CircuitMachine
 from tests.gamemaster import games
@@ -148,6 +152,41 @@ def test_gradients_are_finite_differences(name: str, inputs: Inputs) -> None:
         below = plain_loss(net, samples, 0)
         weights[at] = kept
         assert getattr(gradient, name).reshape(-1)[at] == pytest.approx((above - below) / (2 * step), abs=2e-3)
+
+
+@pytest.mark.parametrize("inputs", EVERY_INPUT)
+def test_the_gradient_of_an_image_is_that_of_the_exchanged_sample(inputs: Inputs) -> None:
+    random = np.random.default_rng(4)
+    facts, moves = (random.permutation(count).astype(np.int32) for count in (12, 6))
+    net, samples, placed = random_net(12, 2, 6, inputs), one_sample(), one_sample()
+    placed.states[0] = pack(unpack(samples.states[:1], 12)[:, np.argsort(facts)])
+    placed.legal[0] = pack(unpack(samples.legal[:1], 6)[:, np.argsort(moves)])
+    placed.values[0] = samples.values[0, ::-1]
+    placed.moves[:3] = moves[samples.moves[:3]]
+    exchange = Symmetries(facts[np.newaxis], moves[np.newaxis], np.array([[1, 0]], np.int32))
+    found = gradient_of(make_fitting(copied(net), exchange), samples)
+    expected = gradient_of(make_fitting(copied(net)), placed)
+    for name in WEIGHTS:
+        np.testing.assert_allclose(getattr(found, name), getattr(expected, name), atol=1e-5)
+
+
+def test_a_wider_net_says_the_same_at_first() -> None:
+    net = random_net(12, 2, 6, Inputs(moves=True))
+    pairs = np.array([(0, 1), (2, 7), (5, 8)], np.int32)
+    wider = widened(net, make_net(net.input_of_fact, 2, 6, 9, reads_moves=True, pairs=pairs))
+    facts, legal = np.ones(12, np.bool_), np.ones(6, np.bool_)
+    for one, two in zip(plain_net(net, facts, legal), plain_net(wider, facts, legal), strict=True):
+        np.testing.assert_allclose(one, two, atol=1e-5)
+    assert inputs_of(wider) == Inputs(pairs=True, moves=True)
+
+
+def test_damaged_pairs_are_no_net() -> None:
+    arrays = random_net(12, 2, 6, Inputs(pairs=True))._asdict()
+    assert not net_problem(arrays, 12, 2, 6)
+    outside, backwards, nothing = (arrays[name].copy() for name in ("partners", "first_partner", "input_of_pair"))
+    outside[0], backwards[1], nothing[0] = 12, arrays["first_partner"][-1] + 1, -1
+    for name, array in (("partners", outside), ("first_partner", backwards), ("input_of_pair", nothing)):
+        assert net_problem(arrays | {name: array}, 12, 2, 6) in {"its pairs of facts are none", "a pair has no input"}
 
 
 def gradient_of(fitting: Fitting, samples: Samples) -> Net:
@@ -282,6 +321,25 @@ def test_learning_goes_on_from_its_state(tictactoe: CompiledGame, inputs: Inputs
     ):
         with pytest.raises(ValueError, match=r"missing|not those|not float32|not uint64|symmetries are none"):
             part.restore(wrong)
+
+
+def test_pairs_are_facts_that_a_rule_reads_together() -> None:
+    """Those of one body, and those that make a move legal with those that it is done in."""
+    text = """
+    (role r) (init a) (init b) (init c) (init d) (init e)
+    (legal r wait)
+    (<= (legal r go) (true a) (true b))
+    (<= (next a) (true a) (does r wait)) (<= (next b) (true b) (does r wait)) (<= (next d) (true c) (not (true d)))
+    (<= (next e) (true e) (does r wait))
+    (<= (next c) (does r go) (true e))
+    (<= terminal (not (true a)))
+    (<= (goal r 100) (true c)) (<= (goal r 0) (not (true c)))
+    """
+    game = compile_game(parse_rulesheet(text, "pairs"))
+    names = [str(fact) for fact in game.facts]
+    pairs = {"".join(sorted(names[fact] for fact in pair)) for pair in find_pairs(game).tolist()}
+    assert {"ab", "cd", "ae", "be"} <= pairs
+    assert "bd" not in pairs
 
 
 def test_facts_that_never_change_are_no_inputs(tictactoe: CompiledGame) -> None:
