@@ -4,6 +4,7 @@ import logging
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
+from math import inf
 from time import perf_counter
 
 from ggp.engines import make_machine
@@ -27,6 +28,8 @@ _SEEDS = 2**32  # the searches take smaller ones than a game master gives
 _LEARNING = (0.55, 0.3)  # of the time while nothing is asked goes into learning: before the first step, and later
 _TUNING = (0.3, 0.15)  # likewise into quick matches that show what is gained by it
 _LEARNED_SAMPLES = 60_000  # before a net is tried, and each time it has learned from twice as many as before
+_LAST_MORE = 1.1  # likewise of the last net before the first step
+_PLANNED = 0.9  # of the start clock: until the circuit is there some of it has passed
 _MOST_LEARNING = 600.0  # seconds in a match
 _LEAST_SECONDS, _MATCH_SHARE = 1.0, 8  # what quick matches may take: one part in so many of the time so far
 _QUICK_SECONDS = 0.5  # matches that take longer are only played before the first step
@@ -48,7 +51,8 @@ def make_engine(task: RoleTask) -> SearchEngine:
         if not task.settings.tune:
             return TreeSearch(machine, task.role, settings, seed, known=known)
         learner_bytes = settings.memory_bytes // _LEARNER_SHARE if task.settings.learn else 0
-        improver = Improver(machine, settings, seed, learner_bytes, known)
+        planned = _PLANNED * task.settings.clock_within(task.start.startclock)
+        improver = Improver(machine, settings, seed, learner_bytes, known, planned)
         tree_settings = replace(settings, memory_bytes=settings.memory_bytes - learner_bytes)
         return TreeSearch(machine, task.role, tree_settings, seed, improver, known)
     tree_bytes = max(settings.memory_bytes // _TREE_SHARE, 2**20)
@@ -79,13 +83,24 @@ def _known(task: RoleTask, machine: CircuitMachine) -> Knowledge | None:
 class Improver:
     """What makes the search better while nothing is asked: a net is learned, and quick matches show how to use it.
 
-    Each has a share of the time, so that neither the length of the start clock nor that of the match has to be known.
+    Each has a share of the time. Before the first step all of the learning comes first, so that quick matches are about
+    the net that will be used; later both go on in turns, since nobody knows how long the match will be.
     """
 
     def __init__(
-        self, machine: CircuitMachine, settings: SearchSettings, seed: int, learner_bytes: int, known: Knowledge | None
+        self,
+        machine: CircuitMachine,
+        settings: SearchSettings,
+        seed: int,
+        learner_bytes: int,
+        known: Knowledge | None,
+        planned: float = 0.0,
     ) -> None:
-        """learner_bytes: of memory, 0 for not learning; known: from before, where learning goes on."""
+        """learner_bytes: of memory, 0 for not learning; known: from before, where learning goes on.
+
+        planned: seconds that there will be before the first step, about.
+        """
+        self._planned = planned
         self._tuner = Tuner(machine, settings, seed)
         self._earlier = 0 if known is None else known.origin.samples
         may_learn = learner_bytes > 0 and not machine.compiled.has_percepts
@@ -107,19 +122,22 @@ class Improver:
         """As much as is due once so many seconds have passed in which nothing was asked; the search adopts the best."""
         if self._tuner.use_decisive():
             self.adopt(search)
-        while self._may_learn and self._seconds < min(_LEARNING[not start] * passed(), _MOST_LEARNING):
+        least = self._planned if start else 0.0
+        while self._may_learn and self._seconds < (
+            due := min(_LEARNING[not start] * max(passed(), least), _MOST_LEARNING)
+        ):
             if thought.stop():
                 return
             if self._learner is None:
                 self._begin(thought.stop)
             else:
-                self._learn(self._learner, thought)
+                self._learn(self._learner, thought, due if start else inf)
             if self._is_new:
                 self._is_new = False
                 self.adopt(search)
         tuner = self._tuner
         quick = start or 0 < tuner.last_seconds < _QUICK_SECONDS
-        budget = _TUNING[not start] * passed() - tuner.seconds
+        budget = _TUNING[not start] * max(passed(), least) - tuner.seconds
         is_due = quick and not tuner.is_done and budget > 0
         if is_due and tuner.play(state, thought.stop, max(_LEAST_SECONDS, passed() / _MATCH_SHARE)):
             self.adopt(search)
@@ -140,13 +158,15 @@ class Improver:
             self._learner = learner
         self._seconds += perf_counter() - began
 
-    def _learn(self, learner: Learner, thought: Thought) -> None:
+    def _learn(self, learner: Learner, thought: Thought, due: float) -> None:
+        """A slice; the net is used when it has seen twice as much as the one in use, or is the last for now."""
         began = perf_counter()
         end = began + _SLICE_SECONDS
         learner.run(lambda: thought.stop() or perf_counter() >= end)
         self._seconds += perf_counter() - began
         samples = self._earlier + learner.samples
-        if samples >= max(_LEARNED_SAMPLES, 2 * self._samples):
+        more = 2.0 if self._seconds < due else _LAST_MORE
+        if samples >= max(_LEARNED_SAMPLES, more * self._samples):
             self._samples = samples
             self._tuner.use_net(learner.net)
             self._is_new = True

@@ -1,7 +1,7 @@
 """Self-play and fitting in turns: a game → a net that grows better as long as it is given time."""
 
 from collections.abc import Callable, Generator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import Any
 
@@ -42,9 +42,9 @@ RATE, LEAST_RATE = 2e-3, 2e-4  # of learning, at first and in the end
 _SLOWING = 300_000  # samples at which the rate is down to 1 / √2
 _MOVES_OF_SAMPLE = 32  # on average, for which there is room
 _SLICE_SECONDS = 0.005  # between two looks at the clock, about
-FIRST_TRIAL = 1_000_000  # successors that the first net has valued in self-play when a wider one begins
-TRIAL = 2_000_000  # more of them that both have valued when they are compared
-LEAST_SCORE = 0.55  # of the net that reads more, in pairs of matches
+FIRST_TRIAL = 1_000_000  # successors that the net has valued in self-play when it begins to read more
+TRIAL = 1_000_000  # more of them that nets with and without moves have valued when they are compared
+LEAST_SCORE = 0.65  # of the net that reads moves, in pairs of matches: its steps are slower for ever
 _MOST_SLICES = 150  # of these matches
 
 
@@ -159,9 +159,8 @@ class _Candidate:
 class Learner:
     """Learns one game; used by one thread. Equal seeds and equal slices give equal nets.
 
-    At first a net that reads single facts learns. Then it and a copy that reads more (pairs of facts, later legal
-    moves) go on in turns, and the one that plays better is kept. Only for games whose initial state is no end: see
-    `can_learn`.
+    At first the net reads single facts, later pairs of them, too. Then it and a copy that reads legal moves as well go
+    on in turns, and the one that plays better is kept. Only for games whose initial state is no end: see `can_learn`.
     """
 
     def __init__(  # noqa: PLR0913 - what is known of the game and of earlier learning, and how to learn
@@ -188,13 +187,9 @@ class Learner:
         self._seconds = 0.0
         self._batches_at_once = 1
         self._pairs = find_pairs(batches.game) if net is None else NO_PAIRS
-        self._inputs = self._wider = Inputs() if net is None else inputs_of(net)  # of the chosen net, and of the rival
-        self._trials: list[Inputs] = []  # what a net may read besides that of the best one so far
-        if net is None:
-            self._trials += [Inputs(pairs=True)] * (len(self._pairs) > 0)
-            self._trials += [Inputs(moves=True)] * can_read_moves(batches.game)
-        self._rival: _Candidate | None = None
-        self._trial_ends = (FIRST_TRIAL, 0)  # successors that the chosen net and its rival have to value till then
+        self._inputs = Inputs() if net is None else inputs_of(net)  # of the chosen net
+        self._is_decided = net is not None
+        self._rival: _Candidate | None = None  # its net reads moves, too
         self._contest: Generator[None, None, NDArray[np.int64]] | None = None
         self._chosen = self._candidate(self._inputs, net)
 
@@ -206,7 +201,7 @@ class Learner:
     @property
     def inputs(self) -> Inputs | None:
         """What the net reads besides facts; None as long as that is being found out."""
-        return None if self._rival is not None or self._trials else self._inputs
+        return self._inputs if self._is_decided else None
 
     @property
     def matches(self) -> int:
@@ -226,8 +221,7 @@ class Learner:
     def begin(self, inputs: Inputs) -> None:
         """Forgets all that was learned; what nets read is decided."""
         self._rival = self._contest = None
-        self._trials = []
-        self._inputs, self._chosen = inputs, self._candidate(inputs)
+        self._is_decided, self._inputs, self._chosen = True, inputs, self._candidate(inputs)
 
     def use_net(self, net: Net) -> None:
         """Learning goes on with a copy of this net; the moments of its gradient stay. ValueError for other inputs."""
@@ -275,8 +269,8 @@ class Learner:
             self._symmetries = before
             raise
         self._rival = self._contest = None
-        self._trials = []
-        self._inputs, self._chosen, self._seconds = inputs, candidate, float(seconds[0])
+        self._is_decided, self._inputs, self._chosen = True, inputs, candidate
+        self._seconds = float(seconds[0])
 
     def run(self, stop: Callable[[], bool]) -> None:
         """Learns until `stop()`, which is asked every few milliseconds."""
@@ -292,15 +286,13 @@ class Learner:
     def run_slice(self, batches: Int) -> None:
         """So many batches of successors, or as many samples fitted as have come since the last fitting."""
         began = perf_counter()
-        rival, left = self._rival, [self._trial_ends[0] - self._chosen.valued, 0]
-        if rival is not None:
-            left[1] = self._trial_ends[1] - rival.valued
-        if self.inputs is not None or (rival is None and left[0] > 0):
-            self._chosen.run_slice(batches)
+        chosen, rival = self._chosen, self._rival
+        if self._is_decided or (rival is None and chosen.valued < FIRST_TRIAL):
+            chosen.run_slice(batches)
         elif rival is None:
-            self._begin_trial()
-        elif max(left) > 0:
-            (self._chosen if left[0] > left[1] else rival).run_slice(batches)
+            self._read_more()
+        elif min(rival.valued, chosen.valued - FIRST_TRIAL) < TRIAL:
+            (chosen if chosen.valued - FIRST_TRIAL < rival.valued else rival).run_slice(batches)
         else:
             self._compare(rival)
         self._seconds += perf_counter() - began
@@ -326,28 +318,35 @@ class Learner:
     def _candidate(self, inputs: Inputs, net: Net | None = None, known_samples: int | None = None) -> _Candidate:
         """net: it begins with a copy of this one, which may read less, and has learned from so many samples."""
         game = self.batches.game
-        roles, moves, words = len(game.roles), sum(map(len, game.moves)), self.batches.initial.shape[1]
-        if net is None or inputs_of(net) != inputs:
-            pairs = self._pairs if inputs.pairs else NO_PAIRS
-            made = make_net(find_inputs(game), roles, moves, self._seed, reads_moves=inputs.moves, pairs=pairs)
-            net = made if net is None else widened(net, made)
+        moves, words = sum(map(len, game.moves)), self.batches.initial.shape[1]
         room = min(_MOVES_OF_SAMPLE, max(moves, 1))
-        sample_bytes = 8 * (words + _words(moves)) + 4 * roles + 8 * room + 29
+        sample_bytes = 8 * (words + _words(moves)) + 4 * len(game.roles) + 8 * room + 29
         places = min(PLACES, max(self._memory_bytes // sample_bytes, 2 * FIRST_SAMPLES))
         known = self._known_samples if known_samples is None else known_samples
-        fitting = make_fitting(copied(net), self._symmetries)
-        return _Candidate(self.batches, self._settings, fitting, places, self._seed, known)
+        return _Candidate(self.batches, self._settings, self._fitting(inputs, net), places, self._seed, known)
 
-    def _begin_trial(self) -> None:
-        """Of a copy of the chosen net that reads more."""
-        more, chosen = self._trials.pop(0), self._chosen
-        pairs, moves = self._inputs.pairs or more.pairs, self._inputs.moves or more.moves
-        self._wider = Inputs(pairs=pairs, moves=moves)
-        self._rival = self._candidate(self._wider, chosen.fitting.net, chosen.seen)
-        self._trial_ends = chosen.valued + TRIAL, TRIAL
+    def _fitting(self, inputs: Inputs, net: Net | None) -> Fitting:
+        """Of a copy of the net that reads this, or of a new one."""
+        game = self.batches.game
+        if net is None or inputs_of(net) != inputs:
+            pairs = self._pairs if inputs.pairs else NO_PAIRS
+            roles, moves = len(game.roles), sum(map(len, game.moves))
+            made = make_net(find_inputs(game), roles, moves, self._seed, reads_moves=inputs.moves, pairs=pairs)
+            net = made if net is None else widened(net, made)
+        return make_fitting(copied(net), self._symmetries)
+
+    def _read_more(self) -> None:
+        """From now on the net reads pairs, if there are any, and another one moves, too, if they are not too many."""
+        chosen = self._chosen
+        if len(self._pairs):
+            self._inputs = Inputs(pairs=True)
+            chosen.fitting = self._fitting(self._inputs, chosen.fitting.net)
+        if can_read_moves(self.batches.game):
+            self._rival = self._candidate(replace(self._inputs, moves=True), chosen.fitting.net, chosen.seen)
+        self._is_decided = self._rival is None
 
     def _compare(self, rival: _Candidate) -> None:
-        """A slice of the matches between the two nets; at their end the better one goes on."""
+        """A slice of the matches between the two nets; at their end the better one goes on alone."""
         if self._contest is None:
             newer, older = rival.fitting.net, self._chosen.fitting.net
             self._contest = Contest(self.batches).slices(newer, older, self._seed, _MOST_SLICES)
@@ -355,9 +354,9 @@ class Learner:
             next(self._contest)
         except StopIteration as end:
             if _is_better(end.value):
-                self._inputs, self._chosen = self._wider, rival
+                self._inputs, self._chosen = replace(self._inputs, moves=True), rival
             self._contest = self._rival = None
-            self._trial_ends = 0, 0
+            self._is_decided = True
 
 
 def inputs_of(net: Net) -> Inputs:
@@ -366,7 +365,7 @@ def inputs_of(net: Net) -> Inputs:
 
 
 def _is_better(pairs: NDArray[np.int64]) -> bool:
-    """Whether it is sure enough that the net that reads more plays better by as much as its time is worth."""
+    """Whether it is sure enough that the net that reads moves plays better by as much as its time is worth."""
     lost, half_lost, even, half_won, won = pairs.tolist()
     count = lost + half_lost + even + half_won + won
     score = 0.25 * half_lost + 0.5 * even + 0.75 * half_won + won
