@@ -1,19 +1,21 @@
-"""One match of `make_vec`, for adapters to libraries that step one environment at a time.
+"""One match of `make_vec` and its pictures, for adapters to libraries that step one environment at a time.
 
 An environment alone is stepped in 2 µs, so each look at an array counts: `copy=False` has two sets of arrays, and the
 parts of them that are looked at are found once.
 """
 
 from collections.abc import Sequence
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ggp.boards import Layout, make_picture, picture_lines, picture_png, plain_text
 from ggp.env.vector import StepResult, make_vec
-from ggp.errors import SettingsError
-from ggp.game import Game
+from ggp.errors import HiddenStateError, SettingsError
+from ggp.game import Game, State
 from ggp.simulation.environment_kernels import ONLY
 
 _Views = tuple[list[NDArray[Any]], list[NDArray[Any]]]
@@ -91,3 +93,25 @@ class SingleMatch:
             [] if self.is_packed else [step.mask.view(np.int8)[0, role, : self.counts[role]] for role in roles],
         )
         return found
+
+
+def draw_png(state: State, layout: Layout) -> bytes:
+    return picture_png(make_picture(layout, state.terms))
+
+
+def draw_text(state: State, layout: Layout) -> str:
+    return plain_text(picture_lines(make_picture(layout, state.terms)))
+
+
+def draw_rgb(state: State, layout: Layout) -> NDArray[np.uint8]:
+    """(height, width, 3) as wide and high as the PNG."""
+    from matplotlib.image import imread  # noqa: PLC0415 - slow to load
+
+    pixels: NDArray[Any] = imread(BytesIO(draw_png(state, layout)), format="png")
+    return np.round(pixels[..., :3] * 255).astype(np.uint8)
+
+
+def check_visible(state: State) -> None:
+    """HiddenStateError for a game whose rules hide the state: a picture would show it to every role."""
+    if state.game.rulesheet.has_percepts:
+        raise HiddenStateError(f"{state.game.name}: the rules hide the state from the roles, so it is not drawn")
