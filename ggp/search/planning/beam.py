@@ -4,9 +4,10 @@ The breadth-first search visits all states, each once, as long as there is room.
 order in which they were met. States before `EXPANDED` are expanded, states before `SEEN` were looked at for their end;
 both only grow, so the list is also the queue of the search.
 
-The beam goes layer by layer; of each only the states that look best are expanded. A run ends where
-its layer is empty or there is no more room; the next is twice as wide and has another notion of what looks best. One notion is a fuzzy value of the goal (Schiffel, Thielscher: Fluxplayer, 2007): a fact of the formula
-counts as 0.8 if it holds and as 0.2 if not, and gates combine values as they do probabilities.
+The beam goes layer by layer; of each only the states that look best are expanded. A run ends where its layer is empty
+or there is no more room; the next is twice as wide and has another notion of what looks best. One notion is a fuzzy
+value of the goal (Schiffel, Thielscher: Fluxplayer, 2007): a fact of the formula counts as 0.8 if it holds and as 0.2
+if not, and gates combine values as they do probabilities.
 """
 
 from enum import Enum
