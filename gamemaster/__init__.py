@@ -6,8 +6,8 @@ For users of Python, loaded when they are used (`ggp` is the library of games an
     Tournament(games, players) → a tournament; `run()` → standings
     load_record(path) → Record: `for step in record` → Step
 
-In reading order: `settings` (of a match), `player` (what plays a role), `faults` (why an answer was not used), `codec`
-(the messages for one player), `transport` (how they reach it), `referee` (the rules of a match), `rule_server` and
+In reading order: `settings` (of a match), `player` (what plays a role), `faults` (why an answer was not used),
+`transport` (the messages for one player, and how they reach it), `referee` (the rules of a match), `rule_server` and
 `evaluator` (a bounded process in which rules are evaluated), `record` (what is kept), `verdicts` (why a match ends
 though the rules go on), `match` (runs one), `replay` (verifies a record), `history` (a record as objects), `bots`
 (players that are started here), `local_bots` (those of one program), `matches` (a match from Python), `display`,

@@ -11,7 +11,6 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, TypeAlias
 from urllib.parse import urlsplit
 
-from gamemaster.codec import LastStep, MessageCodec
 from gamemaster.concurrency import all_of
 from gamemaster.faults import Fault, make_fault, shown
 from gamemaster.player import Player
@@ -25,7 +24,7 @@ from gamemaster.record import (
 )
 from gamemaster.referee import Executed, GoesOn, Outcome, RefereedGame, Rules
 from gamemaster.settings import MatchSettings, derived
-from gamemaster.transport import Reply, Session, Transport, make_transport, open_session
+from gamemaster.transport import LastStep, MessageCodec, Reply, Session, Transport, make_transport, open_session
 from gamemaster.verdicts import time_left, verdict_of
 from ggp.errors import MessageError, ReadError
 from ggp.gdl.reader import read

@@ -1,8 +1,10 @@
-"""The commands `ggp player NAME`: each runs one player as a service."""
+"""The commands `ggp player NAME`: each runs one player as a service. `new` writes the beginning of a strategy."""
 
 import asyncio
 import inspect
+import keyword
 import logging
+import re
 import secrets
 from functools import partial
 from pathlib import Path
@@ -12,6 +14,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup, TyperOption
 
 from ggp.commands.options import given, option_name, options_of, with_options
+from ggp.errors import SettingsError
 from ggp.learning.settings import CHOICES
 from ggp.protocol.messages import DEFAULT_PORT
 from ggp.search.mcts.settings import SearchSettings
@@ -100,7 +103,6 @@ def write_new(
 
     Then:  ggp match tictactoe my_bot.py:MyBot random
     """
-    from players.skeleton import write_skeleton  # noqa: PLC0415 - only here
 
     for file in write_skeleton(name, Path()):
         typer.echo(file)
@@ -158,3 +160,26 @@ class _WithoutSearch(TyperCommand):
         for option in self.params:
             if isinstance(option, TyperOption):
                 option.hidden |= option.rich_help_panel == _PANEL
+
+
+_TEMPLATES = Path(__file__).parent / "templates"
+
+
+def write_skeleton(name: str, folder: Path) -> tuple[Path, Path]:
+    """Writes `NAME.py` with a class, and `test_NAME.py`; SettingsError for a name that is none, or files that exist."""
+    module = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name.removesuffix(".py")).replace("-", "_").lower()
+    if not re.fullmatch(r"[a-z][a-z0-9_]*", module) or keyword.iskeyword(module):
+        raise SettingsError(f"a strategy is called by letters, digits and _, as my_bot or MyBot, not {name!r}")
+    shown = "".join(part[:1].upper() + part[1:] for part in module.split("_"))
+    files = folder / f"{module}.py", folder / f"test_{module}.py"
+    for file in files:
+        if file.exists():
+            raise SettingsError(f"{file}: it exists already")
+    given = {"name": shown, "module": module, "file": files[0].name, "test": files[1].name}
+    for file, template in zip(files, ("strategy.txt", "test.txt"), strict=True):
+        text = (_TEMPLATES / template).read_text(encoding="utf-8")
+        try:
+            file.write_text(text.format(**given), encoding="utf-8")
+        except OSError as error:
+            raise SettingsError(f"{file}: {error.strerror or error}") from None
+    return files

@@ -8,9 +8,8 @@ import pytest
 from typer import Typer
 from typer.testing import CliRunner, Result
 
-from ggp.circuit.circuit import Circuit
 from ggp.circuit.compile import CompiledGame, compile_game
-from ggp.circuit.network import INPUT, LOOP
+from ggp.circuit.network import INPUT, LOOP, Circuit
 from ggp.commands.inspect import add_commands
 from ggp.errors import GroundingError, SettingsError
 from ggp.gdl.rulesheet import parse_rulesheet

@@ -18,11 +18,11 @@ from gamemaster.check.session import (
     CheckSession,
     info_of,
 )
-from gamemaster.codec import LastStep, MessageCodec
 from gamemaster.concurrency import in_daemon_thread
 from gamemaster.faults import Fault, make_fault
 from gamemaster.referee import Executed, MoveChoice, Outcome, Referee, Situation, replacement
 from gamemaster.settings import MatchSettings
+from gamemaster.transport import LastStep, MessageCodec
 from ggp.errors import SettingsError
 from ggp.game import Game
 from ggp.gdl.rulesheet import NATURE

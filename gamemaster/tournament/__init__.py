@@ -3,8 +3,7 @@
 What flows: specification → schedule → runner → store → results → standings → report. In reading order:
 
     spec, spec_files, spec_options   what a tournament is made of; as a TOML file; from a command line
-    results                          a pairing (a match to be played) and its result
-    pairings, formats, schedule      specification and results so far → pairings; pure
+    pairings, formats, schedule      specification and results so far → pairings (matches to be played); pure
     store                            results and records in a database, written by one manager at a time
     venue                            where matches are played: processors and bots of this computer
     runner                           the coroutine that plays what has no result yet, and its news

@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 
 from gamemaster.history import Record, as_arrow, as_pandas
 from gamemaster.tournament.exporting import report
-from gamemaster.tournament.results import MatchResult
+from gamemaster.tournament.pairings import MatchResult
 from gamemaster.tournament.runner import MatchFinished, News, Notice, run_tournament
 from gamemaster.tournament.spec import TournamentSpec
 from gamemaster.tournament.spec_files import check_spec, read_spec

@@ -24,8 +24,8 @@ from markupsafe import Markup
 
 from gamemaster.record import MatchRecord, record_json
 from gamemaster.replay import exported, replay
+from gamemaster.tournament.pairings import MatchResult
 from gamemaster.tournament.ratings import Comparisons, Sprt, comparisons_of, course, entries_of, sprt_of
-from gamemaster.tournament.results import MatchResult
 from gamemaster.tournament.schedule import schedule_of
 from gamemaster.tournament.spec import TournamentSpec
 from gamemaster.tournament.standings import KINDS, Meeting, Standings, standings

@@ -10,14 +10,15 @@ from typing import TypeAlias
 from gamemaster.settings import derived
 from gamemaster.tournament.pairings import (
     WIN,
+    MatchResult,
     Numbered,
+    Pairing,
     PairingIds,
     assignment_count,
     points,
     round_of_meetings,
     values,
 )
-from gamemaster.tournament.results import MatchResult, Pairing
 from gamemaster.tournament.spec import TournamentSpec
 
 Turn: TypeAlias = Sequence[tuple[str, ...]]  # those who meet at the same time; no player is in two of them

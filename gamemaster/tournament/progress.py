@@ -15,7 +15,7 @@ from rich.live import Live
 from rich.text import Text
 
 from gamemaster.match import Began, Ended, Event, Started, Stepped
-from gamemaster.tournament.results import MatchResult
+from gamemaster.tournament.pairings import MatchResult
 from gamemaster.tournament.runner import (
     Closed,
     MatchBegun,

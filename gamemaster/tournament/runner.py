@@ -15,8 +15,8 @@ from gamemaster.match import Event, Listener
 from gamemaster.record import Keep, MatchRecord
 from gamemaster.referee import Opening
 from gamemaster.settings import derived
+from gamemaster.tournament.pairings import MatchResult, Pairing
 from gamemaster.tournament.ratings import sprt_of
-from gamemaster.tournament.results import MatchResult, Pairing
 from gamemaster.tournament.schedule import Schedule, schedule_of
 from gamemaster.tournament.spec import SprtSpec, TournamentSpec
 from gamemaster.tournament.spec_files import check_spec, openings_of

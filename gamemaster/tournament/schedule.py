@@ -4,8 +4,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Protocol
 
 from gamemaster.tournament.formats import KnockOut, Swiss, fixed_count, fixed_schedule
-from gamemaster.tournament.pairings import Numbered, PairingIds
-from gamemaster.tournament.results import MatchResult, Pairing
+from gamemaster.tournament.pairings import MatchResult, Numbered, Pairing, PairingIds
 from gamemaster.tournament.spec import TournamentSpec
 from gamemaster.tournament.spec_files import unsuitable
 from ggp.errors import SettingsError

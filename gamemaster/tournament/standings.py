@@ -9,6 +9,7 @@ import numpy as np
 
 from gamemaster.faults import FaultKind
 from gamemaster.referee import Ending
+from gamemaster.tournament.pairings import MatchResult
 from gamemaster.tournament.ratings import (
     BayesianRating,
     Comparisons,
@@ -24,7 +25,6 @@ from gamemaster.tournament.ratings import (
     role_ratings,
 )
 from gamemaster.tournament.ratings.entries import Flags, Ids
-from gamemaster.tournament.results import MatchResult
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ from gamemaster.player import Player
 from gamemaster.record import Keep, MatchRecord
 from gamemaster.referee import Opening, RefereedGame
 from gamemaster.settings import MatchSettings, derived
-from gamemaster.tournament.results import Pairing
+from gamemaster.tournament.pairings import Pairing
 from gamemaster.tournament.spec import PlayerSpec, TournamentSpec
 from gamemaster.transport import HttpTransport, Session, open_session
 from ggp.errors import MessageError, SettingsError

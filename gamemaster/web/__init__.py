@@ -3,5 +3,5 @@
 In reading order: `application` (settings → the running service), `safety` (in front of all requests), the packages
 `api` (JSON) and `html` (pages), `queries` (matches, live or kept), `tournaments`, `live` (matches that run here),
 `repository` (what is kept), `views` (records → values of the API), `catalogue` (games), `evaluators` (processes that
-evaluate rules), `models` (values of the API), `settings`, `problems`; `commands` has the command.
+evaluate rules), `models` (values of the API), `settings`; `commands` has the command.
 """

@@ -25,11 +25,10 @@ from gamemaster.web.html.rendering import load_templates
 from gamemaster.web.live.external import Endpoints
 from gamemaster.web.live.feed import Feed, Streams
 from gamemaster.web.live.runner import LiveMatches
-from gamemaster.web.problems import MEDIA_TYPE, Problem
 from gamemaster.web.queries import MatchQueries, Watchers
 from gamemaster.web.repository import MatchRepository
 from gamemaster.web.safety import Guard, add_headers
-from gamemaster.web.settings import ServeSettings
+from gamemaster.web.settings import MEDIA_TYPE, Problem, ServeSettings
 from gamemaster.web.tournaments import TournamentProcesses, TournamentQueries
 from ggp.errors import GgpError, SettingsError, StoreError
 

@@ -14,8 +14,7 @@ from gamemaster.evaluator import RulesheetSource
 from gamemaster.faults import shown
 from gamemaster.record import MatchRecord
 from gamemaster.web.evaluators.derivation import origin_of
-from gamemaster.web.problems import Problem, refused
-from gamemaster.web.settings import Limits
+from gamemaster.web.settings import Limits, Problem, refused
 from ggp.errors import GgpError
 from ggp.gdl.reader import decode
 from ggp.gdl.rulesheet import NATURE, Rulesheet, name_and_arity, parse_rulesheet

@@ -14,9 +14,8 @@ from gamemaster.web.live.feed import Feed
 from gamemaster.web.live.match import LiveMatch
 from gamemaster.web.live.runner import LiveMatches
 from gamemaster.web.models import Match, Matches, MatchesWanted, MatchHead, State, Verdict
-from gamemaster.web.problems import Problem, conflict, not_found
 from gamemaster.web.repository import MatchRepository, is_wanted
-from gamemaster.web.settings import Limits
+from gamemaster.web.settings import Limits, Problem, conflict, not_found
 from gamemaster.web.views import (
     OVER,
     STRANGER,

@@ -10,8 +10,7 @@ from urllib.parse import urlsplit
 
 from aiohttp import web
 
-from gamemaster.web.problems import Problem
-from gamemaster.web.settings import LOOPBACK_NAMES, ServeSettings, is_loopback
+from gamemaster.web.settings import LOOPBACK_NAMES, Problem, ServeSettings, is_loopback
 
 COOKIE = "ggp-token"
 READING = frozenset({"GET", "HEAD", "OPTIONS"})

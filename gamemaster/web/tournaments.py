@@ -17,8 +17,8 @@ from urllib.parse import quote
 from pydantic import Field, ValidationError
 
 from gamemaster.tournament.exporting import report
+from gamemaster.tournament.pairings import MatchResult
 from gamemaster.tournament.ratings import Estimate, sprt_of
-from gamemaster.tournament.results import MatchResult
 from gamemaster.tournament.schedule import next_pairings
 from gamemaster.tournament.spec import Format, TournamentSpec
 from gamemaster.tournament.spec_files import spec_text
@@ -26,8 +26,8 @@ from gamemaster.tournament.standings import Conduct, PlayerStanding, RoleStandin
 from gamemaster.tournament.store import Store, StoredTournament
 from gamemaster.web import models
 from gamemaster.web.catalogue import roles_of
-from gamemaster.web.problems import Problem, conflict, not_found, refused
 from gamemaster.web.repository import head_of_row
+from gamemaster.web.settings import Problem, conflict, not_found, refused
 from gamemaster.web.views import BETWEEN, match_url
 from ggp.errors import GgpError, NotStoredError
 from ggp.gdl.reader import decode

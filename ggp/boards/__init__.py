@@ -7,10 +7,10 @@
 
 Files, in reading order:
 
-* `picture`: what a state looks like, as values; `marks`: how pieces look, by their names
+* `marks`: what a state looks like, as values, and how pieces look, by their names
 * `layout`: how the facts of a game become pictures; `finding`: rules → layout, by way of
-  `orders` (of constants), `profiles` (of relations), `groups` (relations about the same cells), `grids` and `irregular`
-  (boards), or `hints` (what the metadata of a game say)
+  `profiles` (of relations, and orders of constants), `groups` (relations about the same cells) and `grids`,
+  or `hints` (what the metadata of a game say)
 * `text`: picture → lines of text; `drawing`: picture → shapes; `shapes`: shapes → SVG and PNG; `animation`: pictures
   one after the other → SVG, GIF and WebP
 """
@@ -20,8 +20,7 @@ from ggp.boards.drawing import picture_png, picture_svg, thumbnail_svg
 from ggp.boards.finding import find_layout
 from ggp.boards.hints import hinted_words, role_colours
 from ggp.boards.layout import Layout, make_picture, move_cells
-from ggp.boards.marks import Mark
-from ggp.boards.picture import Board, Cell, Label, LineSegment, Picture, Piece, Spot, Value, ValueEntry, Wall
+from ggp.boards.marks import Board, Cell, Label, LineSegment, Mark, Picture, Piece, Spot, Value, ValueEntry, Wall
 from ggp.boards.shapes import picture_style
 from ggp.boards.text import Span, Style, TextLine, list_facts, picture_lines, plain_text
 

@@ -5,7 +5,7 @@ from io import BytesIO
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from ggp.boards.drawing import make_drawing
-from ggp.boards.picture import Picture
+from ggp.boards.marks import Picture
 from ggp.boards.shapes import Drawing, Theme, drawing_png, drawing_svg
 
 if TYPE_CHECKING:

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from math import hypot, sqrt
 from typing import Literal
 
-from ggp.boards.orders import natural_key
-from ggp.boards.picture import Board, Cell, LineSegment, Picture, Spot, Value, ValueEntry, Wall
+from ggp.boards.marks import Board, Cell, LineSegment, Picture, Spot, Value, ValueEntry, Wall
 from ggp.boards.pieces import piece_shapes
+from ggp.boards.profiles import natural_key
 from ggp.boards.shapes import (
     Brush,
     Circle,

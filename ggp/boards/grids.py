@@ -16,10 +16,8 @@ from itertools import pairwise, product
 
 from ggp.boards.groups import Axes, Group, Reading
 from ggp.boards.layout import BoardLayout, GridPoint, Place, Placement
-from ggp.boards.marks import is_empty_word
-from ggp.boards.orders import side_in
-from ggp.boards.picture import BoardShape, Label
-from ggp.boards.profiles import StateSamples
+from ggp.boards.marks import BoardShape, Label, is_empty_word
+from ggp.boards.profiles import StateSamples, side_in
 from ggp.gdl.logic_program import Clause, Literal, LogicProgram, Relation
 from ggp.gdl.rulesheet import name_and_arity
 from ggp.gdl.terms import Term, to_text

@@ -9,8 +9,7 @@ from itertools import combinations
 
 from ggp.boards.layout import PlacementKind
 from ggp.boards.marks import is_empty_word
-from ggp.boards.orders import find_order, side_in, side_of
-from ggp.boards.profiles import Profile
+from ggp.boards.profiles import Profile, find_order, side_in, side_of
 from ggp.gdl.logic_program import Relation
 
 _MOST = 40  # constants of a coordinate

@@ -42,8 +42,7 @@ from itertools import product
 from typing import Any, TypeAlias, TypeGuard
 
 from ggp.boards.layout import BoardLayout, GridPoint, Place, Placement
-from ggp.boards.marks import make_marks
-from ggp.boards.picture import BoardShape, Label
+from ggp.boards.marks import BoardShape, Label, make_marks
 from ggp.gdl.logic_program import Relation
 
 _BOARD = {"fact": str, "row": int, "column": int, "rows": list, "columns": list}

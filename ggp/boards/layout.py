@@ -4,14 +4,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
-from ggp.boards.marks import Mark, make_marks
-from ggp.boards.orders import natural, natural_key, side_of
-from ggp.boards.picture import (
+from ggp.boards.marks import (
     Board,
     BoardShape,
     Cell,
     Label,
     LineSegment,
+    Mark,
     Picture,
     Piece,
     Side,
@@ -19,7 +18,9 @@ from ggp.boards.picture import (
     Value,
     ValueEntry,
     Wall,
+    make_marks,
 )
+from ggp.boards.profiles import natural, natural_key, side_of
 from ggp.gdl.logic_program import Relation
 from ggp.gdl.rulesheet import name_and_arity
 from ggp.gdl.state_machine import Facts

@@ -9,9 +9,8 @@ from math import ceil
 from textwrap import wrap
 from typing import Literal, TypeAlias
 
-from ggp.boards.marks import Colour
-from ggp.boards.orders import natural_key
-from ggp.boards.picture import Board, Cell, Picture
+from ggp.boards.marks import Board, Cell, Colour, Picture
+from ggp.boards.profiles import natural_key
 from ggp.gdl.rulesheet import name_and_arity
 from ggp.gdl.terms import Term, to_text
 

@@ -3,11 +3,12 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from ggp.circuit.circuit import Circuit, Loops
 from ggp.circuit.network import (
     INPUT,
     LOOP,
+    Circuit,
     Ids,
+    Loops,
     Network,
     add_input,
     add_loop,

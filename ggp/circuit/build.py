@@ -10,8 +10,18 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ggp.circuit.circuit import Circuit, Loops
-from ggp.circuit.network import Ids, Network, add_input, add_loop, both, check_capacity, either, make_network
+from ggp.circuit.network import (
+    Circuit,
+    Ids,
+    Loops,
+    Network,
+    add_input,
+    add_loop,
+    both,
+    check_capacity,
+    either,
+    make_network,
+)
 from ggp.errors import GroundingError
 from ggp.grounding.rules import NEVER, GroundRules, Offsets
 from ggp.kernel import Int, inner, kernel

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from ggp.cache import Cache, CacheEntry, default_cache
 from ggp.circuit.assembly import specialise
 from ggp.circuit.build import build_circuit
-from ggp.circuit.circuit import Circuit, Loops
 from ggp.circuit.invariants import find_phases
+from ggp.circuit.network import Circuit, Loops
 from ggp.circuit.schedule import mark_needed
 from ggp.errors import GroundingError
 from ggp.gdl.logic_program import make_logic_program

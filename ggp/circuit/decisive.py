@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 
 from ggp.circuit.assembly import Assembly, Literals
 from ggp.circuit.choice import ConditionalChoice, find_turn, possible_moves
-from ggp.circuit.circuit import Circuit
-from ggp.circuit.network import Ids, both, either
+from ggp.circuit.network import Circuit, Ids, both, either
 
 MOST_WORK = 30_000_000  # gates that are copied for all moves of a phase; more takes seconds
 ALWAYS_ROOM = 300_000  # gates that may be made when moves are fixed; not all are needed in the end

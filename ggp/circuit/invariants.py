@@ -8,8 +8,7 @@ is not done, and the only one that may be legal is.
 import numpy as np
 from numpy.typing import NDArray
 
-from ggp.circuit.circuit import Circuit
-from ggp.circuit.network import INPUT, LOOP, Ids
+from ggp.circuit.network import INPUT, LOOP, Circuit, Ids
 from ggp.kernel import kernel
 
 LONGEST_PERIOD = 8

@@ -9,8 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ggp.circuit.circuit import Loops
-from ggp.circuit.network import LOOP, Ids
+from ggp.circuit.network import LOOP, Ids, Loops
 from ggp.kernel import kernel
 
 

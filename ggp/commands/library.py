@@ -1,17 +1,17 @@
 """The sub-commands games, validate, perft and generate."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from time import perf_counter
 from typing import Annotated, Any
 
+import tomlkit
 import typer
 from rich.console import Console
 from rich.markup import escape
 from rich.padding import Padding
 
-from ggp.commands.generate import OTHER_OPTIONS, write_game
 from ggp.commands.shared import (
     EXIT_MISTAKE,
     STDIN,
@@ -24,11 +24,12 @@ from ggp.commands.shared import (
 )
 from ggp.engines import make_machine
 from ggp.errors import GgpError, ReadError, SettingsError, did_you_mean
+from ggp.families import Sheet, family_names, find_family, generate
 from ggp.gdl.reader import decode
 from ggp.gdl.rulesheet import parse_rulesheet
 from ggp.gdl.state_machine import StateMachine
 from ggp.gdl.validator import STRATIFICATION, Finding, validate
-from ggp.library import TAGS, find_rulesheet, is_match, read_bytes, read_metadata, shipped_rulesheets
+from ggp.library import SUFFIX, TAGS, find_rulesheet, is_match, read_bytes, read_metadata, shipped_rulesheets
 from ggp.simulation.evidence import SECONDS, Evidence, gather_evidence
 
 EXIT_FOUND_ERRORS = 1
@@ -264,3 +265,64 @@ def show_perft(
             break
     if as_json:
         print_json({"game": game, "engine": machine.engine, "perft": counts})
+
+
+OTHER_OPTIONS = {"allow_extra_args": True, "ignore_unknown_options": True}  # those of the family
+
+
+def write_game(
+    context: typer.Context,
+    family: Annotated[str | None, typer.Argument(metavar="FAMILY", help="None: list the families.")] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", metavar="FILE", help="FILE.kif; its metadata are written to FILE.toml."),
+    ] = None,
+) -> None:
+    """Write the rulesheet of a game of a family: a size of a board, a number of heaps, a level.
+
+    Each parameter of the family is an option of this command; without FAMILY all are listed.
+
+    For example: ggp generate nim --heaps 2,3,4 -o nim234.kif
+    """
+    if family is None:
+        for name in family_names():
+            _show(name)
+        return
+    sheet = generate(family, _read_options(context.args))
+    if output is None:
+        typer.echo(sheet.rules, nl=False)
+    else:
+        _write(sheet, output)
+
+
+def _show(name: str) -> None:
+    family = find_family(name)
+    typer.echo(f"{name}  {family.summary}")
+    for parameter, one in family.parameters.items():
+        allowed = "" if isinstance(one.default, str) else f", {one.least} to {one.most}"
+        typer.echo(f"    --{parameter}  {one.meaning}{allowed} (usually {one.default})")
+
+
+def _read_options(arguments: Sequence[str]) -> dict[str, str]:
+    """`--size 9` and `--size=9` as parameters."""
+    found: dict[str, str] = {}
+    rest = iter(arguments)
+    for argument in rest:
+        name, equals, value = argument.partition("=")
+        if not name.startswith("--") or len(name) < 3:
+            raise SettingsError(f"{argument!r} is no parameter; parameters are given as --NAME VALUE")
+        text = value if equals else next(rest, None)
+        if text is None:
+            raise SettingsError(f"{name} needs a value")
+        found[name.removeprefix("--")] = text
+    return found
+
+
+def _write(sheet: Sheet, output: Path) -> None:
+    if output.suffix != SUFFIX:
+        raise SettingsError(f"--output: {output} must end in {SUFFIX}")
+    try:
+        output.write_text(sheet.rules, encoding="utf-8")
+        output.with_suffix(".toml").write_text(tomlkit.dumps(sheet.metadata), encoding="utf-8")
+    except OSError as error:
+        raise SettingsError(f"--output: {output}: {error.strerror or error}") from None

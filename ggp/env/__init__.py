@@ -7,8 +7,7 @@
 docs/environments.md has the layouts of the arrays, and the adapters to other libraries.
 """
 
-from ggp.env.settings import EnvironmentSettings
-from ggp.env.vector import SIMULTANEOUS, StepResult, VectorEnvironment, make_vec
+from ggp.env.vector import SIMULTANEOUS, EnvironmentSettings, StepResult, VectorEnvironment, make_vec
 from ggp.simulation.environment_kernels import ONLY
 
 __all__ = ["ONLY", "SIMULTANEOUS", "EnvironmentSettings", "StepResult", "VectorEnvironment", "make_vec"]

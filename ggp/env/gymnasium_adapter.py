@@ -13,9 +13,16 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from numpy.typing import NDArray
 
 from ggp.env.layouts import ArrayLayout
-from ggp.env.opponents import Opponent, check_opponent, choose_moves, random_opponent
-from ggp.env.rendering import check_visible, draw_rgb, draw_text
-from ggp.env.single import SingleMatch
+from ggp.env.single import (
+    Opponent,
+    SingleMatch,
+    check_opponent,
+    check_visible,
+    choose_moves,
+    draw_rgb,
+    draw_text,
+    random_opponent,
+)
 from ggp.env.vector import StepResult, VectorEnvironment, make_vec
 from ggp.errors import SettingsError, UnknownRoleError, did_you_mean
 from ggp.game import Game, load

@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 from pettingzoo import AECEnv, ParallelEnv
 
 from ggp.env.gymnasium_adapter import environment_id, single_space
-from ggp.env.rendering import check_visible, draw_rgb, draw_text
-from ggp.env.single import SingleMatch
+from ggp.env.single import SingleMatch, check_visible, draw_rgb, draw_text
 from ggp.env.vector import SIMULTANEOUS
 from ggp.errors import SettingsError
 from ggp.game import Game

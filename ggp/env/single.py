@@ -1,20 +1,27 @@
-"""One match of `make_vec`, for adapters to libraries that step one environment at a time.
+"""One match of `make_vec` and its pictures, for adapters to libraries that step one environment at a time.
 
 An environment alone is stepped in 2 µs, so each look at an array counts: `copy=False` has two sets of arrays, and the
 parts of them that are looked at are found once.
+
+Other roles are played by an opponent: a function of observations and masks, or of the state.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from io import BytesIO
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ggp.env.vector import StepResult, make_vec
-from ggp.errors import SettingsError
-from ggp.game import Game
+from ggp.boards import Layout, make_picture, picture_lines, picture_png, plain_text
+from ggp.env.vector import StepResult, VectorEnvironment, make_vec
+from ggp.errors import HiddenStateError, SettingsError
+from ggp.game import Game, State
 from ggp.simulation.environment_kernels import ONLY
+from ggp.trees import Search
 
 _Views = tuple[list[NDArray[Any]], list[NDArray[Any]]]
 
@@ -91,3 +98,89 @@ class SingleMatch:
             [] if self.is_packed else [step.mask.view(np.int8)[0, role, : self.counts[role]] for role in roles],
         )
         return found
+
+
+def draw_png(state: State, layout: Layout) -> bytes:
+    return picture_png(make_picture(layout, state.terms))
+
+
+def draw_text(state: State, layout: Layout) -> str:
+    return plain_text(picture_lines(make_picture(layout, state.terms)))
+
+
+def draw_rgb(state: State, layout: Layout) -> NDArray[np.uint8]:
+    """(height, width, 3) as wide and high as the PNG."""
+    from matplotlib.image import imread  # noqa: PLC0415 - slow to load
+
+    pixels: NDArray[Any] = imread(BytesIO(draw_png(state, layout)), format="png")
+    return np.round(pixels[..., :3] * 255).astype(np.uint8)
+
+
+def check_visible(state: State) -> None:
+    """HiddenStateError for a game whose rules hide the state: a picture would show it to every role."""
+    if state.game.rulesheet.has_percepts:
+        raise HiddenStateError(f"{state.game.name}: the rules hide the state from the roles, so it is not drawn")
+
+
+Array: TypeAlias = NDArray[Any]
+ArrayOpponent: TypeAlias = Callable[[Array, Array, np.random.Generator], Array]
+"""observations (n, …) and masks (n, moves) of one role → (n,) the numbers of its moves"""
+
+
+@dataclass(frozen=True, slots=True)
+class StateOpponent:
+    """A bot that is asked for one state after the other: `choose(state, role)` is the text of a legal move.
+
+    It is asked only where its role has a choice, and not in games whose rules hide the state (HiddenStateError).
+    """
+
+    choose: Callable[[State, str], str]
+
+
+Opponent: TypeAlias = ArrayOpponent | StateOpponent
+
+
+def random_opponent(observation: Array, mask: Array, random: np.random.Generator) -> Array:
+    """A random legal move, each as probable as the others; 0 where there is none."""
+    del observation
+    moves: Array = np.argmax(random.random(mask.shape, np.float32) * mask, axis=1)
+    return moves
+
+
+def search_opponent(visits: int = 1000, *, seed: int = 0) -> StateOpponent:
+    """The tree search of `mcts`, with so many visits for each move, anew in each state."""
+
+    def choose(state: State, role: str) -> str:
+        with closing(Search(state, role=role, seed=seed)) as search:
+            best = search.run(visits=visits).best
+        assert best is not None, "the role has a choice"
+        return best
+
+    return StateOpponent(choose)
+
+
+def check_opponent(opponent: Opponent, environments: VectorEnvironment) -> None:
+    """HiddenStateError for one that needs the state of a game that hides it."""
+    if isinstance(opponent, StateOpponent) and environments.compiled.has_percepts:
+        raise HiddenStateError(f"{environments.game.name}: the rules hide the state, so no opponent may choose by it")
+
+
+def choose_moves(
+    opponent: Opponent,
+    environments: VectorEnvironment,
+    role: int,
+    observation: Array,
+    mask: Array,
+    random: np.random.Generator,
+) -> Array:
+    """(n,) the number of the role's move in each environment; SettingsError for the text of no legal move."""
+    if not isinstance(opponent, StateOpponent):
+        return opponent(observation, mask, random)
+    moves: Array = mask.argmax(axis=1)
+    name, texts = environments.roles[role], environments.moves[role]
+    for at in np.flatnonzero(mask.sum(axis=1) > 1).tolist():
+        move = opponent.choose(environments.state(at), name)
+        if move not in texts or not mask[at, texts.index(move)]:
+            raise SettingsError(f"environment {at}: the opponent's move {move!r} is not legal for {name}")
+        moves[at] = texts.index(move)
+    return moves

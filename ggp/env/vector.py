@@ -1,27 +1,27 @@
 """Many environments of one game, stepped at once on the lanes: moves as integers in, arrays out."""
 
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 from math import prod
 from pathlib import Path
 from threading import Thread
-from typing import Any, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
 
 import numpy as np
+from annotated_types import Ge, Lt
 from numpy.typing import ArrayLike, NDArray
 
 from ggp.boards import Layout, find_layout
 from ggp.cache import default_cache
 from ggp.circuit.compile import CompiledGame, compile_game
-from ggp.env.layouts import ArrayLayout, Perspective, lay_out_facts, lay_out_mask, lay_out_planes
-from ggp.env.perspective import find_renaming
-from ggp.env.settings import EnvironmentSettings, make_settings
-from ggp.errors import IllegalActionError, SettingsError
+from ggp.env.layouts import ArrayLayout, Perspective, find_renaming, lay_out_facts, lay_out_mask, lay_out_planes
+from ggp.errors import IllegalActionError, SettingsError, did_you_mean
 from ggp.game import Game, State, load
 from ggp.gdl.terms import to_text
 from ggp.kernel import LANES, WORD, MachineCode
+from ggp.settings import About, Settings, declared, make
 from ggp.simulation.environment import EnvironmentProgram, make_environment_program
 from ggp.simulation.environment_kernels import (
     ADDRESS,
@@ -49,6 +49,49 @@ from ggp.simulation.environment_kernels import (
 from ggp.simulation.evaluate import Bits, pack, unpack
 from ggp.simulation.machine_code import compile_programs, is_small, make_in_background
 from ggp.simulation.state_machine import CircuitMachine
+
+
+@dataclass(frozen=True, slots=True)
+class EnvironmentSettings(Settings):
+    """How environments observe, end and begin anew; docs/environments.md says what the choices mean."""
+
+    layout: Annotated[Literal["bits", "bytes", "planes"], About("layout of observations and masks")] = "bytes"
+    perspective: Annotated[
+        Literal["fixed", "mover"],
+        About("whose view observations have: the same whoever moves, or that of the role that is to move"),
+    ] = "fixed"
+    autoreset: Annotated[
+        Literal["next_step", "same_step", "disabled"],
+        About("when an environment that has ended begins anew, as Gymnasium's AutoresetMode"),
+    ] = "next_step"
+    reward_range: Annotated[
+        tuple[float, float],
+        About("rewards for the goal values 0 and 100; those between in proportion", default="(-1, 1)"),
+    ] = (-1.0, 1.0)
+    max_steps: Annotated[
+        int, Ge(0), Lt(1 << 31), About("an environment is truncated after so many steps; 0: never")
+    ] = 0
+    chance: Annotated[
+        Literal["inside", "explicit"],
+        About("whether moves of the role `random` are drawn, or given as those of other roles"),
+    ] = "inside"
+    illegal: Annotated[
+        Literal["raise", "first", "random"], About("what replaces an illegal move: nothing (an error), or a legal move")
+    ] = "raise"
+    copy: Annotated[
+        bool, About("new arrays at each step; otherwise an array is written again at the step after the next")
+    ] = True
+    threads: Annotated[int, Ge(1), About("threads that share the environments")] = 1
+
+
+def make_settings(given: dict[str, Any]) -> EnvironmentSettings:
+    """Settings by name; SettingsError for one that is unknown or out of range."""
+    names = [setting.name for setting in declared(EnvironmentSettings)]
+    for name in given:
+        if name not in names:
+            raise SettingsError(f"environments have no setting {name}{did_you_mean(name, names)}")
+    return make(EnvironmentSettings, given)
+
 
 SIMULTANEOUS = -1  # the mover where several roles have a choice, where the match is over, or where that is a secret
 COMPILE_AFTER = 64  # steps; environments that are stepped less often run the interpreted program

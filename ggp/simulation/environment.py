@@ -13,9 +13,8 @@ from numpy.typing import NDArray
 
 from ggp.circuit.assembly import Assembly, Literals
 from ggp.circuit.choice import choose_move, find_turn, possible_moves, random_bits
-from ggp.circuit.circuit import Circuit
 from ggp.circuit.compile import CompiledGame
-from ggp.circuit.network import Ids, Network, both, either
+from ggp.circuit.network import Circuit, Ids, Network, both, either
 from ggp.circuit.schedule import Program, make_program
 from ggp.gdl.rulesheet import NATURE
 from ggp.kernel import aligned_words

@@ -12,9 +12,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ggp.circuit.circuit import Circuit
 from ggp.circuit.compile import CompiledGame
-from ggp.circuit.network import Ids
+from ggp.circuit.network import Circuit, Ids
 from ggp.circuit.schedule import Program, make_program
 from ggp.kernel import LANES, WORD, Int, Words, aligned_words, gate_and, gate_xor, inner, lean
 

@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ggp.circuit.circuit import Circuit
 from ggp.circuit.compile import CompiledGame
-from ggp.circuit.network import INPUT, LOOP, Ids
+from ggp.circuit.network import INPUT, LOOP, Circuit, Ids
 from ggp.circuit.schedule import mark_needed
 from ggp.errors import SettingsError
 from ggp.gdl.terms import to_text

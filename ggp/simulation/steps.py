@@ -17,10 +17,9 @@ from numpy.typing import NDArray
 
 from ggp.circuit.assembly import Assembly, Literals
 from ggp.circuit.choice import choose_move, find_turn, possible_moves, random_bits
-from ggp.circuit.circuit import Circuit
 from ggp.circuit.decisive import Aims, EndGates, Endings, find_endings, find_ends, look
 from ggp.circuit.invariants import holds_at_first
-from ggp.circuit.network import Ids, both, either
+from ggp.circuit.network import Circuit, Ids, both, either
 from ggp.circuit.schedule import Program, make_program, mark_needed
 from ggp.kernel import TALLY_BITS
 

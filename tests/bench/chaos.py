@@ -27,7 +27,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from gamemaster.replay import replay
-from gamemaster.tournament.results import MatchResult
+from gamemaster.tournament.pairings import MatchResult
 from gamemaster.tournament.schedule import Schedule
 from gamemaster.tournament.spec_files import check_spec, read_spec
 from gamemaster.tournament.store import open_store

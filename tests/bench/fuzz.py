@@ -25,7 +25,7 @@ from random import Random
 from time import monotonic
 from typing import TypeAlias
 
-from gamemaster.codec import MessageCodec
+from gamemaster.transport import MessageCodec
 from ggp.circuit.compile import compile_game
 from ggp.errors import EvaluationError, GgpError, GroundingError
 from ggp.gdl.reader import decode, read

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import ggp
 from gamemaster.faults import FaultKind, make_fault
-from gamemaster.tournament.results import Pairing
+from gamemaster.tournament.pairings import Pairing
 from gamemaster.tournament.store import Manager, Store, open_store
 from tests.gamemaster.tournament.store_matches import a_pairing, a_record, a_spec
 

@@ -7,8 +7,7 @@ import pytest
 
 from ggp.boards import Board, Cell, Label, LineSegment, Picture, Piece, Span, Spot, Wall, picture_lines, plain_text
 from ggp.boards.layout import GridPoint
-from ggp.boards.marks import Mark
-from ggp.boards.picture import BoardShape
+from ggp.boards.marks import BoardShape, Mark
 from ggp.commands.shared import styled
 from ggp.gdl.reader import read
 from ggp.gdl.state_machine import Facts

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from ggp.circuit import build as build_module
 from ggp.circuit.assembly import specialise
 from ggp.circuit.build import build_circuit, sort_pairs
-from ggp.circuit.circuit import Circuit
+from ggp.circuit.network import Circuit
 from ggp.errors import GroundingError
 from ggp.grounding import NEVER, GroundingReport, GroundRules
 from tests.simulation.networks import Sketch, naive_outputs

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from ggp.circuit.choice import PRECISION, choose_move, random_bits
-from ggp.circuit.circuit import Loops
-from ggp.circuit.network import add_input, check_capacity, make_network
+from ggp.circuit.network import Loops, add_input, check_capacity, make_network
 from ggp.circuit.schedule import Program, make_program
 from ggp.kernel import LANES, Words, aligned_words
 from ggp.simulation.evaluate import Code, join_programs, run_program

@@ -9,8 +9,8 @@ import pytest
 from ggp.cache import Cache, CacheEntry
 from ggp.circuit import compile as compile_module
 from ggp.circuit.build import build_circuit
-from ggp.circuit.circuit import Circuit
 from ggp.circuit.compile import CompiledGame, compile_game
+from ggp.circuit.network import Circuit
 from ggp.errors import GroundingError
 from ggp.gdl.rulesheet import Rulesheet, parse_rulesheet
 from ggp.grounding import Budget, GroundRules

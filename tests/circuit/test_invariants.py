@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from ggp.circuit import invariants
 from ggp.circuit.build import build_circuit
-from ggp.circuit.circuit import Circuit
 from ggp.circuit.invariants import LONGEST_PERIOD, find_phases, holds_at_first
+from ggp.circuit.network import Circuit
 from ggp.gdl.logic_program import make_logic_program
 from ggp.gdl.rulesheet import parse_rulesheet
 from ggp.gdl.terms import Term, to_text

@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ggp.circuit.circuit import Loops
-from ggp.circuit.network import INPUT, LOOP
+from ggp.circuit.network import INPUT, LOOP, Loops
 from ggp.circuit.schedule import Program, make_program, mark_needed
 from ggp.kernel import LANES, Words, aligned_words
 from ggp.simulation.evaluate import join_programs, run_program

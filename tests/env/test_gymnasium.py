@@ -11,7 +11,7 @@ import pytest
 
 import ggp
 from ggp.env import make_vec
-from ggp.env.opponents import StateOpponent, search_opponent
+from ggp.env.single import StateOpponent, search_opponent
 from ggp.errors import HiddenStateError, IllegalActionError, SettingsError, UnknownRoleError
 from ggp.game import State, load_text
 from tests.env.games import DICE, SECRET

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 import ggp
 from ggp.env import SIMULTANEOUS, StepResult, VectorEnvironment, make_vec
-from ggp.env.perspective import Renaming, find_renaming
+from ggp.env.layouts import Renaming, find_renaming
 from ggp.errors import SettingsError
 from ggp.game import Game, load_text
 from ggp.gdl.rulesheet import NATURE, parse_rulesheet

@@ -16,10 +16,10 @@ from ggp.errors import SettingsError
 from ggp.gdl.terms import Term, to_text
 from ggp.protocol.evaluation import Evaluation
 from ggp.protocol.messages import Play, Stop
+from players.commands import write_skeleton
 from players.custom import check_shape, make_custom
 from players.player import GamePlayer, MonotonicClock
 from players.settings import PlayerSettings
-from players.skeleton import write_skeleton
 from players.strategies import find_strategy
 from players.strategy import RoleTask, Thought
 from players.thinker import Surroundings, Thinker, make_interpreter

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from ggp.gdl.rulesheet import parse_rulesheet
-from ggp.search.mcts.grave import GRAVE_REFERENCE
 from ggp.search.mcts.search import BatchedMcts, SearchSettings
+from ggp.search.mcts.selection import GRAVE_REFERENCE
 from ggp.search.mcts.tree import AMAF, NONE, ROOT
 from tests.circuit.agreement import make_pair
 from tests.search.books import check_statistics, check_structure, nodes_of

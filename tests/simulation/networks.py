@@ -6,8 +6,7 @@ from random import Random
 
 import numpy as np
 
-from ggp.circuit.circuit import Loops
-from ggp.circuit.network import INPUT, LOOP, Ids
+from ggp.circuit.network import INPUT, LOOP, Ids, Loops
 from ggp.kernel import LANES, Words
 
 ALL = (1 << LANES) - 1

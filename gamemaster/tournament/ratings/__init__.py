@@ -1,6 +1,6 @@
 """Results → how strong the players are and how sure that is; pure functions on arrays.
 
-In reading order: `entries` (results as arrays), `estimates` (values with intervals), `bradley_terry` (strengths of
+In reading order: `entries` (results as arrays, values with intervals), `bradley_terry` (strengths of
 players, advantages of roles, Bayesian ratings), `sprt` (the sequential test of two players).
 """
 
@@ -15,8 +15,7 @@ from gamemaster.tournament.ratings.bradley_terry import (
     course,
     role_ratings,
 )
-from gamemaster.tournament.ratings.entries import Comparisons, Entries, comparisons_of, entries_of
-from gamemaster.tournament.ratings.estimates import mean_goal
+from gamemaster.tournament.ratings.entries import Comparisons, Entries, comparisons_of, entries_of, mean_goal
 from gamemaster.tournament.ratings.sprt import Decision, Sprt, sprt_of
 from ggp.elo import Estimate
 

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from openskill.models import PlackettLuce
 
-from gamemaster.tournament.ratings.entries import Comparisons, Entries, Floats, Ids
-from gamemaster.tournament.ratings.estimates import likelihood_above
+from gamemaster.tournament.ratings.entries import Comparisons, Entries, Floats, Ids, likelihood_above
 from ggp.elo import ELO, Estimate, expected_value, normal_estimate
 from ggp.errors import SettingsError
 

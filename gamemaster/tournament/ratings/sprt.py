@@ -6,8 +6,8 @@ from typing import Literal
 
 import numpy as np
 
+from gamemaster.tournament.pairings import MatchResult
 from gamemaster.tournament.ratings.entries import Comparisons, comparisons_of, entries_of
-from gamemaster.tournament.results import MatchResult
 from ggp.elo import Estimate, Pairs, bounds, elo_estimate, log_likelihood_ratio
 from ggp.errors import SettingsError
 

@@ -12,7 +12,7 @@ from sqlalchemy import ColumnElement, Connection, Row, Select, Table, and_, func
 from gamemaster.faults import FaultKind
 from gamemaster.record import MatchRecord
 from gamemaster.referee import Ending
-from gamemaster.tournament.results import MatchResult, Pairing
+from gamemaster.tournament.pairings import MatchResult, Pairing
 from gamemaster.tournament.spec import TournamentSpec
 from gamemaster.tournament.store.schema import (
     failures,

@@ -13,7 +13,7 @@ from pydantic import ValidationError
 from sqlalchemy import Connection, select
 
 from gamemaster.record import MatchRecord, now
-from gamemaster.tournament.results import MatchResult, Pairing, result_of
+from gamemaster.tournament.pairings import MatchResult, Pairing, result_of
 from gamemaster.tournament.spec import TournamentSpec
 from gamemaster.tournament.store import leases, reads, writes
 from gamemaster.tournament.store.database import Database, open_database

@@ -9,7 +9,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 
 from gamemaster.faults import shown
 from gamemaster.record import MatchRecord, now
-from gamemaster.tournament.results import MatchResult, Pairing, result_of
+from gamemaster.tournament.pairings import MatchResult, Pairing, result_of
 from gamemaster.tournament.store.leases import Process, clock, is_live, this_process
 from gamemaster.tournament.store.schema import (
     SINGLES,

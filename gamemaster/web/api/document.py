@@ -25,7 +25,7 @@ from gamemaster.web.api.operations import (
     streamed,
 )
 from gamemaster.web.catalogue import CatalogueEntry
-from gamemaster.web.problems import MEDIA_TYPE, Problem, refused
+from gamemaster.web.settings import MEDIA_TYPE, Problem, refused
 from gamemaster.web.tournaments import NewTournament
 
 _REF = "#/components/schemas/{model}"

@@ -11,7 +11,7 @@ from gamemaster.web import models
 from gamemaster.web.api.operations import Operation, Services, answer, read_body, read_query, services_of, visitor_of
 from gamemaster.web.catalogue import CatalogueEntry
 from gamemaster.web.evaluators.pool import START, check_of, state_of
-from gamemaster.web.problems import Problem, not_found, refused
+from gamemaster.web.settings import Problem, not_found, refused
 from ggp.errors import GgpError
 
 

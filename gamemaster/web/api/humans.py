@@ -22,7 +22,7 @@ from gamemaster.web.api.operations import (
 from gamemaster.web.live.external import Endpoint
 from gamemaster.web.live.human import PLAY_URL, HumanPlayer
 from gamemaster.web.live.match import LiveMatch
-from gamemaster.web.problems import Problem, conflict, not_found, refused
+from gamemaster.web.settings import Problem, conflict, not_found, refused
 from gamemaster.web.views import Viewer
 from ggp.errors import GgpError, MessageError
 from ggp.gdl.terms import Term, to_text

@@ -25,9 +25,9 @@ from gamemaster.web.api.operations import (
 from gamemaster.web.evaluators.derivation import RulesheetOrigin
 from gamemaster.web.evaluators.pool import Course
 from gamemaster.web.live.match import LiveMatch, MatchOrder
-from gamemaster.web.problems import Problem, conflict
 from gamemaster.web.queries import FoundMatch
 from gamemaster.web.safety import bearer, is_same
+from gamemaster.web.settings import Problem, conflict
 from gamemaster.web.views import Viewer, beginner_cookie, human_cookie, match_url, visible_json
 from ggp.errors import GgpError
 from ggp.gdl.rulesheet import NATURE

@@ -17,11 +17,10 @@ from gamemaster.web.live.external import Endpoints
 from gamemaster.web.live.feed import Feed, Streams
 from gamemaster.web.live.runner import LiveMatches
 from gamemaster.web.models import State
-from gamemaster.web.problems import Problem
 from gamemaster.web.queries import MatchQueries, Watchers
 from gamemaster.web.repository import MatchRepository
 from gamemaster.web.safety import Guard
-from gamemaster.web.settings import ServeSettings
+from gamemaster.web.settings import Problem, ServeSettings
 from gamemaster.web.tournaments import TournamentProcesses, TournamentQueries
 
 Handler: TypeAlias = Callable[[web.Request], Awaitable[web.StreamResponse]]

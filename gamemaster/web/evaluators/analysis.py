@@ -7,8 +7,7 @@ from typing import Any
 from gamemaster.evaluator import RulesheetSource
 from gamemaster.web.evaluators.pool import Pool
 from gamemaster.web.models import Analysis, Engine, Line
-from gamemaster.web.problems import refused
-from gamemaster.web.settings import Limits
+from gamemaster.web.settings import Limits, refused
 from ggp.errors import GgpError, GroundingError
 
 _MEASURED_SECONDS = 1.0

@@ -9,8 +9,7 @@ from typing import Any, Protocol
 
 from gamemaster.evaluator import Evaluator, Report, RulesheetSource
 from gamemaster.web.models import Check, Evidence, Finding, Move, State
-from gamemaster.web.problems import busy, not_found
-from gamemaster.web.settings import Limits
+from gamemaster.web.settings import Limits, busy, not_found
 
 PAGES = "gamemaster.web.evaluators.process"  # what runs in the processes
 _MANY = 500  # facts and moves of a state

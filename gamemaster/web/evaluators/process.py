@@ -11,8 +11,14 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from gamemaster.rule_server import Request, RuleServer, Tell, serve
-from gamemaster.web.evaluators.beliefs import agreed_goal, choices, following, going_on
-from gamemaster.web.evaluators.derivation import RulesheetOrigin, derived_rulesheet
+from gamemaster.web.evaluators.derivation import (
+    RulesheetOrigin,
+    agreed_goal,
+    choices,
+    derived_rulesheet,
+    following,
+    going_on,
+)
 from ggp.boards import (
     Layout,
     Picture,

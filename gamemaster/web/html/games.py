@@ -13,7 +13,7 @@ from gamemaster.web import models
 from gamemaster.web.api.games import add_game, check_text, find_game, game_head, start_state, whole_game
 from gamemaster.web.api.operations import read_form, read_query, services_of
 from gamemaster.web.html.rendering import environment, page
-from gamemaster.web.problems import Problem
+from gamemaster.web.settings import Problem
 from ggp.gdl.rulesheet import KEYWORDS
 
 SECTION = "/games"

@@ -26,8 +26,8 @@ from gamemaster.web.api.operations import (
 )
 from gamemaster.web.html import games
 from gamemaster.web.html.rendering import page
-from gamemaster.web.problems import Problem
 from gamemaster.web.safety import COOKIE, cookie_of
+from gamemaster.web.settings import Problem
 from gamemaster.web.views import api_url, human_cookie
 from ggp.boards import hinted_words, picture_style, role_colours
 from ggp.errors import GgpError

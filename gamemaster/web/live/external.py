@@ -21,8 +21,7 @@ from gamemaster.web.live.feed import Feed
 from gamemaster.web.live.human import PLAY_URL, SPECIES, HumanChoices, HumanPlayer
 from gamemaster.web.live.match import LiveMatch, MatchOrder
 from gamemaster.web.models import External, Human, NewPlayer
-from gamemaster.web.problems import Problem, refused
-from gamemaster.web.settings import Limits
+from gamemaster.web.settings import Limits, Problem, refused
 from ggp.errors import GgpError, MessageError, SettingsError
 from ggp.gdl.rulesheet import NATURE, Rulesheet, parse_rulesheet
 from ggp.gdl.terms import Term, to_text

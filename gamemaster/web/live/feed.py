@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from aiohttp import web
 
-from gamemaster.web.problems import busy
+from gamemaster.web.settings import busy
 
 KEPT_BYTES = 2_000_000  # of events, for those who come back after a break
 QUEUE = 64  # events that a listener may be behind

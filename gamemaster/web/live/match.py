@@ -14,7 +14,7 @@ from gamemaster.web.evaluators.pool import Course, DrawnStates, Evaluates
 from gamemaster.web.live.feed import Feed
 from gamemaster.web.live.human import Asked, HumanPlayer
 from gamemaster.web.models import Bot, Human, Match, MatchHead, Move, NewPlayer, Origin, Player, State, Status, Ticking
-from gamemaster.web.problems import Problem
+from gamemaster.web.settings import Problem
 from gamemaster.web.views import (
     OVER,
     Sight,

@@ -21,8 +21,7 @@ from gamemaster.web.evaluators.pool import DrawnStates, Pool, evaluator_of
 from gamemaster.web.live.human import HumanPlayer
 from gamemaster.web.live.match import LiveMatch, MatchOrder
 from gamemaster.web.models import Bot, External, NewPlayer
-from gamemaster.web.problems import Problem, busy, refused
-from gamemaster.web.settings import Limits, ServeSettings
+from gamemaster.web.settings import Limits, Problem, ServeSettings, busy, refused
 from ggp.errors import GgpError
 from ggp.protocol.messages import Abort
 

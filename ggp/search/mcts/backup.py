@@ -10,9 +10,8 @@ import numpy as np
 
 from ggp.kernel import Int, inner, lean
 from ggp.learning.net import Net
-from ggp.search.mcts.grave import update_amaf
 from ggp.search.mcts.minimax import carry_up, uses_minimax
-from ggp.search.mcts.selection import count_choosers
+from ggp.search.mcts.selection import count_choosers, update_amaf
 from ggp.search.mcts.tree import (
     BACKED_UP,
     COUNT,

@@ -18,8 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ggp.circuit.assembly import Assembly
-from ggp.circuit.circuit import Circuit
-from ggp.circuit.network import INPUT, LOOP
+from ggp.circuit.network import INPUT, LOOP, Circuit
 from ggp.circuit.schedule import mark_needed
 from ggp.errors import GroundingError
 from ggp.grounding.clingo import STOP, GroundProgram, Numbers

@@ -17,8 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ggp.circuit.assembly import Assembly
-from ggp.circuit.circuit import Circuit
-from ggp.circuit.network import Ids
+from ggp.circuit.network import Circuit, Ids
 from ggp.circuit.schedule import mark_needed
 from ggp.kernel import Int, kernel
 from ggp.search.planning.paths import Path, follow

@@ -14,8 +14,7 @@ from ggp.gdl.state_machine import Facts
 from ggp.gdl.terms import Term
 from ggp.kernel import LANES
 from ggp.search.planning.asp_planner import AspPlanner, PlanningTask
-from ggp.search.planning.beam import Beam
-from ggp.search.planning.breadth_first import BreadthFirst
+from ggp.search.planning.beam import Beam, BreadthFirst
 from ggp.search.planning.paths import Path, Sampling
 from ggp.search.planning.pattern_databases import PatternSearch
 from ggp.simulation.evaluate import Bits

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from random import Random
 
-from gamemaster.tournament.results import MatchResult, Pairing
+from gamemaster.tournament.pairings import MatchResult, Pairing
 from gamemaster.tournament.schedule import Schedule
 from gamemaster.tournament.spec import TournamentSpec
 

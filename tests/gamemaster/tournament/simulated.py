@@ -9,7 +9,7 @@ from itertools import combinations, permutations
 import numpy as np
 from numpy.typing import NDArray
 
-from gamemaster.tournament.results import MatchResult, Pairing
+from gamemaster.tournament.pairings import MatchResult, Pairing
 
 ELO = 400 / np.log(10)
 BEGIN = datetime(2026, 1, 31, 12, tzinfo=UTC)

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from gamemaster.faults import Fault
 from gamemaster.record import MatchRecord, PlayerRecord, StartRecord, Status, StepRecord
 from gamemaster.settings import MatchSettings, derived
-from gamemaster.tournament.results import Pairing
+from gamemaster.tournament.pairings import Pairing
 from gamemaster.tournament.spec import GameSpec, PlayerSpec, TournamentSpec
 
 BEGAN = datetime(2026, 1, 31, 17, 45, 0, 250_001, tzinfo=UTC)

@@ -18,7 +18,7 @@ from gamemaster.replay import replay
 from gamemaster.tournament import cluster
 from gamemaster.tournament.cluster import Cluster, ClusterVenue, NodeLostError, RunningTask, check_address
 from gamemaster.tournament.node import Assignment, NodeReport, claimed, play_match
-from gamemaster.tournament.results import Pairing
+from gamemaster.tournament.pairings import Pairing
 from gamemaster.tournament.runner import ATTEMPTS, MatchLostError, News, run_tournament
 from gamemaster.tournament.spec import TournamentSpec
 from gamemaster.tournament.spec_files import spec_text

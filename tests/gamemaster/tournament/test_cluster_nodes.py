@@ -18,7 +18,7 @@ import pytest
 
 from gamemaster.replay import replay
 from gamemaster.tournament.cluster import open_venue
-from gamemaster.tournament.results import Pairing
+from gamemaster.tournament.pairings import Pairing
 from gamemaster.tournament.runner import MatchEvent, MatchFailed, News, run_tournament
 from gamemaster.tournament.spec import TournamentSpec
 from gamemaster.tournament.store import Store, open_store

@@ -11,7 +11,7 @@ import ggp
 from gamemaster.record import MatchRecord, read_record
 from gamemaster.settings import derived
 from gamemaster.tournament.exporting import export_all
-from gamemaster.tournament.results import Pairing
+from gamemaster.tournament.pairings import Pairing
 from gamemaster.tournament.spec import GameSpec, PlayerSpec, TournamentSpec
 from gamemaster.tournament.store import Store, open_store
 from ggp.errors import RecordError, StoreError

@@ -10,8 +10,8 @@ from rich.console import Console
 
 from gamemaster.faults import make_fault
 from gamemaster.match import Began, Ended, Started, Stepped
+from gamemaster.tournament.pairings import Pairing, result_of
 from gamemaster.tournament.progress import LineWriter, LiveProgress, PlainProgress, Tracker, duration
-from gamemaster.tournament.results import Pairing, result_of
 from gamemaster.tournament.runner import (
     Closed,
     MatchBegun,

@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from gamemaster.tournament.pairings import MatchResult, Pairing
 from gamemaster.tournament.ratings import (
     Ratings,
     bayesian_ratings,
@@ -17,8 +18,7 @@ from gamemaster.tournament.ratings import (
     entries_of,
     mean_goal,
 )
-from gamemaster.tournament.ratings.estimates import student_quantile
-from gamemaster.tournament.results import MatchResult, Pairing
+from gamemaster.tournament.ratings.entries import student_quantile
 from ggp.errors import SettingsError
 from tests.bench.rating_validation import Rate, goal_coverage, rating_coverage
 from tests.gamemaster.tournament.simulated import ELO, Scenario, result, simulated, strengths

@@ -7,9 +7,9 @@ from itertools import combinations
 import numpy as np
 import pytest
 
+from gamemaster.tournament.pairings import MatchResult, Pairing
 from gamemaster.tournament.ratings import RoleRatings, bradley_terry, comparisons_of, entries_of, role_ratings
 from gamemaster.tournament.ratings.bradley_terry import PRIOR, ROLE_PRIOR
-from gamemaster.tournament.results import MatchResult, Pairing
 from tests.bench.rating_validation import role_coverage
 from tests.gamemaster.tournament.simulated import ELO, Scenario, result
 from tests.gamemaster.tournament.test_ratings import holds, matches

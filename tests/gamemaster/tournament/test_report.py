@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from gamemaster.tournament.exporting import match_file, report
-from gamemaster.tournament.results import MatchResult
+from gamemaster.tournament.pairings import MatchResult
 from gamemaster.tournament.schedule import next_pairings
 from gamemaster.tournament.spec import GameSpec, PlayerSpec, SprtSpec, TournamentSpec
 from tests.gamemaster.tournament.simulated import Scenario, result, simulated, strengths

@@ -12,9 +12,8 @@ from gamemaster.record import MatchRecord, StartRecord
 from gamemaster.replay import replay
 from gamemaster.settings import MatchSettings, derived
 from gamemaster.tournament import runner, spec_files
-from gamemaster.tournament.pairings import WIN, points
+from gamemaster.tournament.pairings import WIN, Pairing, points, result_of
 from gamemaster.tournament.progress import failure_text, result_text
-from gamemaster.tournament.results import Pairing, result_of
 from gamemaster.tournament.runner import (
     Closed,
     MatchFailed,

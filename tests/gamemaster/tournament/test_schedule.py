@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gamemaster.settings import derived
-from gamemaster.tournament.results import Pairing
+from gamemaster.tournament.pairings import Pairing
 from gamemaster.tournament.schedule import MOST_MATCHES, Schedule, next_pairings, schedule_of
 from gamemaster.tournament.spec import TournamentSpec
 from ggp.errors import SettingsError

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gamemaster.tournament.formats import pair_up
-from gamemaster.tournament.results import Pairing
+from gamemaster.tournament.pairings import Pairing
 from gamemaster.tournament.schedule import Schedule
 from tests.gamemaster.tournament.scheduling import all_tied, by_chance, by_seeding, played, result_of, spec_of
 

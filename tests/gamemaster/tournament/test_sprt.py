@@ -8,8 +8,8 @@ from typing import TypeAlias
 import numpy as np
 import pytest
 
+from gamemaster.tournament.pairings import MatchResult, Pairing
 from gamemaster.tournament.ratings import sprt_of
-from gamemaster.tournament.results import MatchResult, Pairing
 from ggp.elo import OUTCOMES, _with_mean, bounds, elo_estimate, expected_value, log_likelihood_ratio
 from ggp.errors import SettingsError
 from tests.bench.rating_validation import rate, sprt_errors

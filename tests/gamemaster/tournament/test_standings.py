@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from gamemaster.tournament.results import MatchResult, Pairing
+from gamemaster.tournament.pairings import MatchResult, Pairing
 from gamemaster.tournament.standings import Standings, Tally, standings
 from gamemaster.tournament.standings_texts import as_csv, as_json, as_text
 from tests.gamemaster.tournament.simulated import Scenario, result, simulated, strengths

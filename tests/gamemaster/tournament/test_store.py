@@ -15,7 +15,7 @@ from sqlalchemy import Table, func, select
 
 from gamemaster.faults import make_fault
 from gamemaster.record import MatchRecord, Status
-from gamemaster.tournament.results import Pairing, result_of
+from gamemaster.tournament.pairings import Pairing, result_of
 from gamemaster.tournament.store import Counts, Manager, RoleStatistics, Store, schema
 from gamemaster.tournament.store import schema as t
 from gamemaster.tournament.store.schema import Packed

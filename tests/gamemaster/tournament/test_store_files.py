@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from sqlalchemy import Column, Connection, Engine, Integer, MetaData, Table, Text, event, inspect, select, text
 
-from gamemaster.tournament.results import result_of
+from gamemaster.tournament.pairings import result_of
 from gamemaster.tournament.store import Store, database, open_store
 from gamemaster.tournament.store.database import Database, open_database
 from gamemaster.tournament.store.schema import METADATA, SCHEMA, Migration, Schema, prepare

@@ -9,7 +9,7 @@ from threading import Barrier
 import pytest
 from sqlalchemy import select, text
 
-from gamemaster.tournament.results import MatchResult, result_of
+from gamemaster.tournament.pairings import MatchResult, result_of
 from gamemaster.tournament.store import Counts, Store, open_store
 from gamemaster.tournament.store import schema as t
 from gamemaster.tournament.store.database import _check_file

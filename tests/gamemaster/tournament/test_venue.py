@@ -14,7 +14,7 @@ from gamemaster.record import MatchRecord
 from gamemaster.referee import Opening
 from gamemaster.replay import replay
 from gamemaster.tournament import venue
-from gamemaster.tournament.results import Pairing
+from gamemaster.tournament.pairings import Pairing
 from gamemaster.tournament.spec import TournamentSpec
 from gamemaster.tournament.venue import Job, LocalVenue, Processors, Reservation, Shortage, usable_processors
 from ggp.errors import GgpError, SettingsError

@@ -6,7 +6,7 @@ from typing import TypeAlias
 
 from gamemaster.match import Listener
 from gamemaster.record import Keep, MatchRecord
-from gamemaster.tournament.results import Pairing
+from gamemaster.tournament.pairings import Pairing
 from gamemaster.tournament.runner import MatchBegun, MatchFailed, MatchFinished, News
 from gamemaster.tournament.spec import TournamentSpec
 from gamemaster.tournament.venue import Job, LocalVenue, Reservation, Shortage

@@ -20,8 +20,7 @@ from gamemaster.tournament.store import open_store
 from gamemaster.web.api.document import OPERATIONS, document
 from gamemaster.web.api.operations import ROOT, Operation
 from gamemaster.web.application import MOST_LINE_BYTES, make_app
-from gamemaster.web.problems import MEDIA_TYPE
-from gamemaster.web.settings import Limits, ServeSettings
+from gamemaster.web.settings import MEDIA_TYPE, Limits, ServeSettings
 from tests.gamemaster import games
 from tests.gamemaster.web.api_client import PATIENCE, ApiClient
 from tests.gamemaster.web.tournaments import NAME, a_finished_match, a_tournament, finish, pairings_of

@@ -3,8 +3,8 @@
 import pytest
 
 import ggp
-from gamemaster.web.evaluators import beliefs
-from gamemaster.web.evaluators.beliefs import agreed_goal, choices, following, going_on
+from gamemaster.web.evaluators import derivation
+from gamemaster.web.evaluators.derivation import agreed_goal, choices, following, going_on
 from ggp.gdl.reader import read_term
 from ggp.gdl.state_machine import Facts
 
@@ -64,7 +64,7 @@ def test_choices_and_ends_in_several_states() -> None:
 
 @pytest.mark.parametrize(("name", "value"), [("MOST", 2), ("_TRIES", 8)])
 def test_what_is_tried_and_kept_has_bounds(monkeypatch: pytest.MonkeyPatch, name: str, value: int) -> None:
-    monkeypatch.setattr(beliefs, name, value)
+    monkeypatch.setattr(derivation, name, value)
     found, is_all = following(MACHINE, START * 2, "keeper", ("hide", "2"), [])
     assert (found, is_all) == (hidden(2), True)  # three joint moves from each
     found, is_all = following(MACHINE, START, "random", ("roll", "1"), [])

@@ -10,8 +10,7 @@ from gamemaster.evaluator import RulesheetSource, load_rules
 from gamemaster.referee import Outcome
 from gamemaster.settings import make_settings
 from gamemaster.web.evaluators.pool import START, Course, DrawnStates, Pool, evaluator_of
-from gamemaster.web.problems import Problem
-from gamemaster.web.settings import Limits
+from gamemaster.web.settings import Limits, Problem
 from ggp.errors import EvaluationError, GgpError
 from ggp.gdl.reader import read_term
 from ggp.library import find_rulesheet

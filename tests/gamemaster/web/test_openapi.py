@@ -9,7 +9,7 @@ from aiohttp.web import Application
 from gamemaster.web import models
 from gamemaster.web.api.document import OPERATIONS, document
 from gamemaster.web.api.operations import ROOT, Operation
-from gamemaster.web.problems import MEDIA_TYPE
+from gamemaster.web.settings import MEDIA_TYPE
 from tests.gamemaster.web.api_client import ApiClient
 from tests.gamemaster.web.conftest import Players
 

@@ -10,7 +10,7 @@ import pytest
 import pytest_asyncio
 
 from gamemaster.record import MatchRecord
-from gamemaster.tournament.results import Pairing
+from gamemaster.tournament.pairings import Pairing
 from gamemaster.tournament.store import Manager, Store, open_store
 from tests.gamemaster import games
 from tests.gamemaster.scripted import ScriptedPlayer

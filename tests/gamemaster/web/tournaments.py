@@ -8,7 +8,7 @@ from random import Random
 
 import ggp
 from gamemaster.record import MatchRecord
-from gamemaster.tournament.results import Pairing
+from gamemaster.tournament.pairings import Pairing
 from gamemaster.tournament.schedule import next_pairings
 from gamemaster.tournament.spec import GameSpec, PlayerSpec, TournamentSpec
 from gamemaster.tournament.store import Manager

@@ -9,8 +9,7 @@ from ggp.gdl.logic_program import make_logic_program
 from ggp.grounding import Clingo, ground
 from ggp.grounding.clingo import ClaspRun, GroundProgram
 from ggp.search.planning.asp_planner import AspPlanner, PlanningTask
-from ggp.search.planning.beam import Beam, fuzzy_values, make_cone
-from ggp.search.planning.breadth_first import BreadthFirst, expand, make_visited
+from ggp.search.planning.beam import Beam, BreadthFirst, expand, fuzzy_values, make_cone, make_visited
 from ggp.search.planning.encodings import PlanQuery, StepEncoder, find_effects, order_free_text, read_moves
 from ggp.search.planning.paths import Path, Sampling, arrange, follow
 from ggp.search.planning.pattern_databases import Parts, PatternSearch, fill, find_parts, judge, make_databases

@@ -11,8 +11,8 @@ import pytest
 from ggp.gdl.rulesheet import parse_rulesheet
 from ggp.gdl.state_machine import Facts
 from ggp.gdl.terms import Term
+from ggp.search.proof.dfpn import BUSY, SHORT, WORK, claim_entry, find_entry, part_of, put_part
 from ggp.search.proof.prover import _SLOW_CYCLES, Prover
-from ggp.search.proof.table import BUSY, SHORT, WORK, claim_entry, find_entry, part_of, put_part
 from tests.circuit.agreement import Pair, make_pair
 from tests.search.graphs import Shape, random_graph
 from tests.search.test_mcts import nim
