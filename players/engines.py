@@ -5,9 +5,11 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from math import inf
+from random import Random
 from time import perf_counter
 
 from ggp.engines import make_machine
+from ggp.equilibrium.backward_induction import BackwardInduction, choose_together
 from ggp.errors import EvaluationError, KnowledgeError
 from ggp.gdl.state_machine import Facts
 from ggp.gdl.terms import Term, to_text
@@ -34,6 +36,8 @@ _MOST_LEARNING = 600.0  # seconds in a match
 _LEAST_SECONDS, _MATCH_SHARE = 1.0, 8  # what quick matches may take: one part in so many of the time so far
 _QUICK_SECONDS = 0.5  # matches that take longer are only played before the first step
 _LEARNER_SHARE = 8  # of the memory: one part in so many is the learner's
+_MATRIX_GAMES_SHARE = 4  # of the memory, where two roles choose at once: one part in so many is for all states
+_SOLVING_PART = 4  # of the time for a move: one part in so many may go into solving them
 _TREE_SHARE = 8  # of the memory, where lines are what is searched for: one part in so many is the tree's
 
 
@@ -47,17 +51,25 @@ def make_engine(task: RoleTask) -> SearchEngine:
     assert isinstance(machine, CircuitMachine)
     settings, seed = task.settings.search_settings, task.settings.seed % _SEEDS
     if len(machine.roles) > 1:
-        known = _known(task, machine)
-        if not task.settings.tune:
-            return TreeSearch(machine, task.role, settings, seed, known=known)
-        learner_bytes = settings.memory_bytes // _LEARNER_SHARE if task.settings.learn else 0
-        planned = _PLANNED * task.settings.clock_within(task.start.startclock)
-        improver = Improver(machine, settings, seed, learner_bytes, known, planned)
-        tree_settings = replace(settings, memory_bytes=settings.memory_bytes - learner_bytes)
-        return TreeSearch(machine, task.role, tree_settings, seed, improver, known)
+        if not choose_together(machine):
+            return _make_tree_search(machine, task, settings)
+        share = settings.memory_bytes // _MATRIX_GAMES_SHARE
+        tree = _make_tree_search(machine, task, replace(settings, memory_bytes=settings.memory_bytes - share))
+        return EquilibriumSearch(machine, task.role, seed, share, tree)
     tree_bytes = max(settings.memory_bytes // _TREE_SHARE, 2**20)
     tree = TreeSearch(machine, task.role, replace(settings, memory_bytes=tree_bytes), seed)
     return LineSearch(machine, Planner(machine, seed, settings.memory_bytes - tree_bytes, settings.threads), tree)
+
+
+def _make_tree_search(machine: CircuitMachine, task: RoleTask, settings: SearchSettings) -> "TreeSearch":
+    seed, known = task.settings.seed % _SEEDS, _known(task, machine)
+    if not task.settings.tune:
+        return TreeSearch(machine, task.role, settings, seed, known=known)
+    learner_bytes = settings.memory_bytes // _LEARNER_SHARE if task.settings.learn else 0
+    planned = _PLANNED * task.settings.clock_within(task.start.startclock)
+    improver = Improver(machine, settings, seed, learner_bytes, known, planned)
+    tree_settings = replace(settings, memory_bytes=settings.memory_bytes - learner_bytes)
+    return TreeSearch(machine, task.role, tree_settings, seed, improver, known)
 
 
 def make_information_search(task: RoleTask) -> InformationSearch:
@@ -268,6 +280,66 @@ class TreeSearch:
                 break  # a terminal state, or no room at all
             visits = 2 * visits if seconds < _SLICE_SECONDS else max(1, visits // 2)
         look()
+
+
+class EquilibriumSearch:
+    """For two opposed roles who see everything and choose at once: an equilibrium, once all that can follow is solved.
+
+    Where there is no room for all states it is tried again from later ones; until then the tree chooses.
+    """
+
+    def __init__(self, machine: CircuitMachine, role: str, seed: int, memory_bytes: int, tree: TreeSearch) -> None:
+        self._machine, self._role, self._memory_bytes, self._tree = machine, role, memory_bytes, tree
+        self._rng = Random(f"mixed {seed}")  # noqa: S311 - not for secrets
+        self._solver: BackwardInduction | None = None
+        self._is_hopeless = False  # from any state
+        self._tried: Facts | None = None  # the state from which there was no room
+
+    def think(self, state: Facts, thought: Thought) -> None:
+        until = thought.now() + (thought.stop_at - thought.now()) / _SOLVING_PART
+        self._solve(state, lambda: thought.stop() or thought.now() >= until)
+        if not self._offer(state, thought):
+            self._tree.think(state, thought)
+
+    def ponder(self, state: Facts, move: Term | None, thought: Thought) -> None:
+        self._solve(state, thought.stop)
+        if self._solver is None or not self._solver.is_solved:
+            self._tree.ponder(state, move, thought)
+
+    def advance(self, move: Term) -> None:
+        """The state itself tells where to search."""
+
+    def close(self) -> None:
+        self._solver = None
+        self._tree.close()
+
+    def _solve(self, state: Facts, stop: Callable[[], bool]) -> None:
+        """Until all that can follow is solved, cannot be, or `stop()`."""
+        packed = self._machine.packed(state)
+        if packed is None or self._is_hopeless or state == self._tried:
+            return
+        if self._solver is None or self._solver.find(packed) is None:
+            self._solver = BackwardInduction(self._machine, packed, self._memory_bytes)
+        solver = self._solver
+        while not (solver.is_solved or solver.why_failed or stop()):
+            solver.advance()
+        if solver.why_failed:
+            log.info("no equilibrium by backward induction: %s", solver.why_failed)
+            self._tried, self._solver = state, None
+            self._is_hopeless = not solver.is_full
+
+    def _offer(self, state: Facts, thought: Thought) -> bool:
+        """A move drawn from the strategy; whether there is one that matters in the state."""
+        solver, packed = self._solver, self._machine.packed(state)
+        number = None if solver is None or packed is None or not solver.is_solved else solver.find(packed)
+        if solver is None or number is None or not solver.can_choose(number, self._role):
+            return False
+        own = solver.roles.index(self._role)
+        moves, value = solver.strategies(number)[own], solver.values(number)[own]
+        (move,) = self._rng.choices(list(moves), list(moves.values()))
+        note = f"an equilibrium plays {to_text(move)} with {moves[move]:.1%}, value {value:.1f}"
+        thought.offer(move, note, lambda: Evaluation(value=value, visits=solver.states))
+        return True
 
 
 class LineSearch:

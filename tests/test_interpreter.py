@@ -2,6 +2,7 @@
 
 import pytest
 
+from ggp.engines import make_machine
 from ggp.errors import EvaluationError, RulesheetError, UnknownRoleError
 from ggp.gdl.logic_program import make_logic_program
 from ggp.gdl.reader import read_term
@@ -369,6 +370,24 @@ def test_rules_that_nothing_binds_are_refused_with_their_place() -> None:
     with pytest.raises(RulesheetError) as caught:
         interpreter("(role r)\n(legal r a)\n(<= (goal r ?x)\n (not (true (p ?x))))\n(<= terminal (true x))")
     assert str(caught.value) == "<rulesheet>:3:1: no condition binds ?x in a rule for 'goal' [safety]"
+
+
+def test_a_rule_whose_role_nothing_binds_is_one_for_all_roles() -> None:
+    rules = (
+        "(role a) (role b) (<= (legal ?r wait) (not (true (out ?r)))) (<= (goal ?r 50) (true (half ?x)))"
+        "(<= (sees ?r (moved ?m)) (does a ?m)) (<= (sees ?x ?x) (or (true (out ?x)) (true all)))"
+        "(<= terminal (true all)) (base (out b)) (base (half c)) (base all) (init (out b)) (init (half c))"
+        "(<= (next all) (true (half c)))"
+    )
+    sheet = parse_rulesheet(rules)
+    state = facts("(out b)", "(half c)")
+    for machine in (Interpreter(sheet), make_machine(sheet, "circuit")):
+        assert [machine.legal_moves(state, role) for role in "ab"] == [("wait",), ()]
+        assert [machine.goal(state, role) for role in "ab"] == [50, 50]
+        told = [machine.percepts(state, ("wait", "wait"), role) for role in "ab"]
+        assert [set(each) for each in told] == [{("moved", "wait")}, {("moved", "wait"), "b"}]
+    assert holds(rules, "sees", 2, facts("all")) == ["(sees a a)", "(sees b b)"]
+    assert holds(rules, "legal", 2) == ["(legal a wait)", "(legal b wait)"]
 
 
 def test_a_rule_may_leave_a_variable_to_its_callers() -> None:

@@ -1,6 +1,8 @@
 """The command `ggp solve`: an equilibrium of a game, and how far the strategies found are from it."""
 
 import json
+from collections import deque
+from collections.abc import Iterator
 from itertools import islice
 from time import perf_counter
 from typing import Annotated, Any
@@ -10,10 +12,12 @@ import typer
 from ggp.cache import is_warm
 from ggp.commands.options import given, options_of, with_options
 from ggp.commands.shared import GameArgument, JsonOption, load_argument
+from ggp.equilibrium.backward_induction import BackwardInduction, why_unsuitable
 from ggp.equilibrium.policy import Decision, Policy
 from ggp.equilibrium.solving import EquilibriumSolver, SolveReport, SolveSettings
-from ggp.errors import GroundingError
-from ggp.gdl.terms import to_text
+from ggp.errors import AmbiguousMovesError, EquilibriumError, GroundingError
+from ggp.gdl.state_machine import JointMove
+from ggp.gdl.terms import Term, to_text
 from ggp.signals import EXIT_INTERRUPTED, noted
 from ggp.simulation.state_machine import CircuitMachine
 
@@ -41,6 +45,9 @@ def run_solve(
     in goal points from 0 to 100, by a best response to the others. Where two roles have opposed goals this is a Nash
     equilibrium; elsewhere NashConv tells how close the strategies come to one.
 
+    Where there are too many histories, but nothing is hidden and one or two opposed roles have no more states than
+    memory holds, these are solved from the ends to the start instead, each as a matrix game.
+
     Ctrl-C ends it with the best so far, and exit code 130. With --json each report is an object on a line of its
     own, and the last one has "final": true and the whole policy.
     """
@@ -54,8 +61,15 @@ def run_solve(
     solver = EquilibriumSolver(machine, SolveSettings(**given(settings)), memory * 2**20)
     with noted() as interrupted:
         shown = _JsonShown() if as_json else _TextShown(sets)
-        _solve(solver, seconds, nash_conv, shown, interrupted)
-        shown.end(solver)
+        try:
+            _solve(solver, seconds, nash_conv, shown, interrupted)
+            shown.end(solver)
+        except EquilibriumError as error:
+            if isinstance(error, AmbiguousMovesError) or why_unsuitable(machine):
+                raise
+            typer.echo(f"ggp: {error}: solving states instead", err=True)
+            del solver
+            _solve_states(machine, memory * 2**20, shown, interrupted)
     if interrupted:
         raise typer.Exit(EXIT_INTERRUPTED)
 
@@ -79,6 +93,35 @@ def _solve(
         if spent >= seconds or (report.nash_conv is not None and report.nash_conv <= nash_conv):
             return
         spent *= 2
+
+
+def _solve_states(machine: CircuitMachine, memory_bytes: int, shown: "_TextShown", interrupted: list[int]) -> None:
+    """From the ends to the start; EquilibriumError where that cannot be."""
+    solver = BackwardInduction(machine, memory_bytes=memory_bytes)
+    began = told = perf_counter()
+    while not (solver.is_solved or solver.why_failed or interrupted):
+        solver.advance()
+        if perf_counter() >= told + 1.0:
+            told = perf_counter()
+            shown.report_states(solver, told - began)
+    if solver.why_failed:
+        raise EquilibriumError(f"{machine.rulesheet.source}: no backward induction: {solver.why_failed}")
+    shown.end_states(solver, perf_counter() - began)
+
+
+def _likely_decisions(solver: BackwardInduction) -> Iterator[tuple[str, tuple[JointMove, ...], dict[Term, float]]]:
+    """What roles do in the states that come up when all keep to their strategies, and joint moves that lead there."""
+    queue: deque[tuple[int, tuple[JointMove, ...]]] = deque([(0, ())])
+    seen = {0}
+    while queue:
+        number, history = queue.popleft()
+        for role, moves in zip(solver.roles, solver.strategies(number), strict=True):
+            if len(moves) > 1:
+                yield role, history, moves
+        for joint, after in solver.likely_successors(number):
+            if after not in seen:
+                seen.add(after)
+                queue.append((after, (*history, joint)))
 
 
 class _TextShown:
@@ -107,9 +150,38 @@ class _TextShown:
             for decision in islice(map(policy.decision, sets), self._sets):
                 typer.echo(f"  {in_words(decision)}")
 
+    def report_states(self, solver: BackwardInduction, seconds: float) -> None:
+        typer.echo(f"{seconds:.1f} s, {solver.states:,} states, {solver.steps_done:,} joint moves so far")
+
+    def end_states(self, solver: BackwardInduction, seconds: float) -> None:
+        if not solver.is_solved:
+            return
+        values = ", ".join(f"{role} {value:.3f}" for role, value in zip(solver.roles, solver.values(0), strict=True))
+        found = f"{seconds:.1f} s, {solver.states:,} states, {solver.steps_done:,} joint moves"
+        typer.echo(f"{found}: {values}; NashConv {sum(solver.gains(0)):.6f}")
+        for role, history, moves in islice(_likely_decisions(solver), self._sets * len(solver.roles)):
+            steps = "; ".join(" ".join(map(to_text, joint)) for joint in history)
+            typer.echo(f"  {role}, {f'after {steps}' if steps else 'at the start'} → {_moves_in_words(moves)}")
+
 
 class _JsonShown(_TextShown):
     """Objects, one on a line."""
+
+    def report_states(self, solver: BackwardInduction, seconds: float) -> None:
+        typer.echo(json.dumps({**_states_as_dict(solver, seconds), "final": False}))
+
+    def end_states(self, solver: BackwardInduction, seconds: float) -> None:
+        decisions = _likely_decisions(solver) if solver.is_solved else ()
+        policy = [
+            {
+                "role": role,
+                "history": [list(map(to_text, joint)) for joint in history],
+                "moves": {to_text(move): share for move, share in moves.items()},
+            }
+            for role, history, moves in decisions
+        ]
+        last = {"final": True, "is_guaranteed": solver.is_solved, "policy": policy}
+        typer.echo(json.dumps({**_states_as_dict(solver, seconds), **last}, ensure_ascii=False))
 
     def report(self, solver: EquilibriumSolver, report: SolveReport) -> None:
         typer.echo(json.dumps({**_as_dict(solver, report), "final": False}))
@@ -126,9 +198,12 @@ def in_words(decision: Decision) -> str:
     parts = []
     for move, told in decision.known:
         parts.append(f"{to_text(move)}, told {' '.join(map(to_text, told)) or 'nothing'}")
-    shown = sorted(decision.moves.items(), key=lambda item: -item[1])
-    moves = ", ".join(f"{to_text(move)} {share:.1%}" for move, share in shown if share >= _LEAST_SHOWN)
-    return f"{'; '.join(parts) or 'at the start'} → {moves}"
+    return f"{'; '.join(parts) or 'at the start'} → {_moves_in_words(decision.moves)}"
+
+
+def _moves_in_words(moves: dict[Term, float]) -> str:
+    shown = sorted(moves.items(), key=lambda item: -item[1])
+    return ", ".join(f"{to_text(move)} {share:.1%}" for move, share in shown if share >= _LEAST_SHOWN)
 
 
 def _is_guaranteed(policy: Policy) -> bool:
@@ -145,6 +220,18 @@ def _as_dict(solver: EquilibriumSolver, report: SolveReport) -> dict[str, Any]:
         "values": dict(zip(roles, report.values, strict=False)),
         "gains": dict(zip(roles, report.gains, strict=False)),
         "nash_conv": report.nash_conv,
+    }
+
+
+def _states_as_dict(solver: BackwardInduction, seconds: float) -> dict[str, Any]:
+    values, gains = (solver.values(0), solver.gains(0)) if solver.is_solved else ((), ())
+    return {
+        "seconds": seconds,
+        "states": solver.states,
+        "joint_moves": solver.steps_done,
+        "values": dict(zip(solver.roles, values, strict=False)),
+        "gains": dict(zip(solver.roles, gains, strict=False)),
+        "nash_conv": sum(gains) if solver.is_solved else None,
     }
 
 

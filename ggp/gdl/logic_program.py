@@ -2,6 +2,8 @@
 
 `or` becomes several clauses, `not` moves inward to the atoms. Helper relations replace alternatives that would
 multiply beyond `_MAX_CLAUSES`, and sentences negated as a whole: `(not (and (p ?x) (q ?x)))` with an ?x of its own.
+A rule for what is of a role, such as `(<= (sees ?r (time ?t)) (true (time ?t)))`, is one for all roles where no
+condition binds its role: published rulesheets have such rules.
 """
 
 from dataclasses import dataclass
@@ -10,13 +12,14 @@ from math import prod
 from typing import TypeAlias
 
 from ggp.gdl.rulesheet import And, Atom, Distinct, Not, Or, Rule, Rulesheet, Sentence, name_and_arity, sentence_term
-from ggp.gdl.terms import Term, is_ground, substitute, variables
+from ggp.gdl.terms import Term, is_ground, is_variable, substitute, variables
 
 Relation: TypeAlias = tuple[str, int]  # name and arity
 
 DISTINCT: Relation = ("distinct", 2)  # negated: the two terms are equal
 TRUE: Relation = ("true", 1)
 DOES: Relation = ("does", 2)
+OF_ROLES = frozenset((("legal", 2), ("goal", 2), ("sees", 2), ("input", 2)))  # their first argument is a role
 _MAX_CLAUSES = 64  # that one rule may become before helper relations are used
 FACTS_SUFFIX = "/FACTS"  # no symbol of a rulesheet has capitals: the reader folds case
 _OR_PREFIX = "OR"
@@ -127,9 +130,10 @@ class _Flattener:
     def clauses(self, rule: Rule) -> list[Clause]:
         self._extra = []
         self._offset = rule.offset
-        body = And(rule.body, rule.offset)
-        alternatives = self._alternatives(body, frozenset((*variables(rule.head), *_bound_by(body))), positive=True)
-        return [Clause(rule.head, tuple(dict.fromkeys(found)), rule.offset) for found in alternatives] + self._extra
+        whole = And(rule.body, rule.offset)
+        alternatives = self._alternatives(whole, frozenset((*variables(rule.head), *_bound_by(whole))), positive=True)
+        found = [_for_all_roles(rule.head, tuple(dict.fromkeys(alternative))) for alternative in alternatives]
+        return [Clause(rule.head, body, rule.offset) for body in found] + self._extra
 
     def _alternatives(self, sentence: Sentence, outer: frozenset[str], *, positive: bool) -> list[_Body]:
         """The sentence, or its negation, as a disjunction of conjunctions."""
@@ -189,6 +193,24 @@ class _Flattener:
         """With new names for existential variables, so that each negation has its own; no text can use these names."""
         loose = [name for name in variables(atom) if name not in outer]
         return substitute(atom, {name: f"{name} {next(self._numbers)}" for name in loose}) if loose else atom
+
+
+def role_variable(head: Term) -> str | None:
+    """The variable that stands for a role in a head that is of one."""
+    role = head[1] if name_and_arity(head) in OF_ROLES else None
+    return role if isinstance(role, str) and is_variable(role) else None
+
+
+def _for_all_roles(head: Term, body: _Body) -> _Body:
+    """With a condition that binds the role of the head, where there is none."""
+    role = role_variable(head)
+    bound = {
+        name
+        for literal in body
+        if literal.positive and literal.relation != DISTINCT
+        for name in variables(literal.atom)
+    }
+    return body if role is None or role in bound else (Literal(("role", role), positive=True), *body)
 
 
 def _variables(sentence: Sentence) -> tuple[str, ...]:

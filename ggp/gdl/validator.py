@@ -11,7 +11,7 @@ from typing import Literal as OneOf
 
 from ggp.errors import Place, ReadError
 from ggp.gdl.dependencies import Dependencies, Tier, find_dependencies, find_ground_cycles
-from ggp.gdl.logic_program import DOES, TRUE, LogicProgram, Relation, make_logic_program
+from ggp.gdl.logic_program import DOES, OF_ROLES, TRUE, LogicProgram, Relation, make_logic_program, role_variable
 from ggp.gdl.reader import Node, place_in, read
 from ggp.gdl.rulesheet import (
     ARITIES,
@@ -39,7 +39,7 @@ Severity = OneOf["error", "warning"]
 STRATIFICATION = "stratification"  # the check that finds relations which read their own negation
 
 _GOAL_VALUE = re.compile(r"[0-9]{1,2}|100")
-_OF_ROLES = ("goal", "legal", "sees", "input")  # what is of a role, their first argument
+_OF_ROLES = tuple(name for name, _ in OF_ROLES)
 _USUAL_NAME = re.compile(r"\??[a-z0-9_+*/=<>!&%$@^~.:-]+")
 _REQUIRED = ("role", "terminal", "goal", "legal")
 _CONSTANT = ("init", "base", "input")
@@ -342,6 +342,11 @@ def _check_safety(rule: Rule) -> Iterator[_Raw]:
     for leaf in bindings.leaves():
         if not leaf.positive or isinstance(leaf.sentence, Distinct):
             loose += [name for name in variables(leaf.term) if name not in leaf.bound]
+    role = role_variable(rule.head)
+    if role in loose:
+        loose = [name for name in loose if name != role]
+        message = f"nothing binds the role {role} of '{name_and_arity(rule.head)[0]}': it holds for all roles"
+        yield _Raw("warning", "all-roles", message, rule.offset)
     if loose:
         names = ", ".join(dict.fromkeys(loose))
         message = f"{names} in a rule for '{name_and_arity(rule.head)[0]}' is not in a positive condition"

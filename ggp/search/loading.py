@@ -19,6 +19,7 @@ import numpy as np
 
 from ggp.cache import Cache, is_warm, kernel_folder, mark_warm
 from ggp.circuit.compile import compile_game
+from ggp.equilibrium.backward_induction import BackwardInduction
 from ggp.equilibrium.solving import EquilibriumSolver
 from ggp.gdl.rulesheet import parse_rulesheet
 from ggp.grounding.clingo import GroundProgram
@@ -162,6 +163,10 @@ def _solve() -> None:
         solver = EquilibriumSolver(_machine(rules))
         solver.run(lambda: False, 1)
         solver.report()
+    states = BackwardInduction(_machine(_IN_TURN), memory_bytes=_LEAST_BYTES)
+    while not states.is_solved:
+        states.advance()
+    states.strategies(0)
 
 
 def _search_alone() -> None:

@@ -98,3 +98,25 @@ def test_interrupt_ends_it_with_the_best_so_far() -> None:
     assert process.returncode == EXIT_INTERRUPTED
     assert last["final"]
     assert len(last["policy"]) == 936
+
+
+def test_states_are_solved_where_histories_are_too_many() -> None:
+    done = invoke("goofspiel", "--histories", "100", "--sets", "2")
+    assert done.exit_code == 0, done.output
+    assert "there are more than 100 histories" in done.stderr
+    found, *decisions = done.stdout.splitlines()
+    assert "4,137 states, 10,780 joint moves: left 50.000, right 50.000; NashConv 0.000000" in found
+    assert decisions[2] == "  left, after noop noop (show 2) → (bid 3) 68.9%, (bid 1) 18.6%, (bid 2) 12.5%"
+    assert len(decisions) == 4
+    done = invoke("rockpaperscissors", "--histories", "1", "--json")
+    (last,) = map(json.loads, done.stdout.splitlines())
+    assert last["final"]
+    assert last["is_guaranteed"]
+    assert last["values"] == pytest.approx({"left": 50, "right": 50})
+    assert last["nash_conv"] == pytest.approx(0, abs=1e-9)
+    assert [each["moves"] for each in last["policy"]] == 2 * [
+        pytest.approx({"paper": 1 / 3, "rock": 1 / 3, "scissors": 1 / 3})
+    ]
+    done = invoke("prisonersdilemma", "--histories", "10")
+    assert isinstance(done.exception, EquilibriumError)
+    assert "the goal values of the roles are not opposed" in str(done.exception)
