@@ -43,8 +43,8 @@ _SLOWING = 300_000  # samples at which the rate is down to 1 / √2
 _MOVES_OF_SAMPLE = 32  # on average, for which there is room
 _SLICE_SECONDS = 0.005  # between two looks at the clock, about
 FIRST_TRIAL = 1_000_000  # successors that the net has valued in self-play when it begins to read more
-TRIAL = 1_000_000  # more of them that nets with and without moves have valued when they are compared
-LEAST_SCORE = 0.65  # of the net that reads moves, in pairs of matches: its steps are slower for ever
+TRIAL = 2_000_000  # more of them that nets with and without moves have valued when they are compared
+LEAST_SCORE = 0.7  # of the net that reads moves, in pairs of matches: what it gains at first has to outlast that
 _MOST_SLICES = 150  # of these matches
 
 
