@@ -86,7 +86,11 @@ def test_validate_claims_nothing_that_no_match_showed() -> None:
     assert "moves: not seen" in late
 
 
-def test_a_negation_that_no_atom_of_the_game_meets_is_a_warning() -> None:
+@pytest.mark.parametrize("is_warm", [True, False])  # the interpreter plays where no kernel is compiled yet
+def test_a_negation_that_no_atom_of_the_game_meets_is_a_warning(
+    monkeypatch: pytest.MonkeyPatch, *, is_warm: bool
+) -> None:
+    monkeypatch.setattr("ggp.engines.is_warm", lambda: is_warm)
     steps = "(succ 1 2) (succ 2 3) (<= (even ?y) (true (n ?y)) (succ ?x ?y) (not (even ?x))) (<= (goal r 1) (even 3))"
     rules = f"(role r) (legal r a) (init (n 2)) (<= terminal (true (n 3))) (<= (next (n 3)) (true (n 2))) {steps}"
     done = run("validate", "-", stdin=rules)
@@ -94,6 +98,9 @@ def test_a_negation_that_no_atom_of_the_game_meets_is_a_warning() -> None:
     assert (
         "warning: 'even' depends on its own negation, though no atom of this game does [stratification]" in done.stdout
     )
+    met = run("validate", "-", stdin=rules.replace("(succ 2 3)", "(succ 2 2)").replace("(even 3)", "(even 2)"))
+    assert met.returncode == 1
+    assert "error: 'even' depends on its own negation [stratification]" in met.stdout
 
 
 def test_validate_as_json(tmp_path: Path) -> None:

@@ -5,9 +5,8 @@ from dataclasses import dataclass
 from functools import partial
 
 from gamemaster.check import matches, robustness
-from gamemaster.check.findings import Check, CheckResult, Judgement, bad, not_tried
 from gamemaster.check.robustness import DEEP, judge_answers, still_plays
-from gamemaster.check.session import CheckSession
+from gamemaster.check.session import Check, CheckResult, CheckSession, Judgement, bad, not_tried
 from ggp.protocol.messages import Dialect
 
 Run = Callable[[CheckSession], Awaitable[Sequence[Judgement]]]

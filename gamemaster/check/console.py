@@ -11,9 +11,8 @@ import typer
 
 from gamemaster.check.checks import all_parts, examine
 from gamemaster.check.exchange import address_of, transcript
-from gamemaster.check.findings import VERDICTS, CheckResult, Verdict, not_tried
 from gamemaster.check.matches import refuse_unplayable
-from gamemaster.check.session import CheckSession, CheckSettings
+from gamemaster.check.session import VERDICTS, CheckResult, CheckSession, CheckSettings, Verdict, not_tried
 from gamemaster.concurrency import until_signal
 from gamemaster.faults import shown
 from gamemaster.player import parse_player

@@ -6,7 +6,6 @@ from functools import partial
 
 import ggp
 from gamemaster.check.exchange import Exchange
-from gamemaster.check.findings import Judgement, bad, better, good, heard, not_tried, quoted, word_of
 from gamemaster.check.session import (
     GRACE,
     INFO_LATE,
@@ -16,7 +15,15 @@ from gamemaster.check.session import (
     ODD_NAMES,
     PERCEPTS,
     CheckSession,
+    Judgement,
+    bad,
+    better,
+    good,
+    heard,
     info_of,
+    not_tried,
+    quoted,
+    word_of,
 )
 from gamemaster.concurrency import in_daemon_thread
 from gamemaster.faults import Fault, make_fault

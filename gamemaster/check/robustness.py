@@ -6,9 +6,9 @@ from contextlib import suppress
 from urllib.parse import quote_plus
 
 from gamemaster.check.exchange import Address, Exchange, chunked, head, held_open, ordinary, request
-from gamemaster.check.findings import ACCIDENT, Judgement, bad, better, good, heard, is_accident, not_tried, word_of
 from gamemaster.check.matches import TrialMatch, begun, holds
 from gamemaster.check.session import (
+    ACCIDENT,
     GRACE,
     INFO_LATE,
     INFO_WAIT,
@@ -19,8 +19,16 @@ from gamemaster.check.session import (
     PLAIN_MOVES,
     PLAIN_ROLE,
     CheckSession,
+    Judgement,
     Wrap,
+    bad,
+    better,
+    good,
+    heard,
     info_of,
+    is_accident,
+    not_tried,
+    word_of,
 )
 from gamemaster.faults import shown
 from ggp.errors import MessageError

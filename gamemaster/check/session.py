@@ -1,4 +1,7 @@
-"""A session with one player under check: how it is addressed, what was exchanged, what is known of it so far."""
+"""A session with one player under check: how it is addressed, what was exchanged, what is known of it so far.
+
+A check ends in a verdict, and what was seen.
+"""
 
 import asyncio
 import re
@@ -6,15 +9,97 @@ import secrets
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Literal, Protocol, get_args
 
 from gamemaster.check.exchange import RETRY, Address, Exchange, Request, converse, ordinary
-from gamemaster.check.findings import heard, word_of
-from gamemaster.faults import Fault
+from gamemaster.faults import Fault, shown
 from gamemaster.settings import MatchSettings
 from ggp.errors import MessageError
 from ggp.game import Game
-from ggp.protocol.messages import Abort, Dialect, Info, InfoReply, Start, Stop, format_message, parse_info
+from ggp.protocol.messages import Abort, Dialect, Info, InfoReply, Start, Stop, format_message, parse_info, parse_word
+
+Verdict = Literal["good", "could be better", "bad", "not tried"]
+ACCIDENT = "that looks like an accident"
+VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One thing that is judged."""
+
+    name: str
+    why: str  # one sentence: why it matters
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """How one check came out."""
+
+    verdict: Verdict
+    seen: str  # what was seen, or why it was not tried; one line, safe to print
+
+
+@dataclass(frozen=True, slots=True)
+class CheckResult:
+    """A check with its judgement and what was said for it."""
+
+    check: Check
+    judgement: Judgement
+    exchanges: tuple[Exchange, ...]
+
+
+def good(seen: str) -> Judgement:
+    """As it should be."""
+    return Judgement("good", seen)
+
+
+def better(seen: str) -> Judgement:
+    """It works, but could be better."""
+    return Judgement("could be better", seen)
+
+
+def bad(seen: str) -> Judgement:
+    """Matches would suffer."""
+    return Judgement("bad", seen)
+
+
+def not_tried(reason: str) -> Judgement:
+    """It could not be judged."""
+    return Judgement("not tried", reason)
+
+
+def heard(exchange: Exchange) -> str:
+    """What was answered and when, for a person."""
+    words = exchange.words
+    is_late = exchange.waited >= RETRY and exchange.end != "refused"
+    delay = f", connected only after {exchange.waited:.1f} s" if is_late else ""
+    if isinstance(words, Fault):
+        answer = f" ({words.answer})" if words.answer else ""
+        return f"{words.detail}{answer}{delay}"
+    return f"{quoted(words)} after {exchange.seconds:.2f} s{delay}"
+
+
+def is_accident(exchange: Exchange) -> bool:
+    """Whether a player says itself that it failed."""
+    answer = exchange.answer
+    return answer is not None and answer.status == 500
+
+
+def quoted(words: str) -> str:
+    """An answer on one line, visible also when it is empty."""
+    return f"'{text}'" if (text := shown(words)) else "an empty answer"
+
+
+def word_of(exchange: Exchange) -> str | None:
+    """The one word of an answer, in lower case; None when it is anything else."""
+    words = exchange.words
+    if isinstance(words, Fault):
+        return None
+    try:
+        return parse_word(words)
+    except MessageError:
+        return None
+
 
 GRACE = 1.0  # seconds beyond a clock that game masters usually allow
 LATE = 3.0  # seconds for which an answer is waited for beyond that, to tell a late one from none

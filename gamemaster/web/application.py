@@ -15,7 +15,7 @@ from aiohttp import web
 
 from gamemaster.tournament.store import Store, open_store
 from gamemaster.web.api.document import OPERATIONS, document_text
-from gamemaster.web.api.games import start_image
+from gamemaster.web.api.games import look_of
 from gamemaster.web.api.operations import ROOT, SERVICES, Services, answer_expectation
 from gamemaster.web.catalogue import Catalogue
 from gamemaster.web.evaluators.analysis import Analyses
@@ -134,7 +134,7 @@ async def _warm(services: Services) -> None:
     await asyncio.to_thread(document_text)
     for entry in services.catalogue.find()[:HOME_GAMES]:  # others are drawn when they are asked for
         with suppress(Problem, GgpError):
-            await start_image(services, entry)
+            await look_of(services, entry)
     with suppress(GgpError):
         await asyncio.to_thread(services.tournaments.warm)
         await asyncio.to_thread(services.repository.measure_move_times)

@@ -70,7 +70,7 @@ class GameHead(Part):
     tags: tuple[str, ...]
     is_shipped: bool
     url: str
-    picture: str = Field(description="Where the picture of the start state is.")
+    picture: str = Field(description="Where a picture from the middle of a match is.")
 
 
 class Games(Part):

@@ -9,7 +9,7 @@ from math import ceil
 from textwrap import wrap
 from typing import Literal, TypeAlias
 
-from ggp.boards.marks import Board, Cell, Colour, Picture
+from ggp.boards.marks import Board, Cell, Colour, Picture, Value
 from ggp.boards.profiles import natural_key
 from ggp.gdl.rulesheet import name_and_arity
 from ggp.gdl.terms import Term, to_text
@@ -36,10 +36,15 @@ class Span:
 TextLine: TypeAlias = tuple[Span, ...]
 
 
-def picture_lines(picture: Picture, width: int = WIDTH) -> tuple[TextLine, ...]:
-    """The picture as lines: boards, side by side where there is room, and below them what they do not show."""
+def picture_lines(picture: Picture, width: int = WIDTH, *, in_words: bool = False) -> tuple[TextLine, ...]:
+    """The picture as lines: boards, side by side where there is room, and below them what they do not show.
+
+    `in_words`: as labelled values where there are some (`To move: Red`), in place of facts (`control red`).
+    """
     lines = _side_by_side([_block(board) for board in _in_order(picture.boards)], width)
-    return tuple(lines) + tuple((Span(line),) for line in list_facts(picture.listed, width))
+    in_terms = picture.rest if in_words else picture.listed
+    below = (_list_values(picture.values, width) if in_words else []) + list_facts(in_terms, width)
+    return tuple(lines) + tuple((Span(line),) for line in below)
 
 
 def plain_text(lines: Iterable[TextLine]) -> str:
@@ -57,9 +62,21 @@ def list_facts(facts: Iterable[Term], width: int = WIDTH) -> list[str]:
     lines: list[str] = []
     for (name, _), members in groups.items():
         text = f"{name} {members[0]}".rstrip() if len(members) == 1 else f"{name}: {_joined(members)}"
-        folded = wrap(text, width, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
-        lines += [line.replace(_NO_BREAK, " ") for line in folded]
+        lines += _folded(text, width)
     return lines
+
+
+def _list_values(values: Iterable[Value], width: int) -> list[str]:
+    lines: list[str] = []
+    for value in values:
+        entries = [f"{entry.key} {entry.value}".strip() for entry in value.entries]
+        lines += _folded(f"{value.label}: {_joined(entries)}" if entries else value.label, width)
+    return lines
+
+
+def _folded(text: str, width: int) -> list[str]:
+    folded = wrap(text, width, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
+    return [line.replace(_NO_BREAK, " ") for line in folded]
 
 
 def _joined(members: list[str]) -> str:

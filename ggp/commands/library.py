@@ -1,7 +1,7 @@
 """The sub-commands games, validate, perft and generate."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from time import perf_counter
 from typing import Annotated, Any
@@ -23,12 +23,14 @@ from ggp.commands.shared import (
     read_stdin,
 )
 from ggp.engines import make_machine
-from ggp.errors import GgpError, ReadError, SettingsError, did_you_mean
+from ggp.errors import GgpError, GroundingError, ReadError, SettingsError, did_you_mean
 from ggp.families import Sheet, family_names, find_family, generate
+from ggp.gdl.logic_program import make_logic_program
 from ggp.gdl.reader import decode
-from ggp.gdl.rulesheet import parse_rulesheet
+from ggp.gdl.rulesheet import Rulesheet, parse_rulesheet
 from ggp.gdl.state_machine import StateMachine
 from ggp.gdl.validator import STRATIFICATION, Finding, validate
+from ggp.grounding import ground
 from ggp.library import SUFFIX, TAGS, find_rulesheet, is_match, read_bytes, read_metadata, shipped_rulesheets
 from ggp.simulation.evidence import SECONDS, Evidence, gather_evidence
 
@@ -128,8 +130,9 @@ def _report(file: str, matches: int, max_steps: int, seed: int, seconds: float) 
     unplayable = ""
     if matches:
         try:
-            machine = make_machine(parse_rulesheet(text, source))
-            findings = tuple(_as_grounded(finding, machine) for finding in findings)
+            rulesheet = parse_rulesheet(text, source)
+            machine = make_machine(rulesheet)
+            findings = _as_grounded(findings, rulesheet, machine)
             evidence = gather_evidence(machine, matches, max_steps, seed, seconds)
             knowledge = _knowledge(machine, matches, max_steps, seed, seconds)
         except GgpError as error:
@@ -157,12 +160,26 @@ def _knowledge(machine: StateMachine, matches: int, max_steps: int, seed: int, s
     return asdict(gather_knowledge(machine, matches, max_steps, seed, lambda: perf_counter() > until))
 
 
-def _as_grounded(finding: Finding, machine: StateMachine) -> Finding:
-    """A circuit is only made where no atom depends on its own negation: then that is no error."""
-    if machine.engine != "circuit" or finding.check != STRATIFICATION or finding.severity == "warning":
-        return finding
-    message = f"{finding.message}, though no atom of this game does"
-    return Finding("warning", finding.check, message, finding.place)
+def _as_grounded(findings: Sequence[Finding], rulesheet: Rulesheet, machine: StateMachine) -> tuple[Finding, ...]:
+    """Rules can only be grounded where no atom depends on its own negation: then that is no error."""
+    doubtful = [one for one in findings if one.check == STRATIFICATION and one.severity == "error"]
+    if not doubtful or not (machine.engine == "circuit" or _can_be_grounded(rulesheet)):
+        return tuple(findings)
+    return tuple(
+        replace(one, severity="warning", message=f"{one.message}, though no atom of this game does")
+        if one in doubtful
+        else one
+        for one in findings
+    )
+
+
+def _can_be_grounded(rulesheet: Rulesheet) -> bool:
+    """Asked where an interpreter plays, perhaps only because no kernel is compiled yet."""
+    try:
+        ground(make_logic_program(rulesheet))
+    except GroundingError:
+        return False
+    return True
 
 
 def _unreadable(source: str, error: ReadError) -> dict[str, Any]:

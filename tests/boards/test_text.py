@@ -5,7 +5,22 @@ from typing import Any
 
 import pytest
 
-from ggp.boards import Board, Cell, Label, LineSegment, Picture, Piece, Span, Spot, Wall, picture_lines, plain_text
+import ggp
+from ggp.boards import (
+    Board,
+    Cell,
+    Label,
+    LineSegment,
+    Picture,
+    Piece,
+    Span,
+    Spot,
+    Wall,
+    find_layout,
+    make_picture,
+    picture_lines,
+    plain_text,
+)
 from ggp.boards.layout import GridPoint
 from ggp.boards.marks import BoardShape, Mark
 from ggp.commands.shared import styled
@@ -225,3 +240,14 @@ def test_letters_have_the_colours_of_their_pieces() -> None:
     assert Span("x", "red") in picture_lines(picture)[1]
     texts = [(text.plain, [str(span.style) for span in text.spans]) for text in styled(picture_lines(picture))]
     assert texts[1] == ("0  x .", ["dim", "bold red", "dim"])
+
+
+def test_values_in_words() -> None:
+    """As pages tell them to those who read text; a terminal, where moves are typed as terms, shows facts."""
+    game = ggp.load("dotsandboxes", engine="interpreter")
+    layout = find_layout(game.rulesheet, game.machine, game.metadata.drawing)
+    picture = make_picture(layout, game.initial_state.terms)
+    assert plain_text(picture_lines(picture)).split("\n")[-2:] == ["box_count: oplayer 0, xplayer 0", "control xplayer"]
+    assert plain_text(picture_lines(picture, in_words=True)).split("\n")[-2:] == ["Boxes: O 0, X 0", "To move: X"]
+    bare = Picture((), (), (), ())
+    assert picture_lines(bare, in_words=True) == ()

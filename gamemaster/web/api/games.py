@@ -1,12 +1,10 @@
 """The API of games: lists, single games, rulesheets of one's own."""
 
 import asyncio
-from collections.abc import Mapping
 from urllib.parse import quote
 
 from aiohttp import web
 
-from gamemaster.evaluator import RulesheetSource
 from gamemaster.web import models
 from gamemaster.web.api.operations import Operation, Services, answer, read_body, read_query, services_of, visitor_of
 from gamemaster.web.catalogue import CatalogueEntry
@@ -126,26 +124,21 @@ async def get_start(request: web.Request) -> web.Response:
 
 async def get_picture(request: web.Request) -> web.Response:
     services = services_of(request)
-    response = svg(await start_image(services, find_game(services, request.match_info["game"])))
+    response = svg(await look_of(services, find_game(services, request.match_info["game"])))
     response.headers["Cache-Control"] = "max-age=3600"
     return response
 
 
-async def start_image(services: Services, entry: CatalogueEntry) -> str:
-    """The picture of the first state, drawn once."""
+async def look_of(services: Services, entry: CatalogueEntry) -> str:
+    """The picture that stands for a game, from the middle of a match; drawn once."""
     source = entry.source
     if source.key not in services.images:
-        services.images[source.key] = await image(services, source, START)
+        try:
+            found = await services.pool.ask(source, {"do": "look"}, services.settings.limits.state_seconds)
+        except GgpError as error:
+            raise refused(f"this game cannot be drawn: {error}") from None
+        services.images[source.key] = str(found)
     return services.images[source.key]
-
-
-async def image(services: Services, source: RulesheetSource, state: Mapping[str, object]) -> str:
-    """The picture of a state as a file of its own."""
-    request = {"do": "image", **state}
-    try:
-        return str(await services.pool.ask(source, request, services.settings.limits.state_seconds))
-    except GgpError as error:
-        raise refused(f"this state cannot be drawn: {error}") from None
 
 
 def svg(text: str) -> web.Response:
@@ -171,8 +164,8 @@ OPERATIONS = (
               "text/plain", problems=(404,)),
     Operation("GET", "/games/{game}/start", "getStart", "games", "The first state.", get_start, models.State,
               problems=(404,)),
-    Operation("GET", "/games/{game}/picture", "getPicture", "games", "The first state as SVG.", get_picture,
-              "image/svg+xml", problems=(404,)),
+    Operation("GET", "/games/{game}/picture", "getPicture", "games", "A state from the middle of a match, as SVG.",
+              get_picture, "image/svg+xml", problems=(404,)),
     Operation("GET", "/games/{game}/engine", "getEngine", "games", "What the engine makes of a game, measured once.",
               get_engine, models.Engine, problems=(404,)),
 )  # fmt: skip

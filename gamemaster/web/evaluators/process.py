@@ -5,9 +5,12 @@ A state is asked for by the moves that lead to it: `match`, a name for them, and
 """
 
 import sys
+import time
 from collections import OrderedDict
 from collections.abc import Collection, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
+from random import Random
 from typing import Any
 
 from gamemaster.rule_server import Request, RuleServer, Tell, serve
@@ -46,6 +49,8 @@ _MOST_LINES = 10
 _EVERY = 16  # steps of a match, whose states are kept while a later one is worked out
 _MOST_REACHED = 200  # states that are kept
 _MOST_CLICKED = 3000  # moves of a role in a state; half a millisecond each is needed for what clicks make them
+_LOOK = 48  # steps of the match whose middle shows what a game looks like, at most
+_LOOK_SECONDS = 1.0  # of processor time for it
 _PICTURE = 2  # bytes of a picture for each that the facts of a state may have
 
 
@@ -72,7 +77,7 @@ class StateDrawer:
             earlier = make_picture(self._layout, before)
             marked = frozenset(spot for move in moves for spot in self._touched(move, earlier, picture))
         svg = picture_svg(picture, marked=marked, has_style=False)
-        return DrawnState(svg, plain_text(picture_lines(picture)))
+        return DrawnState(svg, plain_text(picture_lines(picture, in_words=True)))
 
     def image(self, state: Facts) -> str:
         """As a file of its own, with its colours."""
@@ -91,6 +96,22 @@ class StateDrawer:
                 yield spots[0]
             else:
                 yield from (spot for spot in spots if earlier.cell(spot) != later.cell(spot))
+
+
+def characteristic_state(machine: StateMachine) -> Facts:
+    """The middle of a random match, always the same one: many games begin with an empty board, which says nothing.
+
+    Rules that fail or take long give the middle of what was played so far. EvaluationError if there is no first state.
+    """
+    states, until = [machine.initial_state], time.thread_time() + _LOOK_SECONDS
+    rng = Random(0)  # noqa: S311 - the same picture every time
+    with suppress(GgpError):
+        while len(states) <= _LOOK and time.thread_time() < until and not machine.is_terminal(states[-1]):
+            legal = [sorted(machine.legal_moves(states[-1], role), key=to_text) for role in machine.roles]
+            if not all(legal):
+                break
+            states.append(machine.next_state(states[-1], tuple(map(rng.choice, legal))))
+    return states[(len(states) - 1) // 2]
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,6 +193,7 @@ class PageServer(RuleServer):
             "believe": self._believe,
             "draw": self._drawn_state,
             "image": self._image,
+            "look": self._look,
             "refusal": self._refusal,
             "derive": self._derive,
             "check": self._check,
@@ -233,6 +255,10 @@ class PageServer(RuleServer):
 
     def _image(self, request: Request, _: Tell) -> object:
         return self._drawer(request).image(self._state(request))
+
+    def _look(self, request: Request, _: Tell) -> object:
+        """The image that stands for the game."""
+        return self._drawer(request).image(characteristic_state(self.game_of(request).machine))
 
     def _derive(self, request: Request, _: Tell) -> object:
         """The rulesheet that begins in this state."""

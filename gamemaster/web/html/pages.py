@@ -105,7 +105,7 @@ async def _watched(services: Services, running: list[str]) -> tuple[models.Match
 
 
 def _hero(services: Services, games: list[models.GameHead]) -> models.GameHead | None:
-    """The game whose first state has the most to look at, of those that were drawn already."""
+    """The game whose picture has the most to look at, of those that were drawn already."""
     keys = {entry.id: entry.source.key for entry in services.catalogue.find()}
     return max(games, key=lambda game: services.images.get(keys[game.id], "").count("<polygon"), default=None)
 

@@ -9,8 +9,7 @@ from typing import Self
 import ggp
 from gamemaster.check.checks import CheckGroup, all_parts, examine
 from gamemaster.check.exchange import Address
-from gamemaster.check.findings import CheckResult
-from gamemaster.check.session import CheckSession, CheckSettings
+from gamemaster.check.session import CheckResult, CheckSession, CheckSettings
 from ggp.errors import GgpError
 from ggp.game import Game
 from ggp.gdl.terms import to_text

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from gamemaster.check.findings import Verdict
+from gamemaster.check.session import Verdict
 from ggp.errors import GgpError
 from ggp.protocol.messages import (
     Abort,

@@ -6,8 +6,7 @@ from collections.abc import Callable
 import pytest
 
 from gamemaster.check.checks import all_parts, examine
-from gamemaster.check.findings import CheckResult
-from gamemaster.check.session import CheckSession, CheckSettings
+from gamemaster.check.session import CheckResult, CheckSession, CheckSettings
 from ggp.protocol.messages import Dialect, Info, Play, Start
 from tests.gamemaster import games
 from tests.gamemaster.check.scripted import SoundPlayer, findings_of, game, parts

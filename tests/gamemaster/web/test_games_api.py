@@ -44,7 +44,9 @@ async def test_the_start_is_drawn(client: ApiClient) -> None:
     async with client.http.get("/api/v1/games/connectfour/picture") as response:
         assert response.headers["Content-Type"] == "image/svg+xml; charset=utf-8"
         assert "default-src 'none'" in response.headers["Content-Security-Policy"]
-        assert "<style>" in await response.text()
+        picture = await response.text()
+    assert "<style>" in picture
+    assert picture.count("<circle") > start["svg"].count("<circle")  # from the middle of a match: discs have dropped
 
 
 async def test_what_there_is_no_game_for(client: ApiClient) -> None:
