@@ -13,9 +13,11 @@ from ggp.cache import is_warm
 from ggp.commands.options import given, options_of, with_options
 from ggp.commands.shared import GameArgument, JsonOption, load_argument
 from ggp.equilibrium.backward_induction import BackwardInduction, why_unsuitable
+from ggp.equilibrium.merged import MergedSolver
 from ggp.equilibrium.policy import Decision, Policy
 from ggp.equilibrium.solving import EquilibriumSolver, SolveReport, SolveSettings
 from ggp.errors import AmbiguousMovesError, EquilibriumError, GroundingError
+from ggp.gdl.rulesheet import NATURE
 from ggp.gdl.state_machine import JointMove
 from ggp.gdl.terms import Term, to_text
 from ggp.signals import EXIT_INTERRUPTED, noted
@@ -46,7 +48,8 @@ def run_solve(
     equilibrium; elsewhere NashConv tells how close the strategies come to one.
 
     Where there are too many histories, but nothing is hidden and one or two opposed roles have no more states than
-    memory holds, these are solved from the ends to the start instead, each as a matrix game.
+    memory holds, these are solved from the ends to the start instead, each as a matrix game. Where two roles do not
+    see everything, histories are merged: roles forget in which order they did and were told what (--recall).
 
     Ctrl-C ends it with the best so far, and exit code 130. With --json each report is an object on a line of its
     own, and the last one has "final": true and the whole policy.
@@ -65,11 +68,17 @@ def run_solve(
             _solve(solver, seconds, nash_conv, shown, interrupted)
             shown.end(solver)
         except EquilibriumError as error:
-            if isinstance(error, AmbiguousMovesError) or why_unsuitable(machine):
+            can_merge = machine.compiled.has_percepts and len(set(machine.roles) - {NATURE}) == 2
+            if isinstance(error, AmbiguousMovesError) or (why_unsuitable(machine) and not can_merge):
                 raise
-            typer.echo(f"ggp: {error}: solving states instead", err=True)
             del solver
-            _solve_states(machine, memory * 2**20, shown, interrupted)
+            if can_merge:
+                typer.echo(f"ggp: {error}: roles forget the order of steps", err=True)
+                merged = MergedSolver(machine, SolveSettings(**given(settings)).recall, memory * 2**20)
+                _solve_merged(merged, seconds, shown, interrupted)
+            else:
+                typer.echo(f"ggp: {error}: solving states instead", err=True)
+                _solve_states(machine, memory * 2**20, shown, interrupted)
     if interrupted:
         raise typer.Exit(EXIT_INTERRUPTED)
 
@@ -107,6 +116,25 @@ def _solve_states(machine: CircuitMachine, memory_bytes: int, shown: "_TextShown
     if solver.why_failed:
         raise EquilibriumError(f"{machine.rulesheet.source}: no backward induction: {solver.why_failed}")
     shown.end_states(solver, perf_counter() - began)
+
+
+def _solve_merged(solver: MergedSolver, seconds: float, shown: "_TextShown", interrupted: list[int]) -> None:
+    """Nodes, then iterations until the time is up; best responses at the end."""
+    began = told = perf_counter()
+    while solver.form is None and not interrupted:
+        solver.advance()
+        if perf_counter() >= told + 1.0:
+            told = perf_counter()
+            shown.report_merged(solver, told - began)
+    started, spent = perf_counter(), 2.0
+    while not interrupted and (perf_counter() < started + seconds or solver.iterations == 0):
+        solver.advance()
+        if perf_counter() >= started + spent:
+            spent *= 2
+            shown.report_merged(solver, perf_counter() - began)
+    taken = perf_counter() - began
+    best = [solver.best_response(role, lambda: bool(interrupted)) for role in solver.roles if solver.iterations]
+    shown.end_merged(solver, taken, [value for value in best if value is not None])
 
 
 def _likely_decisions(solver: BackwardInduction) -> Iterator[tuple[str, tuple[JointMove, ...], dict[Term, float]]]:
@@ -163,9 +191,46 @@ class _TextShown:
             steps = "; ".join(" ".join(map(to_text, joint)) for joint in history)
             typer.echo(f"  {role}, {f'after {steps}' if steps else 'at the start'} → {_moves_in_words(moves)}")
 
+    def report_merged(self, solver: MergedSolver, seconds: float) -> None:
+        found = f"{seconds:.1f} s, {solver.nodes:,} merged histories, {solver.information_sets:,} information sets"
+        if solver.iterations == 0:
+            typer.echo(f"{found} so far")
+            return
+        values = ", ".join(f"{role} {value:.3f}" for role, value in zip(solver.roles, solver.values(), strict=True))
+        typer.echo(f"{found}, {solver.iterations:,} iterations: {values}")
+
+    def end_merged(self, solver: MergedSolver, seconds: float, best: list[float]) -> None:
+        self.report_merged(solver, seconds)
+        if len(best) == len(solver.roles):
+            found = ", ".join(f"{role} {value:.3f}" for role, value in zip(solver.roles, best, strict=True))
+            typer.echo(
+                f"by best responses that forget nothing: {found}; NashConv {sum(best) - sum(solver.values()):.6f}"
+            )
+        for role in solver.roles if solver.iterations else ():
+            typer.echo(f"  {role}, at the start → {_moves_in_words(solver.first_moves(role))}")
+
 
 class _JsonShown(_TextShown):
     """Objects, one on a line."""
+
+    def report_merged(self, solver: MergedSolver, seconds: float) -> None:
+        typer.echo(json.dumps({**_merged_as_dict(solver, seconds), "final": False}))
+
+    def end_merged(self, solver: MergedSolver, seconds: float, best: list[float]) -> None:
+        is_known = len(best) == len(solver.roles)
+        gains = [most - value for most, value in zip(best, solver.values(), strict=True)] if is_known else []
+        first = {
+            role: {to_text(move): share for move, share in solver.first_moves(role).items()}
+            for role in (solver.roles if solver.iterations else ())
+        }
+        last = {
+            "final": True,
+            "is_guaranteed": False,
+            "gains": dict(zip(solver.roles, gains, strict=False)),
+            "nash_conv": sum(gains) if is_known else None,
+            "first_moves": first,
+        }
+        typer.echo(json.dumps({**_merged_as_dict(solver, seconds), **last}, ensure_ascii=False))
 
     def report_states(self, solver: BackwardInduction, seconds: float) -> None:
         typer.echo(json.dumps({**_states_as_dict(solver, seconds), "final": False}))
@@ -220,6 +285,16 @@ def _as_dict(solver: EquilibriumSolver, report: SolveReport) -> dict[str, Any]:
         "values": dict(zip(roles, report.values, strict=False)),
         "gains": dict(zip(roles, report.gains, strict=False)),
         "nash_conv": report.nash_conv,
+    }
+
+
+def _merged_as_dict(solver: MergedSolver, seconds: float) -> dict[str, Any]:
+    return {
+        "seconds": seconds,
+        "merged_histories": solver.nodes,
+        "information_sets": solver.information_sets,
+        "iterations": solver.iterations,
+        "values": dict(zip(solver.roles, solver.values(), strict=True)) if solver.iterations else {},
     }
 
 

@@ -25,6 +25,9 @@ class SolveSettings(Settings):
         Literal["cfr+", "pcfr+"], About("how regrets are minimised: CFR+, or with a prediction of the next ones")
     ] = "pcfr+"
     histories: Annotated[int, Ge(1), About("give up a game with more histories than this")] = 10_000_000
+    recall: Annotated[
+        int, Ge(0), About("where histories are too many: first steps whose order roles remember; of others they do not")
+    ] = 1
 
 
 @dataclass(frozen=True, slots=True)

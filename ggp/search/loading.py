@@ -20,6 +20,7 @@ import numpy as np
 from ggp.cache import Cache, is_warm, kernel_folder, mark_warm
 from ggp.circuit.compile import compile_game
 from ggp.equilibrium.backward_induction import BackwardInduction
+from ggp.equilibrium.merged import MergedSolver
 from ggp.equilibrium.solving import EquilibriumSolver
 from ggp.gdl.rulesheet import parse_rulesheet
 from ggp.grounding.clingo import GroundProgram
@@ -163,6 +164,11 @@ def _solve() -> None:
         solver = EquilibriumSolver(_machine(rules))
         solver.run(lambda: False, 1)
         solver.report()
+    merged = MergedSolver(_machine(_HIDDEN), memory_bytes=_LEAST_BYTES)
+    while merged.iterations == 0:
+        merged.advance()
+    merged.values()
+    merged.best_response("one")
     states = BackwardInduction(_machine(_IN_TURN), memory_bytes=_LEAST_BYTES)
     while not states.is_solved:
         states.advance()

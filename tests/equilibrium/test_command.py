@@ -69,9 +69,9 @@ def test_goals_that_are_not_opposed(tmp_path: Path) -> None:
 
 
 def test_mistakes_are_told(tmp_path: Path) -> None:
-    done = invoke("liarsdice", "--histories", "1000")
+    done = invoke("montyhall", "--histories", "10")
     assert isinstance(done.exception, EquilibriumError)
-    assert "there are more than 1,000 histories" in str(done.exception)
+    assert "there are more than 10 histories" in str(done.exception)
     path = tmp_path / "endless.kif"
     path.write_text(
         "(role r) (init (n z)) (legal r go) (<= (next (n (s ?x))) (true (n ?x)))\n"
@@ -120,3 +120,23 @@ def test_states_are_solved_where_histories_are_too_many() -> None:
     done = invoke("prisonersdilemma", "--histories", "10")
     assert isinstance(done.exception, EquilibriumError)
     assert "the goal values of the roles are not opposed" in str(done.exception)
+
+
+def test_histories_are_merged_where_they_are_too_many() -> None:
+    arguments = ("hiddengoofspiel", "--histories", "100", "--seconds", "0.3")
+    done = invoke(*arguments, "--recall", "99")
+    assert done.exit_code == 0, done.output
+    assert "there are more than 100 histories (of 3 steps so far): roles forget the order of steps" in done.stderr
+    found, exact, left, right = done.stdout.splitlines()[-4:]
+    assert "merged histories" in found
+    assert exact.startswith("by best responses that forget nothing: left ")
+    assert "; NashConv " in exact
+    assert left == "  left, at the start → noop 100.0%"
+    assert right == "  right, at the start → noop 100.0%"
+    done = invoke(*arguments, "--recall", "99", "--json")
+    *_, last = map(json.loads, done.stdout.splitlines())
+    assert last["final"]
+    assert not last["is_guaranteed"]
+    assert sum(last["gains"].values()) == pytest.approx(last["nash_conv"])
+    assert 0 <= last["nash_conv"] < 20
+    assert last["first_moves"] == {"left": {"noop": 1}, "right": {"noop": 1}}

@@ -308,3 +308,42 @@ def test_phantom_games(name: str, wins: Callable[[dict[tuple[int, int], str], st
             assert end.goals == {winner: 100, OTHER[winner]: 0}
 
     played(name, check)
+
+
+def test_blind_tic_tac_toe() -> None:
+    """
+    "Tic-tac-toe in which both roles mark at once and neither sees the marks of the other. A mark in a cell that is
+    taken fails; if both mark the same free cell, a coin decides whose it is. A role is told when it has failed, and
+    nothing else. A line of three wins, two lines in the same step or a full board without a line are a draw."
+    """
+    seen: set[tuple[int, int]] = set()
+
+    def check(steps: list[tuple[ggp.State, Moves, dict[str, set[str]]]]) -> None:
+        marks: dict[tuple[int, int], str] = {}
+        known: dict[str, set[tuple[int, int]]] = {"x": set(), "o": set()}
+        for state, moves, told in steps[:-1]:
+            assert not lines(marks, "x")
+            assert not lines(marks, "o")
+            assert len(marks) < 9
+            assert state.legal_moves("random") == ("(toss o)", "(toss x)")
+            cells = {role: (int(words(moves[role])[1]), int(words(moves[role])[2])) for role in ("x", "o")}
+            (winner,) = words(moves["random"])[1:]
+            before = dict(marks)
+            for role, cell in cells.items():
+                free = set(product((1, 2, 3), repeat=2)) - known[role]
+                assert set(state.legal_moves(role)) == {f"(mark {row} {column})" for row, column in free}
+                known[role].add(cell)
+                is_lost = cells["x"] == cells["o"] and role != winner
+                assert told[role] == ({"failed"} if cell in before or is_lost else set())
+                if cell not in before and not is_lost:
+                    marks[cell] = role
+        end = steps[-1][0]
+        won = {role: lines(marks, role) for role in ("x", "o")}
+        assert any(won.values()) or len(marks) == 9
+        value = 50 + 50 * (won["x"] - won["o"])
+        assert end.goals == {"x": value, "o": 100 - value, "random": 0}
+        seen.add((won["x"], won["o"]))
+
+    for seed in range(120):
+        check(list(match("blindtictactoe", seed)))
+    assert seen == {(True, False), (False, True), (True, True), (False, False)}
