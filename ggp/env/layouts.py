@@ -194,7 +194,7 @@ class Perspective:
 
     compiled: CompiledGame
     given: tuple[int, ...]  # the roles whose moves are given
-    renaming: Renaming | None = None  # None: facts stand where they are, whoever moves
+    renaming: Renaming | None = None  # None: facts stand where they are, whichever role moves
 
     def places(self) -> list[int]:
         """For each given role how many places after the first player it comes; 0 for `random`."""
@@ -310,7 +310,7 @@ def _lay_out(
 
 
 def lay_out_planes(region: Region, perspective: Perspective, layout: Layout) -> ArrayLayout:
-    """A plane for each thing that can be on the cells of a board, and one, all alike, for each fact beside the boards.
+    """A plane for each thing that can be on the cells of a board, and one, all alike, for each fact that is on no board.
 
     Facts that never change are left out. SettingsError where no board is found, or roles do not see the state.
     """

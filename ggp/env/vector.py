@@ -58,7 +58,7 @@ class EnvironmentSettings(Settings):
     layout: Annotated[Literal["bits", "bytes", "planes"], About("layout of observations and masks")] = "bytes"
     perspective: Annotated[
         Literal["fixed", "mover"],
-        About("whose view observations have: the same whoever moves, or that of the role that is to move"),
+        About("whose view observations have: the same whichever role moves, or that of the role that is to move"),
     ] = "fixed"
     autoreset: Annotated[
         Literal["next_step", "same_step", "disabled"],

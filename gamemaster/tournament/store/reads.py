@@ -64,7 +64,7 @@ class StoredTournament:
     counts: Counts
     note: str  # why it is complete, where its manager gave a reason
     created: datetime
-    revision: int  # when it last changed, its matches aside
+    revision: int  # when it last changed, without its matches
 
 
 @dataclass(frozen=True, slots=True)
