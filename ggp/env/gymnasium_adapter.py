@@ -209,7 +209,7 @@ class GymEnv(gymnasium.Env[Array, np.int64]):
     """One match, seen by one role (by default the first one); the other roles are played by `opponent`.
 
     A step is a move of the role, then moves of the others until the role has a choice again or the match is over.
-    role "self": self-play; each step is the move of the role that has the choice, or where several may choose at once the
+    role "self": self-play; each step moves the role that has the choice, or where several may choose at once the
     moves of all roles, and the reward is that of the first role. infos have `action_mask` (moves,) and, in self-play,
     `mover`.
     """

@@ -310,7 +310,7 @@ def _lay_out(
 
 
 def lay_out_planes(region: Region, perspective: Perspective, layout: Layout) -> ArrayLayout:
-    """A plane for each thing that can be on the cells of a board, and one, all alike, for each fact that is on no board.
+    """A plane for each thing that can be on the cells of a board, and one, all alike, for each fact on no board.
 
     Facts that never change are left out. SettingsError where no board is found, or roles do not see the state.
     """
