@@ -24,6 +24,7 @@ from ggp.signals import EXIT_INTERRUPTED, noted
 from ggp.simulation.state_machine import CircuitMachine
 
 _FIRST_REPORT = 0.1  # seconds of iterations; each later report comes after twice as many
+_RESPONSE_SECONDS = 120.0  # for best responses that forget nothing
 _LEAST_SHOWN = 0.0005  # a probability that is shown
 
 
@@ -133,7 +134,12 @@ def _solve_merged(solver: MergedSolver, seconds: float, shown: "_TextShown", int
             spent *= 2
             shown.report_merged(solver, perf_counter() - began)
     taken = perf_counter() - began
-    best = [solver.best_response(role, lambda: bool(interrupted)) for role in solver.roles if solver.iterations]
+    until = perf_counter() + _RESPONSE_SECONDS
+    best = [
+        solver.best_response(role, lambda: bool(interrupted) or perf_counter() >= until)
+        for role in solver.roles
+        if solver.iterations
+    ]
     shown.end_merged(solver, taken, [value for value in best if value is not None])
 
 
