@@ -11,7 +11,7 @@ from ggp.learning.inputs import find_inputs
 from ggp.learning.net import make_net
 from ggp.library import find_rulesheet
 from ggp.search.mcts.search import SearchSettings
-from ggp.search.mcts.tuning import MOST_MATCHES, Tuner, Variant
+from ggp.search.mcts.tuning import MOST_MATCHES, Tuner, Variant, variants_of
 from ggp.simulation.state_machine import CircuitMachine
 from tests.circuit.agreement import make_pair
 from tests.simulation.games import GAMES
@@ -63,8 +63,9 @@ def test_what_needs_a_net_waits_for_one_and_a_newer_one_is_tried_again() -> None
     net = make_net(find_inputs(machine.compiled), len(machine.roles), sum(map(len, machine.compiled.moves)), 1)
     tuner.use_net(net)
     assert tuner.best is prior
-    while not (mixed.matches and minimax.matches):
+    while not mixed.matches:  # after minimax, which is taken where it does as well as the others
         assert tuner.play(machine.initial_state, lambda: False)
+    assert minimax.visits > 0
     before = mixed.matches, mixed.points
     tuner.use_net(net)
     assert (4 * mixed.matches, 4 * mixed.points) == before
@@ -89,6 +90,17 @@ def test_a_variant_that_always_wins_is_taken() -> None:
         assert tuner.play(tuner.machine.initial_state, lambda: False)
     assert tuner.best is uniform
     assert not any(variant.matches for variant in tuner.variants)
+
+
+@pytest.mark.parametrize(("points", "is_better"), [(4.0, True), (3.0, False)])
+def test_minimax_is_expected_to_gain_with_visits(points: float, *, is_better: bool) -> None:
+    """Half of the points of eight quick matches are enough for it, three are not; others have to win."""
+    prior, minimax, mixed = (variant for variant in variants_of(USUAL) if variant.needs_net)
+    for variant in (prior, minimax, mixed):
+        variant.matches, variant.points = 8.0, points
+    assert minimax.is_better is is_better
+    assert not prior.is_better
+    assert not mixed.is_better
 
 
 def test_the_same_seed_gives_the_same_matches() -> None:

@@ -36,7 +36,8 @@ _PRIOR = 6.0  # matches that seem to have been drawn before any is played
 _KEPT = 0.25  # share of what was found out that counts once there is a newer net: the first ones are poor
 _FIRST_MATCHES = 8  # of minimax, before other variants have turns: it wins nearly all or loses nearly all
 _CERTAIN = 1.5  # standard errors above a draw at which a variant is taken
-_MINIMAX_CERTAIN = 0.8  # likewise of minimax, where chance hardly decides
+_MINIMAX_CERTAIN = 0.7  # likewise of minimax, where chance hardly decides
+_MINIMAX_GAIN = 0.15  # by which it scores better with the visits of a real move than with those of quick matches
 _HOPELESS = 1.0  # as many below it at which it is not tried again
 
 
@@ -47,6 +48,7 @@ class Variant:
     settings: SearchSettings
     needs_net: bool = False  # whether it makes no sense before something was learned
     certain: float = _CERTAIN
+    gain: float = 0.0  # expected from more visits; counts after _FIRST_MATCHES
     matches: float = 0.0
     points: float = 0.0
     visits: int = 0  # of all its searches
@@ -63,11 +65,12 @@ class Variant:
     @property
     def is_open(self) -> bool:
         """Whether more matches could change what is thought of it."""
-        return self.matches < MOST_MATCHES and self.mean + _HOPELESS * self.error > 0.5
+        return self.matches < MOST_MATCHES and self.mean + self.gain + _HOPELESS * self.error > 0.5
 
     @property
     def is_better(self) -> bool:
-        return self.mean - self.certain * self.error > 0.5
+        gain = self.gain if self.matches >= _FIRST_MATCHES else 0.0
+        return self.mean + gain - self.certain * self.error > 0.5
 
 
 def variants_of(settings: SearchSettings, decisive: Literal[0, 1, 2] = 0) -> tuple[Variant, ...]:
@@ -77,7 +80,10 @@ def variants_of(settings: SearchSettings, decisive: Literal[0, 1, 2] = 0) -> tup
         Variant(settings),
         Variant(prior, needs_net=True),
         Variant(  # without playouts
-            replace(prior, value_weight=1.0, minimax_weight=MINIMAX_WEIGHT), needs_net=True, certain=_MINIMAX_CERTAIN
+            replace(prior, value_weight=1.0, minimax_weight=MINIMAX_WEIGHT),
+            needs_net=True,
+            certain=_MINIMAX_CERTAIN,
+            gain=_MINIMAX_GAIN,
         ),
         Variant(replace(prior, value_weight=VALUE_WEIGHT), needs_net=True),
         Variant(prior),
