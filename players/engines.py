@@ -32,6 +32,8 @@ _TUNING = (0.3, 0.15)  # likewise into quick matches that show what is gained by
 _LEARNED_SAMPLES = 60_000  # before a net is tried, and each time it has learned from twice as many as before
 _LAST_MORE = 1.1  # likewise of the last net before the first step
 _PLANNED = 0.9  # of the start clock: until the circuit is there some of it has passed
+_LEAST_PLANNED = 4.0  # seconds before the first step, for symmetries to be looked for
+_SYMMETRIES_SHARE, _MOST_SYMMETRIES = 5, 5.0  # of these, and seconds, that grounding for it may take
 _MOST_LEARNING = 600.0  # seconds in a match
 _LEAST_SECONDS, _MATCH_SHARE = 1.0, 8  # what quick matches may take: one part in so many of the time so far
 _QUICK_SECONDS = 0.5  # matches that take longer are only played before the first step
@@ -123,7 +125,7 @@ class Improver:
         self._machine, self._seed, self._learner_bytes = machine, seed, learner_bytes
         self._net = None if known is None else known.net
         self._learner: Learner | None = None
-        self._looks_for_symmetries = True
+        self._looks_for_symmetries = planned >= _LEAST_PLANNED
         self._samples = self._earlier  # that the net in use has learned from
         self._seconds = 0.0  # of learning
         self._is_new = False  # whether the tuner has a net that the search has not
@@ -160,7 +162,8 @@ class Improver:
         symmetries = None
         if self._looks_for_symmetries:
             self._looks_for_symmetries = False
-            symmetries = find_symmetries(self._machine.rulesheet, batches, stop)
+            seconds = min(self._planned / _SYMMETRIES_SHARE, _MOST_SYMMETRIES)
+            symmetries = find_symmetries(self._machine.rulesheet, batches, stop, seconds=seconds)
         if not stop():
             learner = Learner(
                 batches, self._seed, net=self._net, memory_bytes=self._learner_bytes, known_samples=self._earlier,

@@ -21,7 +21,7 @@ from ggp.learning.net import Symmetries, no_symmetries
 from ggp.simulation.evaluate import Batches, Bits, pack, unpack
 
 _KIND = "symmetries"
-_BUDGET = Budget(seconds=5.0, rules=100_000)
+_MOST_RULES = 100_000
 _LEVELS = (False, True), (True, True), (False, False)  # whether goals count, and ends
 _FEW = 4  # symmetries; where there are fewer, the next level is tried
 _MATCHES, _STEPS = 64, 200  # random ones, side by side
@@ -31,10 +31,15 @@ Flags = NDArray[np.bool_]
 
 
 def find_symmetries(
-    rulesheet: Rulesheet, batches: Batches, stop: Callable[[], bool] = lambda: False, cache: Cache | None = None
+    rulesheet: Rulesheet,
+    batches: Batches,
+    stop: Callable[[], bool] = lambda: False,
+    cache: Cache | None = None,
+    seconds: float = 5.0,
 ) -> Symmetries | None:
     """From the cache (that of this user, unless another is given) if they are there; None when stopped.
 
+    seconds: of grounding, which hears of no stop; where it takes longer none are found.
     The identity alone where the rules hide facts from roles, or are too many.
     """
     game = batches.game
@@ -48,7 +53,7 @@ def find_symmetries(
         if [array.shape[1] for array in found] == [array.shape[1] for array in alone]:
             return found
     try:
-        rules = ground(make_logic_program(rulesheet), _BUDGET, rewrite=False)
+        rules = ground(make_logic_program(rulesheet), Budget(seconds, rules=_MOST_RULES), rewrite=False)
     except GroundingError:
         return alone
     if (rules.facts, rules.moves) != (game.facts, game.moves):
