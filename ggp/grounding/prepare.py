@@ -5,7 +5,7 @@ A clause is safe when each of its variables stands in a condition that gives it 
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NoReturn
 
@@ -38,9 +38,22 @@ class Prepared:
     dependencies: Dependencies
     domains: Domains
     rigid: int  # the number of functions whose facts never change
+    program: LogicProgram  # of which they were made
+    chains: frozenset[Relation] = frozenset()  # of states of automata: their clauses are as small as they can be
 
     def is_static(self, relation: Relation) -> bool:
         return relation not in (TRUE, DOES) and self.dependencies.tiers.get(relation, Tier.STATIC) == Tier.STATIC
+
+    def with_clauses(self, clauses: Sequence[Clause], tables: Mapping[Relation, "Rows"]) -> "Prepared":
+        """The same game in other clauses and tables."""
+        program = _with_clauses(self.program, clauses, tables)
+        return replace(
+            self,
+            clauses=tuple(clauses),
+            tables=program.tables,
+            dependencies=find_dependencies(program),
+            domains=find_domains(program),
+        )
 
 
 def prepare(program: LogicProgram) -> Prepared:
@@ -58,13 +71,17 @@ def prepare(program: LogicProgram) -> Prepared:
         if unbound:
             _fail(program, clause, f"no condition binds {unbound[0]} in a rule for '{clause.relation[0]}'")
     clauses += projections.values()
+    rewritten = _with_clauses(program, clauses, tables)
+    dependencies = find_dependencies(rewritten)
+    _refuse(rewritten, dependencies)
+    return Prepared(tuple(clauses), tables, dependencies, find_domains(rewritten), len(functions), program)
+
+
+def _with_clauses(program: LogicProgram, clauses: Sequence[Clause], tables: Mapping[Relation, "Rows"]) -> LogicProgram:
     by_relation: dict[Relation, tuple[Clause, ...]] = {}
     for clause in clauses:
         by_relation[clause.relation] = (*by_relation.get(clause.relation, ()), clause)
-    rewritten = replace(program, clauses=by_relation, tables=tables)
-    dependencies = find_dependencies(rewritten)
-    _refuse(rewritten, dependencies)
-    return Prepared(tuple(clauses), tables, dependencies, find_domains(rewritten), len(functions))
+    return replace(program, clauses=by_relation, tables=dict(tables))
 
 
 def _unbound_variables(clause: Clause) -> list[str]:

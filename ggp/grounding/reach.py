@@ -13,6 +13,7 @@ from time import perf_counter
 
 from ggp.gdl.logic_program import DISTINCT, Clause, Literal, Relation
 from ggp.gdl.terms import Term, variables
+from ggp.grounding.automata import Chains, small_relations, written_out
 from ggp.grounding.clingo import Budget, Clingo, OverBudgetError, ground_text, parse_names
 from ggp.grounding.prepare import KEYWORDS, Prepared, Translation
 from ggp.grounding.tables import Extents
@@ -21,6 +22,7 @@ _PART_PREFIX = "PART"
 QUICK = Budget(seconds=5.0, rules=250_000)  # beyond this, large relations are evaluated on demand
 _SOME_RULES = 1_500_000  # with which each way to say what is needed is tried, before one may use all
 _MUCH = 20_000.0  # joins of fewer rows are left as they are
+_WIDE = 1e7  # static relations of more rows are never listed: automata test for them
 _DEMAND_PREFIX = "DEMAND"
 
 
@@ -35,6 +37,12 @@ def find_extents(
     except OverBudgetError:
         if prepared.domains.can_nest:
             raise
+    some = replace(quick, rules=min(budget.rules, _SOME_RULES))
+    changed = _with_automata(prepared, _Gringo(translation, clingo, some))
+    if changed is not prepared:
+        prepared = changed
+        with suppress(OverBudgetError):
+            return prepared, _reach(prepared, prepared.clauses, (), _Gringo(translation, clingo, some))
     for rules, combines in ((_SOME_RULES, True), (_SOME_RULES, False), (budget.rules, True)):
         left = replace(
             budget, rules=min(rules, budget.rules), seconds=max(0.0, start + budget.seconds - perf_counter())
@@ -43,6 +51,28 @@ def find_extents(
             return _reach_on_demand(prepared, _Gringo(translation, clingo, left), combines=combines)
     left = replace(budget, seconds=max(0.0, start + budget.seconds - perf_counter()))
     return _reach_on_demand(prepared, _Gringo(translation, clingo, left), combines=False)
+
+
+def _with_automata(prepared: Prepared, gringo: "_Gringo") -> Prepared:
+    """With chains of clauses in place of conditions on static relations that hold for too many rows to list them."""
+    sizes = _Eliminator(prepared).relation_sizes()
+    large = (name for name, size in sizes.items() if size > _WIDE and name not in KEYWORDS)
+    wide = frozenset(filter(prepared.is_static, large))
+    parted = written_out(prepared.clauses, prepared.tables, wide) if wide else None
+    if parted is None:
+        return prepared
+    plain, reading = parted
+    clauses = (*plain, *(one.clause for one in reading))
+    try:
+        extents = _reach(replace(prepared, clauses=clauses), clauses, small_relations(reading), gringo)
+    except OverBudgetError:  # something else explodes, too
+        return prepared
+    chains = Chains(extents)
+    if not all(map(chains.add, reading)):
+        return prepared
+    tables = {relation: rows for relation, rows in prepared.tables.items() if relation not in wide}
+    found = prepared.with_clauses((*plain, *chains.clauses), {**tables, **chains.tables})
+    return replace(found, chains=frozenset(chains.relations))
 
 
 def _reach_on_demand(prepared: Prepared, gringo: "_Gringo", *, combines: bool) -> tuple[Prepared, Extents]:
@@ -97,6 +127,8 @@ class _Eliminator:
 
     def split(self, clause: Clause) -> list[Clause]:
         """Clauses that give the same for the head."""
+        if clause.relation in self._prepared.chains:
+            return [clause]
         found: list[Clause] = []
         body = list(clause.body)
         sizes = self._domain_sizes(clause)
@@ -129,13 +161,18 @@ class _Eliminator:
 
     def large_relations(self) -> frozenset[Relation]:
         """Those that may hold for many arguments."""
+        sizes = self.relation_sizes()
+        return frozenset(relation for relation, size in sizes.items() if size > _MUCH and relation not in KEYWORDS)
+
+    def relation_sizes(self) -> dict[Relation, float]:
+        """For about how many arguments each relation may hold; tables apart."""
         sizes: dict[Relation, float] = {}
         for clause in self._prepared.clauses:
             known = self._domain_sizes(clause)
             head = prod(known.get(name, 1) for name in variables(clause.head))
             size = min(head, self._size(clause.body, known))
             sizes[clause.relation] = sizes.get(clause.relation, 0) + size
-        return frozenset(relation for relation, size in sizes.items() if size > _MUCH and relation not in KEYWORDS)
+        return sizes
 
     def _domain_sizes(self, clause: Clause) -> dict[str, int]:
         """For each variable, the number of values that the smallest of its positions has."""
