@@ -21,6 +21,7 @@ from ggp.grounding.tables import Extents
 _PART_PREFIX = "PART"
 QUICK = Budget(seconds=5.0, rules=250_000)  # beyond this, large relations are evaluated on demand
 _SOME_RULES = 1_500_000  # with which each way to say what is needed is tried, before one may use all
+_SHARE_OF_ALL = 0.5  # of the time that is left, for all arguments once more
 _MUCH = 20_000.0  # joins of fewer rows are left as they are
 _WIDE = 1e7  # static relations of more rows are never listed: automata test for them
 _DEMAND_PREFIX = "DEMAND"
@@ -43,12 +44,13 @@ def find_extents(
         prepared = changed
         with suppress(OverBudgetError):
             return prepared, _reach(prepared, prepared.clauses, (), _Gringo(translation, clingo, some))
-    for rules, combines in ((_SOME_RULES, True), (_SOME_RULES, False), (budget.rules, True)):
-        left = replace(
-            budget, rules=min(rules, budget.rules), seconds=max(0.0, start + budget.seconds - perf_counter())
-        )
+    for rules, combines in ((_SOME_RULES, True), (_SOME_RULES, False), (budget.rules, None), (budget.rules, True)):
+        seconds = max(0.0, start + budget.seconds - perf_counter()) * (_SHARE_OF_ALL if combines is None else 1)
+        gringo = _Gringo(translation, clingo, replace(budget, rules=min(rules, budget.rules), seconds=seconds))
         with suppress(OverBudgetError):
-            return _reach_on_demand(prepared, _Gringo(translation, clingo, left), combines=combines)
+            if combines is None:  # to say what is needed may take more room than all there is
+                return prepared, _reach(prepared, prepared.clauses, (), gringo)
+            return _reach_on_demand(prepared, gringo, combines=combines)
     left = replace(budget, seconds=max(0.0, start + budget.seconds - perf_counter()))
     return _reach_on_demand(prepared, _Gringo(translation, clingo, left), combines=False)
 

@@ -7,6 +7,8 @@ from ggp.errors import GroundingError
 from ggp.gdl.rulesheet import parse_rulesheet
 from ggp.gdl.terms import Term, to_text
 from ggp.grounding import Budget, automata, reach, rewrite
+from ggp.grounding.prepare import Prepared
+from ggp.grounding.tables import Extents
 from ggp.library import find_rulesheet
 from tests.games.helpers import FIRST_GAMES
 from tests.grounding.agreement import assert_agree
@@ -108,6 +110,22 @@ def test_wide_relations_become_automata(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(automata.Chains, "add", counted)
     assert assert_agree(parse_rulesheet(COUNTING), grounded(COUNTING), matches=6, steps=9) > 20
     assert made == [True] * 5
+
+
+def test_all_arguments_where_the_needed_ones_take_more_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both attempts with few rules fail, and the next is without conditions on what is needed."""
+    monkeypatch.setattr(reach, "QUICK", Budget(seconds=5.0, rules=0))
+    monkeypatch.setattr(reach, "_SOME_RULES", 0)
+    asked: list[int] = []
+    on_demand = reach._reach_on_demand
+
+    def counted(prepared: Prepared, gringo: reach._Gringo, *, combines: bool) -> tuple[Prepared, Extents]:
+        asked.append(gringo.budget.rules)
+        return on_demand(prepared, gringo, combines=combines)
+
+    monkeypatch.setattr(reach, "_reach_on_demand", counted)
+    assert assert_agree(parse_rulesheet(COUNTING), grounded(COUNTING), matches=2, steps=9) > 5
+    assert asked == [0, 0]
 
 
 def test_the_steps_read_every_level() -> None:
