@@ -107,8 +107,10 @@ def main() -> int:
     parser.add_argument("traces", type=Path)
     parser.add_argument("--engine", choices=ENGINES)
     parser.add_argument("--processes", type=int, default=2)
+    parser.add_argument("--only", nargs="+", metavar="GAME", help="these of the folder's traces")
     arguments = parser.parse_args()
-    paths = sorted(arguments.traces.glob("*.jsonl.gz"))
+    names = [f"{name}.jsonl.gz" for name in arguments.only or ["*"]]
+    paths = sorted(path for name in names for path in arguments.traces.glob(name))
     if not paths:
         print(f"no traces in {arguments.traces}", file=sys.stderr)
         return 2
