@@ -98,7 +98,7 @@ class Improver:
     """What makes the search better while nothing is asked: a net is learned, and quick matches show how to use it.
 
     Each has a share of the time. Before the first step all of the learning comes first, so that quick matches are about
-    the net that will be used; later both go on in turns, since nobody knows how long the match will be.
+    the net that will be used; later both go on in turns, since the length of the match is not known.
     """
 
     def __init__(

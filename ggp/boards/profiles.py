@@ -86,7 +86,7 @@ def natural(constants: Collection[str]) -> list[str]:
 
 
 def natural_key(text: str) -> tuple[list[tuple[int, str]], str]:
-    """A sorting key that puts 9 before 10, whatever the number of digits."""
+    """A natural sort key: 9 comes before 10."""
     parts = re.findall(r"0*([0-9]+)|([^0-9]+)", text.strip("()"))
     return [(len(digits), digits or other) for digits, other in parts], text
 

@@ -165,7 +165,7 @@ class BackwardInduction:
         )
 
     def can_choose(self, number: int, role: str) -> bool:
-        """Whether its strategy tells what a role has to do: not where it gets the least whatever it does."""
+        """False where every move is worth the least that the role can get: then the strategy says nothing of use."""
         states = self._states
         _fill_payoffs(states, self._tableau.payoffs, states.value, number)
         part = self._tableau.payoffs[: states.sizes[number, 0], : states.sizes[number, 1]]

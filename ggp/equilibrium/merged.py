@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from ggp.equilibrium.game_tree import Values
 from ggp.equilibrium.merged_tree import MergedEnumeration, MergedForm
+from ggp.equilibrium.regret import normalise
 from ggp.gdl.rulesheet import NATURE
 from ggp.gdl.terms import Term
 from ggp.kernel import Int, inner, lean
@@ -122,7 +123,7 @@ class MergedSolver:
         assert self.form is not None
         assert self._regrets is not None
         average = self._regrets.average.copy()
-        _normalise(self.form, average, average)
+        normalise(self.form.first, average, average)
         return average
 
 
@@ -252,18 +253,6 @@ def _value_nodes(form: MergedForm, role: Int, strategy: Values, value: Values) -
                 for _ in range(luck):
                     value[node] += share * value[form.target[edge]]
                     edge += 1
-
-
-@lean
-def _normalise(form: MergedForm, sums: Values, strategy: Values) -> None:
-    """Write the strategy that sums have; uniform where there are none."""
-    for number in range(len(form.role)):
-        start, end = form.first[number], form.first[number + 1]
-        total = 0.0
-        for at in range(start, end):
-            total += sums[at]
-        for at in range(start, end):
-            strategy[at] = sums[at] / total if total > 0.0 else 1.0 / (end - start)
 
 
 @lean

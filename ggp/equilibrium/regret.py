@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ggp.circuit.network import Ids
 from ggp.equilibrium.game_tree import SequenceForm, Values
 from ggp.kernel import Int, lean
 
@@ -95,10 +96,10 @@ def realise(form: SequenceForm, role: Int, strategy: Values, plan: Values) -> No
 
 
 @lean
-def normalise(form: SequenceForm, sums: Values, strategy: Values) -> None:
-    """Write the strategy that sums of plans have; uniform where there are none."""
-    for number in range(len(form.parent)):
-        start, end = form.first[number], form.first[number + 1]
+def normalise(first: Ids, sums: Values, strategy: Values) -> None:
+    """Write the strategy that sums of plans have; uniform where there are none. first: as in the form."""
+    for number in range(len(first) - 1):
+        start, end = first[number], first[number + 1]
         total = 0.0
         for at in range(start, end):
             total += sums[at]

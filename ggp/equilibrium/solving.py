@@ -109,7 +109,7 @@ class EquilibriumSolver:
     def _strategy(self, form: SequenceForm) -> Values:
         assert self._regrets is not None
         strategy = np.ones(len(self._regrets.average))
-        normalise(form, self._regrets.average, strategy)
+        normalise(form.first, self._regrets.average, strategy)
         return strategy
 
 

@@ -132,7 +132,7 @@ class _Refined:
 
 
 class _Search:
-    """Automorphisms of a graph, told apart by what they do to some of its vertices.
+    """Automorphisms of a graph; those with the same images of the shown vertices count once.
 
     Vertices are individualised in one order; then each as one after the other of those that may be its image.
     """
@@ -206,7 +206,7 @@ class _Search:
         return colours
 
     def _recoloured(self, colours: Colours) -> tuple[Colours, int]:
-        """Each vertex by its colour and the colours of its neighbours, whatever their order; and a sum of all."""
+        """A new colour of each vertex, from its own and the multiset of its neighbours'; and a sum of all."""
         graph, found = self._graph, np.empty_like(colours)
         self._work -= len(graph.neighbours)
         return found, int(recolour(_mixed(colours), graph.first, graph.neighbours, found))

@@ -255,7 +255,8 @@ class Learner:
         decided, seconds = known.pop("inputs", np.zeros(0)), known.pop("seconds", np.zeros(1))
         if decided.tolist() == [-1] and not known:
             self._symmetries = symmetries
-            self._chosen = self._candidate(self._inputs)
+            self.begin(Inputs())
+            self._is_decided = False
             return
         whole = seconds.shape == (1,) and seconds.dtype == np.float64 and decided.dtype == np.int64
         if not whole or decided.shape != (2,) or not {0, 1}.issuperset(decided.tolist()):

@@ -243,6 +243,7 @@ def test_tictactoe_is_learned(tictactoe: CompiledGame, inputs: Inputs) -> None:
     legal = machine.legal_moves(state, machine.roles[0])
     assert max(legal, key=lambda move: move_logit(net, hidden, names.index(move))) == read_term("(mark 1 3)")
     assert role_value(net, hidden, 0) > 0.6
+    assert role_value(net, hidden, 1) < 0.4
 
 
 def legal_moves(machine: CircuitMachine, state: Facts) -> list[tuple[Term, ...]]:
@@ -303,6 +304,11 @@ def test_learning_goes_on_from_its_state(tictactoe: CompiledGame, inputs: Inputs
             learner.run_slice(8)
     for one, two in zip(whole.net, part.net, strict=True):
         np.testing.assert_array_equal(one, two)
+    undecided = Learner(Batches(tictactoe), seed=4, memory_bytes=2**23, symmetries=symmetries)
+    part.restore(undecided.state())
+    assert part.inputs is None
+    assert part.samples == 0
+    part.restore(whole.state())
     state = part.state()
     other = np.array([int(not inputs.pairs), int(inputs.moves)])
     twice = state["symmetries.roles"].copy()
