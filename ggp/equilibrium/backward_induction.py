@@ -17,29 +17,21 @@ from ggp.errors import EquilibriumError
 from ggp.gdl.rulesheet import NATURE
 from ggp.gdl.state_machine import JointMove
 from ggp.gdl.terms import Term
-from ggp.kernel import LANES, Int, inner, lean
-from ggp.simulation.evaluate import Bits, copy_state
-from ggp.simulation.expansion import (
-    OVER,
-    Expansion,
-    count_legal,
-    do_steps,
-    look,
-    make_expansion,
-    next_legal,
-    value_ends,
-)
+from ggp.kernel import Int, inner, lean
+from ggp.simulation.evaluate import Bits
+from ggp.simulation.state_graph import StateExplorer, StateGraph
 from ggp.simulation.state_machine import CircuitMachine
-from ggp.simulation.state_table import EMPTY, StateTable, add_state, find_state, make_state_table
 
-EXPANDED, EDGES, FULL, NOT_OPPOSED, REPEATS, STACK, SOLVED, TOGETHER = range(8)  # of `_States.counters`
+NOT_OPPOSED, REPEATS, STACK, SOLVED = range(4)  # of `_Games.counters`
 _EDGES_PER_STATE = 24  # there is room for
-_MOST_AT_ONCE, _STEPS_AT_ONCE, _SOLVED_AT_ONCE = 64, 4096, 2000
+_BYTES_PER_GAME = 45  # of the arrays of `_Games`
+_STEPS_AT_ONCE, _SOLVED_AT_ONCE = 4096, 2000
 _MOST_TABLEAU_BYTES = 1 << 26
 _STEEPEST = 200  # pivots by the greatest gain; from then on by Bland's rule, which never goes round
 _PROBE_BYTES = 2**20
+_NOBODY = -1  # in place of a role
 _TINY = 1e-12
-_NEW, _OPEN, _DONE = range(3)  # of `_States.mark`
+_NEW, _OPEN, _DONE = range(3)  # of `_Games.mark`
 
 
 class Tableau(NamedTuple):
@@ -52,26 +44,25 @@ class Tableau(NamedTuple):
     column: Values  # (N,)
 
 
-class _States(NamedTuple):
-    """S states at most, E edges. Locking: none, one thread does all the work; others read once it is solved."""
+class _Games(NamedTuple):
+    """The matrix games of the S states of a graph. Locking: none, one thread does all the work; others read once it
+    is solved.
+    """
 
-    table: StateTable  # numbers the states
-    first: Ids  # (S + 1,) the edges from state s are first[s]:first[s + 1], one for each joint move
-    target: Ids  # (E,) states after the joint moves, the first role's moves the slowest, those of chance the quickest
-    sizes: Ids  # (S, 3) legal moves of the two roles and of chance; 0 at an end
+    graph: StateGraph  # the first role's moves change slowest, those of chance quickest
+    sizes: Ids  # (S, 3) legal moves of the two roles and of chance, 1 where there is no such role; 0 at an end
     value: Values  # (S,) of the first role, a goal value
     low: Values  # (S,) what the first role gets by its strategy, if the other plays a best response to it
     high: Values  # (S,) what it gets by a best response to the other's strategy
     mark: NDArray[np.int8]  # (S,)
     child: Ids  # (S,) the next edge to follow
     stack: Ids  # (S,) states whose ends are being looked for
-    order: Ids  # (3,) the roles: first, second (EMPTY if there is none), chance (likewise)
-    joint: Ids  # (R,) the joint move that comes next
+    places: Ids  # (3,) the roles: first, second (_NOBODY if there is none), chance (likewise)
     sums: Values  # (2,) the least and the greatest sum of goal values at an end
     counters: NDArray[np.int64]
 
 
-class BackwardInduction:
+class BackwardInduction(StateExplorer):
     """All that can follow a state, worked out in small steps; `why_failed` says why there is no answer."""
 
     def __init__(self, machine: CircuitMachine, state: Bits | None = None, memory_bytes: int = 2**30) -> None:
@@ -81,18 +72,18 @@ class BackwardInduction:
         if reason := why_unsuitable(machine):
             raise EquilibriumError(f"{machine.rulesheet.source}: {reason}")
         own = [machine.roles.index(role) for role in self.roles]
-        chance = machine.roles.index(NATURE) if NATURE in machine.roles else EMPTY
-        self._states = _make_states(
-            machine.batches.initial if state is None else state,
-            np.array([own[0], own[1] if len(own) > 1 else EMPTY, chance], np.int32), len(machine.roles), memory_bytes,
-        )  # fmt: skip
+        chance = machine.roles.index(NATURE) if NATURE in machine.roles else _NOBODY
+        places = np.array([own[0], own[1] if len(own) > 1 else _NOBODY, chance], np.int32)
+        first = machine.batches.initial if state is None else state
+        super().__init__(machine, first, places[places != _NOBODY], _EDGES_PER_STATE, memory_bytes, _BYTES_PER_GAME)
+        self._games = _make_games(self.graph, places)
+        self._noted = 0  # states whose ends are in `_games`
         self._tableau = _make_tableau(*(len(machine.compiled.moves[role]) for role in own))
-        self._expansion = make_expansion(machine.batches)
 
     @property
     def why_failed(self) -> str:
-        counters = self._states.counters
-        if counters[FULL]:
+        counters = self._games.counters
+        if self.is_full:
             return f"there is no room for more than {self.states:,} states"
         if counters[NOT_OPPOSED]:
             return "the goal values of the roles are not opposed"
@@ -100,65 +91,41 @@ class BackwardInduction:
 
     @property
     def is_solved(self) -> bool:
-        return bool(self._states.mark[0] == _DONE)
-
-    @property
-    def is_full(self) -> bool:
-        """Whether there are too many states."""
-        return bool(self._states.counters[FULL])
-
-    @property
-    def is_explored(self) -> bool:
-        """Whether all states have been met."""
-        return bool(self._states.counters[EXPANDED] == self.states)
+        return bool(self._games.mark[0] == _DONE)
 
     @property
     def chooses_together(self) -> bool:
-        """Whether two roles choose at once in a state that was met."""
-        return bool(self._states.counters[TOGETHER])
-
-    @property
-    def states(self) -> int:
-        return int(self._states.table.size[0])
-
-    @property
-    def steps_done(self) -> int:
-        """How many joint moves were made."""
-        return int(self._states.counters[EDGES])
+        """Whether two roles choose at once in a state that was met; chance does not count."""
+        return bool((self._games.sizes[: self._noted, :2] > 1).all(axis=1).any())
 
     def advance(self) -> None:
         """A few milliseconds of work."""
-        states = self._states
+        games = self._games
         if self.is_solved or self.why_failed:
             return
         if not self.is_explored:
-            usual = _STEPS_AT_ONCE * self.states // max(self.steps_done, 1)
-            _explore(states, self._expansion, min(max(usual, 1), _MOST_AT_ONCE))
+            first, self._noted = self._explore(_STEPS_AT_ONCE)
+            _note_states(games, first, self._noted)
         else:
-            _solve_states(states, self._tableau, _SOLVED_AT_ONCE)
-
-    def find(self, state: Bits) -> int | None:
-        """The number of a state (1, words); None for one that cannot follow. The first state has number 0."""
-        number = int(find_state(self._states.table, state, 0))
-        return None if number == EMPTY else number
+            _solve_states(games, self._tableau, _SOLVED_AT_ONCE)
 
     def values(self, number: int) -> tuple[float, ...]:
         """Of each role without nature, goal values 0 to 100."""
-        value = float(self._states.value[number])
-        return (value, float(self._states.sums[0]) - value)[: len(self.roles)]
+        value = float(self._games.value[number])
+        return (value, float(self._games.sums[0]) - value)[: len(self.roles)]
 
     def gains(self, number: int) -> tuple[float, ...]:
         """How much more each role gets by a best response to the strategies found: 0 but for rounding."""
-        value, low, high = (float(part[number]) for part in (self._states.value, self._states.low, self._states.high))
+        value, low, high = (float(part[number]) for part in (self._games.value, self._games.low, self._games.high))
         return (max(high - value, 0.0), max(value - low, 0.0))[: len(self.roles)]
 
     def strategies(self, number: int) -> tuple[dict[Term, float], ...]:
         """Of each role without nature, its legal moves with their probabilities; empty at an end."""
-        states, tableau = self._states, self._tableau
-        if states.sizes[number, 0] == 0:
+        games, tableau = self._games, self._tableau
+        if games.sizes[number, 0] == 0:
             return tuple({} for _ in self.roles)
-        _fill_payoffs(states, tableau.payoffs, states.value, number)
-        solve_matrix(tableau, int(states.sizes[number, 0]), int(states.sizes[number, 1]))
+        _fill_payoffs(games, tableau.payoffs, games.value, number)
+        solve_matrix(tableau, int(games.sizes[number, 0]), int(games.sizes[number, 1]))
         found = zip(self._moves(number), (tableau.row, tableau.column), strict=False)
         return tuple(
             {move: float(share) for move, share in zip(moves, shares, strict=False)} for moves, shares in found
@@ -166,44 +133,38 @@ class BackwardInduction:
 
     def can_choose(self, number: int, role: str) -> bool:
         """False where every move is worth the least that the role can get: then the strategy says nothing of use."""
-        states = self._states
-        _fill_payoffs(states, self._tableau.payoffs, states.value, number)
-        part = self._tableau.payoffs[: states.sizes[number, 0], : states.sizes[number, 1]]
-        own = part if role == self.roles[0] else states.sums[0] - part
+        games = self._games
+        _fill_payoffs(games, self._tableau.payoffs, games.value, number)
+        part = self._tableau.payoffs[: games.sizes[number, 0], : games.sizes[number, 1]]
+        own = part if role == self.roles[0] else games.sums[0] - part
         value = self.values(number)[self.roles.index(role)]
         return bool(part.size and own.max() > own.min() and value > own.min() + 1e-9)
 
     def likely_successors(self, number: int, least: float = 1e-6) -> list[tuple[JointMove, int]]:
         """Joint moves, roles in the order of the rulesheet, that can be made, and the states after them."""
-        states, chosen = self._states, self.strategies(number)
+        games, chosen = self._games, self.strategies(number)
         if not chosen[0]:
             return []
         moves = self._moves(number)
-        found, edge = [], int(states.first[number])
+        found, edge = [], int(games.graph.first[number])
         for one in moves[0]:
             for two in moves[1] if len(self.roles) > 1 else (None,):
                 share = chosen[0][one] * (chosen[1][two] if two is not None else 1.0)
                 for three in moves[2]:
                     if share > least:
-                        done = dict(zip(states.order.tolist(), (one, two, three), strict=True))
+                        done = dict(zip(games.places.tolist(), (one, two, three), strict=True))
                         joint = tuple(done[role] for role in range(len(self._machine.roles)))
-                        found.append((joint, int(states.target[edge])))
+                        found.append((joint, int(games.graph.target[edge])))
                     edge += 1
         return found
 
     def _moves(self, number: int) -> tuple[list[Term], list[Term], list[Term]]:
         """The legal moves of both roles and of chance."""
-        states, machine = self._states, self._machine
-        look(self._expansion, states.table.states[number : number + 1], 1)
         found: list[list[Term]] = []
-        for role in states.order.tolist():
-            legal: list[Term] = []
-            moves = machine.compiled.moves[role] if role != EMPTY else ()
-            at = int(next_legal(self._expansion, 0, role, 0)) if moves else 0
-            while at < len(moves):
-                legal.append(moves[at])
-                at = int(next_legal(self._expansion, 0, role, at + 1))
-            found.append(legal or ["none"])
+        for role in self._games.places.tolist():
+            moves = self._machine.compiled.moves[role] if role != _NOBODY else ()
+            legal = self.legal_moves(number, role) if moves else []
+            found.append([moves[move] for move in legal] or ["none"])
         return found[0], found[1], found[2]
 
 
@@ -228,20 +189,16 @@ def why_unsuitable(machine: CircuitMachine) -> str:
     return "" if 16 * (most + 1) ** 2 <= _MOST_TABLEAU_BYTES else "the roles have too many moves"
 
 
-def _make_states(state: Bits, order: Ids, roles: int, memory_bytes: int) -> _States:
-    words = state.shape[1]
-    states = max(int(memory_bytes // (8 * words + 8 + 4 + 12 + 24 + 1 + 8 + 4 * _EDGES_PER_STATE)), 64)
-    edges = min(_EDGES_PER_STATE * states, 2**31 - 1)
-    found = _States(
-        make_state_table(words, states), np.zeros(states + 1, np.int32), np.empty(edges, np.int32),
-        np.empty((states, 3), np.int32), np.empty(states), np.empty(states), np.empty(states),
-        np.zeros(states, np.int8), np.zeros(states, np.int32), np.empty(states, np.int32), order,
-        np.zeros(roles, np.int32), np.array([np.inf, -np.inf]), np.zeros(8, np.int64),
+def _make_games(graph: StateGraph, places: Ids) -> _Games:
+    states = len(graph.legal)
+    games = _Games(
+        graph, np.zeros((states, 3), np.int32), np.empty(states), np.empty(states), np.empty(states),
+        np.zeros(states, np.int8), np.zeros(states, np.int32), np.empty(states, np.int32), places,
+        np.array([np.inf, -np.inf]), np.zeros(4, np.int64),
     )  # fmt: skip
-    add_state(found.table, state, 0)
-    found.counters[STACK] = 1
-    found.stack[0] = 0
-    return found
+    games.counters[STACK] = 1
+    games.stack[0] = 0
+    return games
 
 
 def _make_tableau(rows: int, columns: int = 1) -> Tableau:
@@ -252,160 +209,98 @@ def _make_tableau(rows: int, columns: int = 1) -> Tableau:
 
 
 @lean
-def _explore(states: _States, expansion: Expansion, count: Int) -> None:
-    """Find what follows the next states, up to so many, at most 512."""
-    counters = states.counters
-    start = counters[EXPANDED]
-    count = min(np.int64(count), np.int64(LANES), states.table.size[0] - start)
-    looked_at = states.table.states[start : start + count]
-    look(expansion, looked_at, count)
-    value_ends(expansion, looked_at, count)
-    waiting: Int = np.int64(0)
-    for row in range(count):
-        state = start + row
-        states.first[state] = counters[EDGES]
-        is_over = expansion.chooser[row] == OVER
-        steps: Int = np.int64(1)
+def _note_states(games: _Games, first: Int, last: Int) -> None:
+    """Of the states from `first` to before `last`: the sizes and, at an end, the value."""
+    graph = games.graph
+    for state in range(first, last):
+        is_over = graph.legal[state, 0] == 0
         for place in range(3):
-            role = np.int64(states.order[place])
-            legal = np.int64(1) if role == EMPTY else count_legal(expansion, np.int64(row), role)
-            states.sizes[state, place] = 0 if is_over else legal
-            steps *= legal
+            role = np.int64(games.places[place])
+            legal = np.int64(1) if role == _NOBODY else np.int64(graph.legal[state, role])
+            games.sizes[state, place] = 0 if is_over else legal
         if is_over:
-            _note_end(states, expansion, np.int64(row), state)
-            continue
-        if states.sizes[state, 0] > 1 and states.sizes[state, 1] > 1:
-            counters[TOGETHER] = 1
-        if counters[EDGES] + steps > len(states.target):
-            counters[FULL] = 1
-            return
-        waiting = _list_joint_moves(states, expansion, np.int64(row), state, waiting)
-    _add_targets(states, expansion, waiting)
-    counters[EXPANDED] += count
-    states.first[counters[EXPANDED]] = counters[EDGES]
+            _note_end(games, state)
 
 
 @inner
-def _note_end(states: _States, expansion: Expansion, row: Int, state: Int) -> None:
-    goal = expansion.goal[row, states.order[0]]
+def _note_end(games: _Games, state: Int) -> None:
+    goal = games.graph.goal[state, games.places[0]]
     total = float(goal)
-    if states.order[1] != EMPTY:
-        other = expansion.goal[row, states.order[1]]
+    if games.places[1] != _NOBODY:
+        other = games.graph.goal[state, games.places[1]]
         total = total + float(other) if other >= 0 and goal >= 0 else -1.0
-        states.sums[0], states.sums[1] = min(states.sums[0], total), max(states.sums[1], total)
-        if states.sums[0] < 0 or states.sums[0] != states.sums[1]:
-            states.counters[NOT_OPPOSED] = 1
+        games.sums[0], games.sums[1] = min(games.sums[0], total), max(games.sums[1], total)
+        if games.sums[0] < 0 or games.sums[0] != games.sums[1]:
+            games.counters[NOT_OPPOSED] = 1
     elif goal < 0:
-        states.counters[NOT_OPPOSED] = 1
-    states.value[state] = states.low[state] = states.high[state] = float(goal)
+        games.counters[NOT_OPPOSED] = 1
+    games.value[state] = games.low[state] = games.high[state] = float(goal)
 
 
 @lean
-def _list_joint_moves(states: _States, expansion: Expansion, row: Int, state: Int, before: Int) -> Int:
-    """Put all joint moves behind the steps that wait, which are done when they are 512; how many wait now."""
-    counters, roles = states.counters, expansion.joint.shape[1]
-    for role in range(roles):
-        states.joint[role] = next_legal(expansion, row, np.int64(role), np.int64(0))
-    waiting: Int = np.int64(before)
-    is_more = True
-    while is_more:
-        copy_state(expansion.before, waiting, states.table.states, state)
-        for role in range(roles):
-            expansion.joint[waiting, role] = states.joint[role]
-        expansion.owner[waiting] = counters[EDGES]
-        counters[EDGES] += 1
-        waiting += 1
-        if waiting == LANES:
-            _add_targets(states, expansion, waiting)
-            waiting = np.int64(0)
-        is_more = False
-        for back in range(3):
-            chooser = np.int64(states.order[2 - back])
-            if chooser != EMPTY and not is_more:
-                end = np.int64(expansion.rows.first_move[chooser + 1] - expansion.rows.first_move[chooser])
-                move = next_legal(expansion, row, chooser, np.int64(states.joint[chooser]) + 1)
-                is_more = bool(move < end)
-                states.joint[chooser] = move if is_more else next_legal(expansion, row, chooser, np.int64(0))
-    return np.int64(waiting)
-
-
-@lean
-def _add_targets(states: _States, expansion: Expansion, count: Int) -> None:
-    """Do the steps that wait."""
-    if count == 0:
-        return
-    do_steps(expansion, expansion.joint, count)
-    for row in range(count):
-        number = add_state(states.table, expansion.after, row)
-        if number == EMPTY:
-            states.counters[FULL] = 1
-            return
-        states.target[expansion.owner[row]] = number
-
-
-@lean
-def _solve_states(states: _States, tableau: Tableau, count: Int) -> None:
+def _solve_states(games: _Games, tableau: Tableau, count: Int) -> None:
     """Go on depth first, a state being solved after all that follow it, until so many more are solved."""
-    counters, mark = states.counters, states.mark
+    counters, mark, graph = games.counters, games.mark, games.graph
     last = counters[SOLVED] + count
     while counters[STACK] > 0 and counters[SOLVED] < last:
-        state = np.int64(states.stack[counters[STACK] - 1])
+        state = np.int64(games.stack[counters[STACK] - 1])
         if mark[state] == _NEW:
             mark[state] = _OPEN
-            states.child[state] = states.first[state]
-        edge, end = np.int64(states.child[state]), np.int64(states.first[state + 1])
-        while edge < end and mark[states.target[edge]] == _DONE:
+            games.child[state] = graph.first[state]
+        edge, end = np.int64(games.child[state]), np.int64(graph.first[state + 1])
+        while edge < end and mark[graph.target[edge]] == _DONE:
             edge += 1
-        states.child[state] = edge
+        games.child[state] = edge
         if edge < end:
-            target = states.target[edge]
+            target = graph.target[edge]
             if mark[target] == _OPEN:
                 counters[REPEATS] = 1
                 return
-            states.stack[counters[STACK]] = target
+            games.stack[counters[STACK]] = target
             counters[STACK] += 1
             continue
-        if states.sizes[state, 0] > 0:
-            _solve_state(states, tableau, state)
+        if games.sizes[state, 0] > 0:
+            _solve_state(games, tableau, state)
         mark[state] = _DONE
         counters[STACK] -= 1
         counters[SOLVED] += 1
 
 
 @lean
-def _solve_state(states: _States, tableau: Tableau, state: Int) -> None:
+def _solve_state(games: _Games, tableau: Tableau, state: Int) -> None:
     """Its value, and what a best response gets against each of its strategies."""
-    rows, columns = np.int64(states.sizes[state, 0]), np.int64(states.sizes[state, 1])
+    rows, columns = np.int64(games.sizes[state, 0]), np.int64(games.sizes[state, 1])
     payoffs = tableau.payoffs
-    _fill_payoffs(states, payoffs, states.value, state)
-    states.value[state] = solve_matrix(tableau, rows, columns)
-    _fill_payoffs(states, payoffs, states.low, state)
+    _fill_payoffs(games, payoffs, games.value, state)
+    games.value[state] = solve_matrix(tableau, rows, columns)
+    _fill_payoffs(games, payoffs, games.low, state)
     low = np.inf
     for column in range(columns):
         total = 0.0
         for row in range(rows):
             total += tableau.row[row] * payoffs[row, column]
         low = min(low, total)
-    states.low[state] = low
-    _fill_payoffs(states, payoffs, states.high, state)
+    games.low[state] = low
+    _fill_payoffs(games, payoffs, games.high, state)
     high = -np.inf
     for row in range(rows):
         total = 0.0
         for column in range(columns):
             total += tableau.column[column] * payoffs[row, column]
         high = max(high, total)
-    states.high[state] = high
+    games.high[state] = high
 
 
 @lean
-def _fill_payoffs(states: _States, payoffs: Values, worth: Values, state: Int) -> None:
+def _fill_payoffs(games: _Games, payoffs: Values, worth: Values, state: Int) -> None:
     """The matrix game of a state, with `worth` of the states after it."""
-    edge, chance = np.int64(states.first[state]), states.sizes[state, 2]
-    for row in range(states.sizes[state, 0]):
-        for column in range(states.sizes[state, 1]):
+    graph = games.graph
+    edge, chance = np.int64(graph.first[state]), games.sizes[state, 2]
+    for row in range(games.sizes[state, 0]):
+        for column in range(games.sizes[state, 1]):
             total = 0.0
             for _ in range(chance):
-                total += worth[states.target[edge]]
+                total += worth[graph.target[edge]]
                 edge += 1
             payoffs[row, column] = total / chance
 

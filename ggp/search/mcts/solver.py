@@ -35,7 +35,7 @@ from ggp.search.mcts.tree import (
     Tree,
 )
 from ggp.search.proof.prover import Prover, RootMoves
-from ggp.search.retrograde import RetrogradeSolver, StateGraph
+from ggp.search.retrograde import RetrogradeSolver, StateValues
 from ggp.simulation.expansion import OVER
 from ggp.simulation.state_machine import CircuitMachine
 from ggp.simulation.state_table import EMPTY, find_state
@@ -77,7 +77,7 @@ class Solver:
         """The tree has another root; what is known of it is written into the tree."""
         root = int(tree.numbers[ROOT])
         if self.solution is not None:
-            write_exact_values(tree, root, self.solution.graph)
+            write_exact_values(tree, root, self.solution.values)
         elif tree.nodes[root, KIND] == LEAF:
             _forget_bounds(tree, root)
         if self.proof is not None:
@@ -123,7 +123,7 @@ class Solver:
             if found.is_settled:
                 with lock:
                     self.solution = found
-                    write_all_exact_values(tree, found.graph)
+                    write_all_exact_values(tree, found.values)
                 break
         if found.has_failed or found.is_settled:
             self._may_solve, self._retrograde = False, None
@@ -244,36 +244,36 @@ def write_proof(tree: Tree, node: Int, chooser: Int, low: NDArray[np.float64], h
 
 
 @lean
-def write_exact_values(tree: Tree, node: Int, graph: StateGraph) -> None:
+def write_exact_values(tree: Tree, node: Int, known: StateValues) -> None:
     """Give a node, and its slots, the bounds and the length that the graph of all states has for it."""
-    number = find_state(graph.table, tree.table.states, node)
+    number = find_state(known.graph.table, tree.table.states, node)
     if number == EMPTY:
         return
-    roles = graph.low.shape[1]
+    roles = known.low.shape[1]
     for role in range(roles):
         low, high = roles + role, 2 * roles + role
-        tree.values[node, low] = max(tree.values[node, low], graph.low[number, role])
-        tree.values[node, high] = min(tree.values[node, high], graph.high[number, role])
-    tree.nodes[node, LENGTH] = graph.length[number]
-    slot, chooser = np.int64(tree.nodes[node, FIRST]), graph.chooser[number]
+        tree.values[node, low] = max(tree.values[node, low], known.low[number, role])
+        tree.values[node, high] = min(tree.values[node, high], known.high[number, role])
+    tree.nodes[node, LENGTH] = known.length[number]
+    slot, chooser = np.int64(tree.nodes[node, FIRST]), known.chooser[number]
     if slot == NONE or chooser == OVER:
         return
     for role in range(chooser):
         slot += tree.nodes[node, COUNT + role]
-    for edge in range(graph.first[number], graph.first[number + 1]):  # both are in the order of the moves
-        target = graph.target[edge]
-        tree.lower[slot] = max(tree.lower[slot], graph.low[target, chooser])
-        tree.upper[slot] = min(tree.upper[slot], graph.high[target, chooser])
+    for edge in range(known.graph.first[number], known.graph.first[number + 1]):  # both are in the order of the moves
+        target = known.graph.target[edge]
+        tree.lower[slot] = max(tree.lower[slot], known.low[target, chooser])
+        tree.upper[slot] = min(tree.upper[slot], known.high[target, chooser])
         slot += 1
 
 
 @lean
-def write_all_exact_values(tree: Tree, graph: StateGraph) -> None:
+def write_all_exact_values(tree: Tree, known: StateValues) -> None:
     """The same for all nodes whose states are known."""
     for node in range(tree.numbers[NODE_TOP]):
         kind = tree.nodes[node, KIND]
         if kind == LEAF or kind == INNER or kind == END:  # noqa: PLR1714, SIM109 - a kernel
-            write_exact_values(tree, np.int64(node), graph)
+            write_exact_values(tree, np.int64(node), known)
 
 
 def _bounds(tree: Tree) -> tuple[Values, Values]:
