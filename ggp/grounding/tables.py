@@ -12,12 +12,13 @@ from numpy.typing import NDArray
 from ggp.gdl.logic_program import Literal, Relation
 from ggp.gdl.terms import Term, is_variable, variables
 from ggp.grounding.prepare import Translation
-from ggp.kernel import kernel
+from ggp.kernel import count_ones, kernel
 
 Rows: TypeAlias = NDArray[np.int64]  # (columns, N)
 Column: TypeAlias = NDArray[np.int64]
 
 _KEY_BITS = 62
+_BLOCK = 512  # rows whose keys are made together
 _FREE = -1  # a slot of a hash table; no key is negative
 _DIGITS = b"0123456789"
 _SPACES = bytes(byte if byte in _DIGITS else 32 for byte in range(256))
@@ -76,19 +77,10 @@ def join(left: Table, right: Table, limit: int) -> Table | None:
     shared = [name for name in left.names if name in right.names]
     new = [name for name in right.names if name not in left.names]
     keys = _keys(np.concatenate((left.columns(shared), right.columns(shared)), axis=1))
-    left_keys, right_keys = keys[: len(left)], keys[len(left) :]
-    order = np.argsort(right_keys, kind="stable")
-    ordered = right_keys[order]
-    first = np.searchsorted(ordered, left_keys, "left")
-    counts = np.searchsorted(ordered, left_keys, "right") - first
-    total = int(counts.sum())
-    if total > limit:
+    matched, order, first, slot_of = _matched(keys[: len(left)], keys[len(left) :])
+    if matched > limit:
         return None
-    from_left = np.repeat(np.arange(len(left)), counts)
-    within = np.arange(total) - np.repeat(np.cumsum(counts) - counts, counts)
-    from_right = order[np.repeat(first, counts) + within]
-    rows = np.concatenate((left.rows[:, from_left], right.columns(new)[:, from_right]))
-    return Table((*left.names, *new), rows)
+    return Table((*left.names, *new), _joined(left.rows, right.columns(new), order, first, slot_of, matched))
 
 
 def _keys(rows: Rows) -> Column:
@@ -121,15 +113,21 @@ def _count_distinct(rows: Rows, places: Column) -> float:
     size = 1 << 12
     while size < 8 * count:
         size *= 2
-    seen = np.zeros(size, np.bool_)
-    empty = size
-    for row in range(count):
-        key = 0
+    seen = np.zeros(size // 64, np.uint64)
+    keys = np.empty(_BLOCK, np.int64)
+    for start in range(0, count, _BLOCK):
+        block = min(_BLOCK, count - start)
+        keys[:] = 0
         for place in places:
-            key = _mixed(key + rows[place, row] + 1)
-        key &= size - 1
-        empty -= not seen[key]
-        seen[key] = True
+            column = rows[place, start : start + block]
+            for at in range(block):  # a loop of its own, so that vectors do it
+                keys[at] = _mixed(keys[at] + column[at] + 1)
+        for at in range(block):
+            key = keys[at] & (size - 1)
+            seen[key >> 6] |= np.uint64(1) << np.uint64(key & 63)
+    empty = size
+    for word in seen:
+        empty -= count_ones(word)
     return size * (math.log(size) - math.log(max(1, empty)))
 
 
@@ -148,6 +146,53 @@ def _slot(slots: Column, key: int) -> int:
     while slots[slot] not in (_FREE, key):
         slot = (slot + 1) & (len(slots) - 1)
     return slot
+
+
+@kernel
+def _matched(left_keys: Column, right_keys: Column) -> tuple[int, Column, Column, Column]:
+    """How many pairs of places have the same key; and to list them: the places on the right by their slots in a hash
+    table, the first of each slot, and the slot of each place on the left.
+    """
+    slots = _slots_for(len(right_keys))
+    slot_of_right = np.empty(len(right_keys), np.int64)
+    first = np.zeros(len(slots) + 1, np.int64)
+    for place, key in enumerate(right_keys):
+        slot = _slot(slots, key)
+        slots[slot] = key
+        slot_of_right[place] = slot
+        first[slot + 1] += 1
+    for slot in range(len(slots)):
+        first[slot + 1] += first[slot]
+    order = np.empty(len(right_keys), np.int64)
+    filled = first[:-1].copy()
+    for place, slot in enumerate(slot_of_right):
+        order[filled[slot]] = place
+        filled[slot] += 1
+    slot_of = np.empty(len(left_keys), np.int64)
+    matched = 0
+    for place, key in enumerate(left_keys):
+        slot_of[place] = _slot(slots, key)
+        matched += first[slot_of[place] + 1] - first[slot_of[place]]
+    return matched, order, first, slot_of
+
+
+@kernel
+def _joined(left: Rows, right: Rows, order: Column, first: Column, slot_of: Column, matched: int) -> Rows:
+    """The columns of all pairs, by their places on the left, then on the right."""
+    rows = np.empty((len(left) + len(right), matched), np.int64)
+    for column in range(len(left)):
+        at = 0
+        for place, slot in enumerate(slot_of):
+            for _ in range(first[slot], first[slot + 1]):
+                rows[column, at] = left[column, place]
+                at += 1
+    for column in range(len(right)):
+        at = 0
+        for slot in slot_of:
+            for other in range(first[slot], first[slot + 1]):
+                rows[len(left) + column, at] = right[column, order[other]]
+                at += 1
+    return rows
 
 
 @kernel
