@@ -24,7 +24,7 @@ def invoke(*arguments: str) -> Result:
 
 def test_the_command_draws_in_the_terminal() -> None:
     result = invoke("tictactoe", "--moves", "(mark 2 2) (mark 1 3)")
-    assert result.stdout.splitlines() == ["   1 2 3", "1  . . o", "2  . x .", "3  . . .", "control xplayer"]
+    assert result.stdout.splitlines() == ["   1 2 3", "1  . . o", "2  . x .", "3  . . .", "To move: X"]
 
 
 def test_the_command_writes_images(tmp_path: Path) -> None:

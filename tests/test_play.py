@@ -88,7 +88,7 @@ def test_a_whole_match_of_two_people() -> None:
         "1  x x x",
         "2  . o .",
         "3  . . o",
-        "control oplayer",
+        "To move: O",
         "the match is over",
         "  xplayer  100",
         "  oplayer  0",
@@ -176,7 +176,7 @@ def test_people_see_only_what_they_are_told(tmp_path: Path) -> None:
     assert "asker: (ask 1); you see: warm" in lines
     assert not any("hide" in line for line in lines)
     before_the_end = lines[: lines.index("the match is over")]
-    assert sum("turn" in line for line in before_the_end) == 1  # the last state
+    assert sum("Turn" in line for line in before_the_end) == 1  # the last state
 
 
 def test_nothing_else_tells_what_people_may_not_know(tmp_path: Path) -> None:

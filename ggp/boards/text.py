@@ -36,14 +36,12 @@ class Span:
 TextLine: TypeAlias = tuple[Span, ...]
 
 
-def picture_lines(picture: Picture, width: int = WIDTH, *, in_words: bool = False) -> tuple[TextLine, ...]:
-    """The picture as lines: boards, side by side where there is room, and below them what they do not show.
-
-    `in_words`: as labelled values where there are some (`To move: Red`), in place of facts (`control red`).
+def picture_lines(picture: Picture, width: int = WIDTH) -> tuple[TextLine, ...]:
+    """The picture as lines: boards, side by side where there is room, and below them what they do not show, as
+    labelled values where there are some (`To move: Red`), else as facts (`control red`).
     """
     lines = _side_by_side([_block(board) for board in _in_order(picture.boards)], width)
-    in_terms = picture.rest if in_words else picture.listed
-    below = (_list_values(picture.values, width) if in_words else []) + list_facts(in_terms, width)
+    below = _list_values(picture.values, width) + list_facts(picture.rest, width)
     return tuple(lines) + tuple((Span(line),) for line in below)
 
 

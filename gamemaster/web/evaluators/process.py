@@ -77,7 +77,7 @@ class StateDrawer:
             earlier = make_picture(self._layout, before)
             marked = frozenset(spot for move in moves for spot in self._touched(move, earlier, picture))
         svg = picture_svg(picture, marked=marked, has_style=False)
-        return DrawnState(svg, plain_text(picture_lines(picture, in_words=True)))
+        return DrawnState(svg, plain_text(picture_lines(picture)))
 
     def image(self, state: Facts) -> str:
         """As a file of its own, with its colours."""
