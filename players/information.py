@@ -9,8 +9,6 @@ from functools import partial
 from random import Random
 from time import perf_counter
 
-from ggp.equilibrium.policy import Follower, Policy
-from ggp.equilibrium.solving import EquilibriumSolver, SolveSettings
 from ggp.errors import AmbiguousMovesError, EquilibriumError, EvaluationError
 from ggp.gdl.state_machine import Facts
 from ggp.gdl.terms import Term, to_text
@@ -20,10 +18,10 @@ from ggp.search.ismcts import InformationSetSearch, MoveValue
 from ggp.simulation.belief import Belief
 from ggp.simulation.evaluate import unpack
 from ggp.simulation.state_machine import CircuitMachine
+from players.equilibria import Exact, Merged, Solving
 from players.strategy import Heard, RoleTask, Thought, per_second
 
 _SLICE_SECONDS = 0.05  # between two looks at the best move
-_SMALL_NASH_CONV = 0.02  # goal points: nothing more is gained by further iterations
 _LEAST_SHARE = 0.01  # of a move in an equilibrium's strategy: what is played less is there because time was short
 _SOLVER_SHARE, _TREE_SHARE = 2, 4  # of the memory: one part in so many
 _HISTORIES_SHARE = 4  # the same, of what clingo may take where a belief is lost
@@ -44,11 +42,8 @@ class InformationSearch:
         self._rng = Random(f"mixed {seed}")  # noqa: S311 - not for secrets
         self._belief = Belief(machine, task.role, seed=seed)
         self._search = InformationSetSearch(machine, task.role, memory // _TREE_SHARE, seed)
-        self._solver: EquilibriumSolver | None = EquilibriumSolver(machine, SolveSettings(), memory // _SOLVER_SHARE)
+        self._solving: Solving | None = Exact(machine, task.role, memory // _SOLVER_SHARE)
         self._has_tried = False  # to enumerate the histories in its own time; later only while nothing is asked
-        self._iterations_seen = 0  # when NashConv was looked at last
-        self._policy: Policy | None = None  # an equilibrium, when it is as good as it needs to be
-        self._follower: Follower | None = None  # in the tree of the solver
         self._heard: list[Heard] = []
 
     def hear(self, heard: Sequence[Heard], thought: Thought) -> None:
@@ -59,8 +54,6 @@ class InformationSearch:
             if move is None:
                 raise EvaluationError("a step was not told")
             agrees = self._belief.advance(move, told, thought.stop, self._search.policies)
-            if self._follower is not None:
-                self._follower.advance(move, told)
         if not agrees and not self._find_history(thought):
             raise EvaluationError("no world was found that agrees with what was told")
 
@@ -77,35 +70,33 @@ class InformationSearch:
         thought.offer(thought.move if thought.move in legal else legal[0])
         if len(legal) == 1:
             return
-        half = thought.now()  # without all histories by then, the search has the rest
-        if not self._has_tried:
-            half = (half + thought.stop_at) / 2
-            self._has_tried = True
         luck = self._rng.random()
-        while self._may_solve(thought) and (self._is_enumerated or thought.now() < half):
-            self._solve(thought)
-            self._offer_mixed(legal, luck, thought)
+        if not self._has_tried or self._is_enumerated:  # without strategies by then, the search has the rest
+            half = (thought.now() + thought.stop_at) / 2
+            self._has_tried = True
+            while self._may_solve(thought) and (self._offer_mixed(legal, luck, thought) or thought.now() < half):
+                self._solve(thought)
         if not self._offer_mixed(legal, luck, thought):
             self._search_worlds(legal, thought)
 
     def ponder(self, state: Facts, move: Term | None, thought: Thought) -> None:  # noqa: ARG002 - a guess
         while self._may_solve(thought):
             self._solve(thought)
-        if self._policy is None and move is None and len(self._belief.weights):
+        if self._solving is None and move is None and len(self._belief.weights):
             self._search.run(self._belief, thought.stop)
 
     def advance(self, move: Term) -> None:
         """`hear` tells more."""
 
     def close(self) -> None:
-        self._solver = None
+        self._solving = None
 
     @property
     def _is_enumerated(self) -> bool:
-        return self._solver is not None and self._solver.tree is not None
+        return self._solving is not None and self._solving.is_enumerated
 
     def _may_solve(self, thought: Thought) -> bool:
-        return self._solver is not None and self._policy is None and not thought.stop()
+        return self._solving is not None and not self._solving.is_done and not thought.stop()
 
     def _legal(self) -> list[Term]:
         """Those of any world: a role knows its moves."""
@@ -116,35 +107,30 @@ class InformationSearch:
 
     def _solve(self, thought: Thought) -> None:
         """A slice of it."""
-        solver = self._solver
-        assert solver is not None
+        solving = self._solving
+        assert solving is not None
         end = perf_counter() + _SLICE_SECONDS
         try:
-            solver.run(lambda: thought.stop() or perf_counter() >= end)
+            solving.run(lambda: thought.stop() or perf_counter() >= end)
         except EquilibriumError as error:
             if isinstance(error, AmbiguousMovesError):
                 self._warn(str(error))
             log.info("not solved: %s", error)
-            self._solver = None
-            return
-        if solver.tree is not None and self._follower is None:
-            self._follower = Follower(solver.tree, self._role)
-            for move, told in self._heard:
-                if move is not None:
-                    self._follower.advance(move, told)
-        if solver.iterations >= 2 * self._iterations_seen + 1:
-            self._iterations_seen = solver.iterations
-            nash_conv = solver.report().nash_conv
-            if nash_conv is not None and nash_conv <= _SMALL_NASH_CONV:
-                self._policy, self._solver = solver.policy(), None
+            self._solving = None
+            if isinstance(solving, Exact) and not isinstance(error, AmbiguousMovesError):
+                self._merge()
+
+    def _merge(self) -> None:
+        """Where there are too many histories."""
+        try:
+            self._solving = Merged(self._machine, self._role, self._memory // _SOLVER_SHARE)
+        except EquilibriumError as error:
+            log.info("not solved: %s", error)
 
     def _offer_mixed(self, legal: list[Term], luck: float, thought: Thought) -> bool:
         """A move drawn from the strategy that there is; whether there is one for what the role knows."""
-        number = None if self._follower is None else self._follower.information_set
-        policy = self._policy or (self._solver.policy() if self._solver is not None else None)
-        if number is None or policy is None:
-            return False
-        moves = {move: share for move, share in policy.moves(number).items() if share >= _LEAST_SHARE}
+        found = {} if self._solving is None else self._solving.moves(self._heard)
+        moves = {move: share for move, share in found.items() if share >= _LEAST_SHARE}
         place = luck * sum(moves.values())
         for move, share in moves.items():
             place -= share

@@ -17,12 +17,13 @@ from ggp.circuit.network import Ids
 from ggp.errors import AmbiguousMovesError, EquilibriumError
 from ggp.gdl.rulesheet import NATURE
 from ggp.gdl.terms import Term
-from ggp.kernel import LANES, Int, inner, lean
+from ggp.kernel import LANES, Int, draw, inner, lean
 from ggp.simulation.evaluate import PERCEPTS, Bits, copy_state, evaluate_rows
 from ggp.simulation.expansion import (
     OVER,
     Expansion,
     count_legal,
+    do_steps,
     evaluate_steps,
     look,
     make_expansion,
@@ -41,6 +42,9 @@ since (in the upper ones); the role's number; and from here on what it was told:
 without `sees` a word for the move of each role."""
 _BATCHES = 8  # of 512 steps, in a slice
 _ROOM = 2 * _BATCHES * LANES  # rows at first
+_PROBES, _MOST_STEPS = 8, 1000  # batches of random matches that show how many histories there are, and their length
+_SURE = 3.0  # standard errors
+_MOST_WEIGHT = 1e100
 
 Values = NDArray[np.float64]
 Array = TypeVar("Array", bound=NDArray[Any])
@@ -136,6 +140,7 @@ class Enumeration:
         self._expansion = make_expansion(machine.batches)
         self._known: list[Bits] = []
         self._set_of: list[Ids] = []
+        self._is_probed = False  # whether there were random matches, which show whether there are too many
         self._inner = 0  # histories of earlier steps that are no ends
         self.histories = 0  # that are followed, the start included
         self._work = _make_work(machine)
@@ -162,6 +167,8 @@ class Enumeration:
         """Some milliseconds of work. EquilibriumError where there is too much, or roles cannot know their moves."""
         if self.is_complete:
             return
+        if not self._is_probed:
+            self._probe()
         self._make_room()
         work = self._work
         _expand(work, self._expansion, _BATCHES)
@@ -172,6 +179,15 @@ class Enumeration:
     def game_tree(self) -> GameTree:
         """Of a complete enumeration."""
         return _game_tree(self._machine, self._work, tuple(self._known), self._set_of, self.histories)
+
+    def _probe(self) -> None:
+        self._is_probed = True
+        mean, error = estimate_histories(self._machine)
+        if mean - _SURE * error > self._most:
+            raise EquilibriumError(
+                f"{self._machine.rulesheet.source}: there are more than {self._most:,} histories "
+                f"(random matches show about {mean:.1e})"
+            )
 
     def _begin(self) -> None:
         work, expansion = self._work, self._expansion
@@ -245,6 +261,19 @@ class Enumeration:
         return sum(part.nbytes for part in parts)
 
 
+def estimate_histories(machine: CircuitMachine, seed: int = 0) -> tuple[float, float]:
+    """How many histories a game has, the start included, and the standard error of that (Knuth, 1975).
+
+    Without bias, but more often too few than too many.
+    """
+    expansion, weight = make_expansion(machine.batches), np.ones(LANES)
+    totals, random = np.ones((_PROBES, LANES)), np.array([2 * seed + 1], np.uint64)
+    for total in totals:
+        expansion.after[:], weight[:] = machine.batches.initial, 1.0
+        _play_probes(expansion, weight, total, random)
+    return float(totals.mean()), float(totals.std() / np.sqrt(totals.size))
+
+
 def _make_work(machine: CircuitMachine) -> _Work:
     batches = machine.batches
     roles = len(machine.roles)
@@ -306,6 +335,36 @@ def _grown_knowledge(knowledge: _Knowledge, more: int) -> _Knowledge:
 def _keep_all(table: StateTable) -> None:
     for number in range(table.size[0]):
         keep_state(table, np.int64(number))
+
+
+@lean
+def _play_probes(expansion: Expansion, weight: Values, total: Values, random: NDArray[np.uint64]) -> None:
+    """512 random matches from `after`; adds to the total of each how many joint moves there were, all multiplied."""
+    for row in range(LANES):
+        expansion.owner[row] = row
+    rows = np.int64(LANES)
+    for _ in range(_MOST_STEPS):
+        look(expansion, expansion.after, rows)
+        kept = np.int64(0)
+        for row in range(rows):
+            if expansion.chooser[row] == OVER:
+                continue
+            lane = expansion.owner[row]
+            for role in range(expansion.joint.shape[1]):
+                count = count_legal(expansion, np.int64(row), np.int64(role))
+                weight[lane] = min(weight[lane] * count, _MOST_WEIGHT)
+                move = next_legal(expansion, np.int64(row), np.int64(role), np.int64(0))
+                for _ in range(draw(random, count)):
+                    move = next_legal(expansion, np.int64(row), np.int64(role), move + 1)
+                expansion.joint[kept, role] = move
+            total[lane] += weight[lane]
+            copy_state(expansion.before, kept, expansion.after, np.int64(row))
+            expansion.owner[kept] = lane
+            kept += 1
+        rows = kept
+        if rows == 0:
+            return
+        do_steps(expansion, expansion.joint, rows)
 
 
 @lean
@@ -422,7 +481,7 @@ def _note_knowledge(work: _Work, expansion: Expansion, row: Int, at: Int, role: 
     if work.nature[role]:
         return
     _write_key(work, expansion, row, role)
-    legal = _hash_legal(expansion, row, role)
+    legal = hash_legal(expansion, row, role)
     knowledge = work.knowledge
     size = knowledge.table.size[0]
     item = add_state(knowledge.table, work.key, np.int64(0))
@@ -456,7 +515,8 @@ def _write_key(work: _Work, expansion: Expansion, row: Int, role: Int) -> None:
 
 
 @inner
-def _hash_legal(expansion: Expansion, row: Int, role: Int) -> np.uint64:
+def hash_legal(expansion: Expansion, row: Int, role: Int) -> np.uint64:
+    """What a role can do in a state that was looked at."""
     first, last = np.int64(expansion.rows.first_move[role]), np.int64(expansion.rows.first_move[role + 1])
     mixed = np.uint64(0x9E3779B97F4A7C15)
     for word in range(first >> 6, (last + 63) >> 6):

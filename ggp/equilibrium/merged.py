@@ -17,6 +17,7 @@ from ggp.equilibrium.regret import normalise
 from ggp.gdl.rulesheet import NATURE
 from ggp.gdl.terms import Term
 from ggp.kernel import Int, inner, lean
+from ggp.simulation.belief import heard_of
 from ggp.simulation.state_machine import CircuitMachine
 
 _COUNT, _AFTER, _RANK, _PLACE, _IS_TRIED = range(5)  # of `_Response.numbers`
@@ -53,18 +54,25 @@ class MergedSolver:
         """recall: first steps whose order roles remember. EquilibriumError without two roles, or without `sees`."""
         self._machine = machine
         self.roles = tuple(role for role in machine.roles if role != NATURE)
-        self._enumeration = MergedEnumeration(machine, recall, memory_bytes)
+        self.enumeration = MergedEnumeration(machine, recall, memory_bytes)
         self.form: MergedForm | None = None
         self._regrets: MergedRegrets | None = None
         self.iterations = 0
 
     @property
     def nodes(self) -> int:
-        return self._enumeration.nodes
+        return self.enumeration.nodes
 
     @property
     def information_sets(self) -> int:
-        return self._enumeration.information_sets
+        return self.enumeration.information_sets
+
+    @property
+    def is_constant_sum(self) -> bool:
+        """Whether the goal values of both roles have the same sum at all ends; once there are iterations."""
+        assert self.form is not None
+        sums = self.form.payoffs[self.form.sizes[:, 0] == 0].sum(axis=1)
+        return bool(np.ptp(sums) < 1e-9)
 
     def advance(self) -> None:
         """Some milliseconds of enumeration, or an iteration. EquilibriumError where it cannot be done."""
@@ -72,11 +80,11 @@ class MergedSolver:
             self.iterations += 1
             for role in range(2):
                 _iterate(self.form, self._regrets, role, self.iterations)
-        elif self._enumeration.is_complete:
-            self.form = self._enumeration.form()
+        elif self.enumeration.is_complete:
+            self.form = self.enumeration.form()
             self._regrets = _make_regrets(self.form)
         else:
-            self._enumeration.advance()
+            self.enumeration.advance()
 
     def values(self) -> tuple[float, float]:
         """Of both roles by their average strategies, goal values."""
@@ -95,8 +103,8 @@ class MergedSolver:
         """
         form, number = self.form, self.roles.index(role)
         assert form is not None
-        nodes, steps, average = len(form.sets), len(self._enumeration.steps) + 1, self._average()
-        widest = int(np.diff([*self._enumeration.steps, nodes]).max())
+        nodes, steps, average = len(form.sets), len(self.enumeration.steps) + 1, self._average()
+        widest = int(np.diff([*self.enumeration.steps, nodes]).max())
         room = _Response(
             np.zeros(nodes), np.zeros((steps, 2, widest), np.int32), np.zeros((steps, 2, widest)),
             np.zeros((steps, 5), np.int64), np.zeros((steps, 2)), np.zeros(1, np.int64),
@@ -110,14 +118,21 @@ class MergedSolver:
         return float(room.worth[0, 1])
 
     def first_moves(self, role: str) -> dict[Term, float]:
-        """At the start, by the average strategy."""
-        form = self.form
+        """At the start, by the average strategy; none before the first iteration."""
+        assert self.form is not None
+        return self.moves(int(self.form.sets[0, self.roles.index(role)]))
+
+    def moves(self, number: int) -> dict[Term, float]:
+        """By the average strategy in an information set, with probabilities; none where that never led there."""
+        form, regrets = self.form, self._regrets
         assert form is not None
-        number = int(form.sets[0, self.roles.index(role)])
+        assert regrets is not None
+        moves = self._machine.compiled.moves[self._machine.roles.index(self.roles[form.role[number]])]
         sequences = range(int(form.first[number]), int(form.first[number + 1]))
-        moves = self._machine.compiled.moves[self._machine.roles.index(role)]
-        average = self._average()
-        return {moves[self._enumeration.moves[at]]: float(average[at]) for at in sequences}
+        total = sum(float(regrets.average[at]) for at in sequences)
+        if total <= 0.0:
+            return {}
+        return {moves[self.enumeration.moves[at]]: float(regrets.average[at]) / total for at in sequences}
 
     def _average(self) -> Values:
         assert self.form is not None
@@ -125,6 +140,29 @@ class MergedSolver:
         average = self._regrets.average.copy()
         normalise(self.form.first, average, average)
         return average
+
+
+class MergedFollower:
+    """The information set that a role is in, step by step."""
+
+    def __init__(self, machine: CircuitMachine, solver: MergedSolver, role: str) -> None:
+        self._machine, self._enumeration = machine, solver.enumeration
+        self._role, self._place = machine.roles.index(role), solver.roles.index(role)
+        self._steps = self._key = 0
+        self._is_lost = False  # by something that no role is told
+
+    @property
+    def information_set(self) -> int | None:
+        """Its number; None where what happened is not in the tree."""
+        return None if self._is_lost else self._enumeration.information_set(self._place, self._steps, self._key)
+
+    def advance(self, move: Term, told: tuple[Term, ...]) -> None:
+        """One step: the role's move and what it was told, as `StateMachine.percepts`."""
+        number, bits = heard_of(self._machine, self._role, move, told)
+        self._is_lost |= number < 0
+        self._steps += 1
+        if not self._is_lost:
+            self._key = self._enumeration.key_after(self._place, self._steps, self._key, number, bits)
 
 
 def _make_regrets(form: MergedForm) -> MergedRegrets:

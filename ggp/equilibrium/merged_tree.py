@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ggp.circuit.network import Ids
-from ggp.equilibrium.game_tree import Values
+from ggp.equilibrium.game_tree import Values, hash_legal
 from ggp.errors import EquilibriumError
 from ggp.gdl.rulesheet import NATURE
 from ggp.kernel import LANES, Int, inner, lean
@@ -27,7 +27,7 @@ from ggp.simulation.expansion import (
     value_ends,
 )
 from ggp.simulation.state_machine import CircuitMachine
-from ggp.simulation.state_table import EMPTY, StateTable, add_state, make_state_table
+from ggp.simulation.state_table import EMPTY, StateTable, add_state, find_state, make_state_table
 
 NODES, EDGES, SETS, SEQUENCES, NEXT, LAST, FULL, AMBIGUOUS = range(8)  # of `_Work.counters`
 _EDGES_PER_NODE, _SEQUENCES_PER_SET = 40, 12  # there is room for
@@ -61,7 +61,7 @@ class _Work(NamedTuple):
     first: Ids
     role: Ids
     move: Ids  # (S,) numbered within the role
-    legal: Bits  # (I, 1) a hash of what is legal
+    legal: NDArray[np.uint64]  # (I,) a hash of what is legal
     node: Bits  # (512, words + 2)
     key: Bits  # (1, 3)
     told: Bits  # (512, ·)
@@ -99,6 +99,11 @@ class MergedEnumeration:
         return int(self._work.counters[SETS])
 
     @property
+    def is_full(self) -> bool:
+        """Whether there was no room for all nodes."""
+        return bool(self._work.counters[FULL])
+
+    @property
     def moves(self) -> Ids:
         """(S,) the move of each sequence, numbered within its role."""
         return self._work.move
@@ -108,12 +113,29 @@ class MergedEnumeration:
         work, counters = self._work, self._work.counters
         if counters[NEXT] < counters[LAST]:
             _expand(work, self._expansion, _BATCH)
-            if counters[FULL] or counters[AMBIGUOUS]:
-                reason = "there is no room for all nodes" if counters[FULL] else "roles forget what is legal"
+            if self.is_full or counters[AMBIGUOUS]:
+                reason = "there is no room for all nodes" if self.is_full else "roles forget what is legal"
                 raise EquilibriumError(f"{self._name}: {reason} ({self.nodes:,} so far)")
         elif not self.is_complete:
             self.steps.append(int(counters[LAST]))
             _next_step(work)
+
+    def key_after(self, place: int, steps: int, key: int, move: int, told: Bits) -> int:
+        """What a role (0 or 1) knows after so many steps, from what it knew before the last of them; 0 at the start.
+
+        move: numbered within the role; told: (1, ·) bits over the percepts of all roles.
+        """
+        work, role = self._work, int(self._work.order[place])
+        first, last = (int(bound) for bound in work.first_percept[role : role + 2])
+        more = hash_told(told, 0, move, first, last, steps if steps <= work.base[2] else 0)
+        return (key + int(more)) % 2**64
+
+    def information_set(self, place: int, steps: int, key: int) -> int | None:
+        """By what the role knows; None where no history leads there."""
+        work = self._work
+        work.key[0] = steps, place, key
+        number = int(find_state(work.known, work.key, 0))
+        return None if number == EMPTY else number
 
     def form(self) -> MergedForm:
         """Of a complete enumeration."""
@@ -133,7 +155,7 @@ def _make_work(machine: CircuitMachine, recall: int, memory_bytes: int) -> _Work
         make_state_table(words, nodes), np.empty((nodes, words), np.uint64), np.zeros(nodes + 1, np.int32),
         np.empty(edges, np.int32), np.zeros((nodes, 3), np.int32), np.full((nodes, 2), EMPTY, np.int32),
         np.zeros((nodes, 2)), make_state_table(3, sets), np.zeros(sets + 1, np.int32), np.zeros(sets, np.int32),
-        np.zeros(_SEQUENCES_PER_SET * sets, np.int32), np.zeros((sets, 1), np.uint64),
+        np.zeros(_SEQUENCES_PER_SET * sets, np.int32), np.zeros(sets, np.uint64),
         np.zeros((LANES, words), np.uint64), np.zeros((1, 3), np.uint64), np.zeros((LANES, told), np.uint64),
         batches.first_percept, np.array([*own, chance], np.int32), np.zeros((_BATCH, most), np.int32),
         np.zeros(8, np.int64), np.array([0, 0, recall]),
@@ -270,25 +292,34 @@ def _do(work: _Work, expansion: Expansion, count: Int) -> None:
         for word in range(words):
             work.node[row, word] = expansion.after[row, word]
         for place in range(2):
-            key = work.node[row, words + place] + _hash_told(work, expansion, np.int64(row), np.int64(place))
+            key = work.node[row, words + place] + _hash_step(work, expansion, np.int64(row), np.int64(place))
             work.node[row, words + place] = np.uint64(0) if is_over else key
         work.target[expansion.owner[row]] = _note(work, expansion, np.int64(row))
 
 
-@inner
-def _hash_told(work: _Work, expansion: Expansion, row: Int, place: Int) -> np.uint64:
-    """Of a step: a role's move and what it was told. Sums of these do not depend on the order of steps."""
-    role = np.int64(work.order[place])
-    first, last = np.int64(work.first_percept[role]), np.int64(work.first_percept[role + 1])
-    mixed = (np.uint64(expansion.joint[row, role]) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
-    if work.base[1] <= work.base[2]:
-        mixed ^= np.uint64(work.base[1]) << np.uint64(48)
+@lean
+def hash_told(told: Bits, row: Int, move: Int, first: Int, last: Int, step: Int) -> np.uint64:
+    """Of a step: a role's move and what it was told. Sums of these do not depend on the order of steps.
+
+    told: percepts of all roles, of which first … last - 1 are the role's; step: 0 where its order is forgotten.
+    """
+    mixed = (np.uint64(move) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
+    mixed ^= np.uint64(step) << np.uint64(48)
     for word in range(first >> 6, (last + 63) >> 6):
-        bits = part_between(work.told[row, word], np.int64(word), first, last)
+        bits = part_between(told[row, word], np.int64(word), first, last)
         mixed = (mixed ^ bits) * np.uint64(0xBF58476D1CE4E5B9)
         mixed ^= mixed >> np.uint64(29)
     mixed = (mixed ^ (mixed >> np.uint64(32))) * np.uint64(0x94D049BB133111EB)
     return np.uint64(mixed ^ (mixed >> np.uint64(31)))
+
+
+@inner
+def _hash_step(work: _Work, expansion: Expansion, row: Int, place: Int) -> np.uint64:
+    """What a role did and was told in the step of a row."""
+    role = np.int64(work.order[place])
+    first, last = np.int64(work.first_percept[role]), np.int64(work.first_percept[role + 1])
+    step = work.base[1] if work.base[1] <= work.base[2] else np.int64(0)
+    return hash_told(work.told, row, np.int64(expansion.joint[row, role]), first, last, step)
 
 
 @lean
@@ -328,21 +359,17 @@ def _note_set(work: _Work, expansion: Expansion, row: Int, place: Int) -> Int:
     work.key[0, 0], work.key[0, 1] = np.uint64(work.base[1]), np.uint64(place)
     work.key[0, 2] = work.node[row, expansion.after.shape[1] + place]
     first, last = np.int64(expansion.rows.first_move[role]), np.int64(expansion.rows.first_move[role + 1])
-    mixed = np.uint64(0x9E3779B97F4A7C15)
-    for word in range(first >> 6, (last + 63) >> 6):
-        bits = part_between(expansion.legal[row, word], np.int64(word), first, last)
-        mixed = (mixed ^ bits) * np.uint64(0xBF58476D1CE4E5B9)
-        mixed ^= mixed >> np.uint64(29)
+    legal = hash_legal(expansion, row, role)
     number = add_state(work.known, work.key, np.int64(0))
     if number == EMPTY:
         counters[FULL] = 1
         return np.int64(0)
     if number < counters[SETS]:
-        if work.legal[number, 0] != mixed:
+        if work.legal[number] != legal:
             counters[AMBIGUOUS] = 1
         return np.int64(number)
     counters[SETS] += 1
-    work.legal[number, 0], work.role[number] = mixed, place
+    work.legal[number], work.role[number] = legal, place
     if counters[SEQUENCES] + last - first > len(work.move):
         counters[FULL] = 1
         return np.int64(0)

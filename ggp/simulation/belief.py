@@ -108,6 +108,19 @@ def make_knowing(batches: Batches) -> Knowing:
     )
 
 
+def heard_of(machine: CircuitMachine, role: int, move: Term, told: Sequence[Term]) -> tuple[int, Bits]:
+    """The number of a role's move, and (1, ·) bits over the percepts of all; -1 for what does not exist."""
+    moves, percepts = machine.compiled.moves[role], machine.compiled.percepts[role]
+    first, last = int(machine.batches.first_percept[role]), int(machine.batches.first_percept[-1])
+    wanted = np.zeros((1, max(1, (last + 63) // 64)), np.uint64)
+    if move not in moves or not set(told) <= set(percepts):
+        return -1, wanted
+    for percept in told:
+        at = first + percepts.index(percept)
+        wanted[0, at >> 6] |= np.uint64(1 << (at & 63))
+    return moves.index(move), wanted
+
+
 @cache
 def _no_policies() -> Policies:
     none = np.zeros(0, np.int32)
@@ -183,7 +196,7 @@ class Belief:
         Moves of the others are as likely as `policies` say, a quarter of them uniformly.
         """
         self._policies = policies or _no_policies()
-        self._heard.append(self._heard_of(move, told))
+        self._heard.append(heard_of(self._machine, self._number, move, told))
         step = len(self._heard)
         found = self._follow(step - 1, self._most)
         growth = 4
@@ -225,19 +238,6 @@ class Belief:
     @property
     def _now(self) -> _Moment:
         return self._moments[len(self._heard)]
-
-    def _heard_of(self, move: Term, told: Sequence[Term]) -> tuple[int, Bits]:
-        """The number of a move, and bits of percepts; -1 for what does not exist."""
-        compiled, role = self._machine.compiled, self._number
-        moves, percepts = compiled.moves[role], compiled.percepts[role]
-        wanted = np.zeros_like(self._task.wanted)
-        if move not in moves or not set(told) <= set(percepts):
-            return -1, wanted
-        first = int(self._machine.batches.first_percept[role])
-        for percept in told:
-            at = first + percepts.index(percept)
-            wanted[0, at >> 6] |= np.uint64(1 << (at & 63))
-        return moves.index(move), wanted
 
     def _rebuild(self, step: int, growth: int, stop: Callable[[], bool]) -> _Moment | None:
         """From earlier beliefs, the latest first, with so many times as many worlds."""

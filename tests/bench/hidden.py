@@ -1,6 +1,8 @@
-"""Games with hidden information, `mcts` against OpenSpiel's ISMCTSBot: `python -m tests.bench.hidden GAME`.
+"""Games with hidden information or choices at once, `mcts` against others: `python -m tests.bench.hidden GAME`.
 
-Both think so many seconds of each choice; pairs of matches have the same random moves (deals), the roles exchanged.
+Against OpenSpiel's ISMCTSBot, or with --against: `search` (`mcts` that solves nothing), `montecarlo` (guesses a state),
+`random`. Both think so many seconds of each choice; pairs of matches have the same random moves (deals), the roles
+exchanged.
 OpenSpiel's bot in C++ plays games whose states it can draw anew for what a player knows; for the others its bot in
 Python is given states by histories that are drawn here, move by move, until one agrees with what its player knows.
 """
@@ -10,26 +12,29 @@ import math
 import sys
 import time
 import warnings
-from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from random import Random
 from statistics import fmean, stdev
-from typing import Any
+from typing import Any, Protocol
 
 from ggp.engines import make_machine
 from ggp.errors import GgpError
 from ggp.gdl.rulesheet import NATURE, Rulesheet, kif
-from ggp.gdl.state_machine import StateMachine
+from ggp.gdl.state_machine import JointMove, StateMachine
 from ggp.gdl.terms import Term, to_text
-from ggp.protocol.messages import PlayPercepts, Start
+from ggp.protocol.messages import Play, PlayPercepts, Start
+from ggp.simulation.state_machine import CircuitMachine
+from players.engines import TreeSearch
 from players.settings import PlayerSettings
-from players.strategy import Thought
+from players.strategies import HiddenMcts, Mcts
+from players.strategy import RoleTask, SearchEngine, Thought
 from players.thinker import Surroundings, Thinker, make_interpreter
 from tests.bench.bridge import load_openspiel, read_rulesheet
 
 _EXPLORATION = 2.0  # uct_c, as in OpenSpiel's own examples
 _LEAST = 20  # simulations of a choice
+_MEMORY = 512  # MiB of each of our players
 _TRIES = 2000  # to draw a history
 _WORTH = 1.96  # standard errors of an interval of 95 %
 _CELLS: tuple[Term, ...] = tuple(("mark", str(row), str(column)) for row in (1, 2, 3) for column in (1, 2, 3))
@@ -58,26 +63,60 @@ TWINS = {
 }
 
 
-class Ours:
-    """`mcts`, by what it did and was told."""
+class Contender(Protocol):
+    """Plays one role of a match."""
 
-    def __init__(self, rulesheet: Rulesheet, role: str, seed: int) -> None:
-        settings = PlayerSettings("mcts", seed=seed, memory=256)
-        self._thinker = Thinker(
-            Start("m", role, "\n".join(kif(rulesheet)), 10, 10), settings, make_interpreter, Surroundings()
+    def choose(self, seconds: float) -> Term | None: ...
+
+    def advance(self, joint_move: JointMove, own: Term, told: tuple[Term, ...]) -> None: ...
+
+
+class Searching(HiddenMcts):
+    """By information-set MCTS alone."""
+
+    def _make_engine(self, task: RoleTask) -> SearchEngine:
+        engine = super()._make_engine(task)
+        engine.close()  # it solves nothing any more
+        return engine
+
+
+class PlainSearch(Mcts):
+    """By the tree alone where roles choose at once."""
+
+    def _make_engine(self, task: RoleTask) -> SearchEngine:
+        machine = make_machine(task.rulesheet, "circuit")
+        assert isinstance(machine, CircuitMachine)
+        return TreeSearch(machine, task.role, task.settings.search_settings, task.settings.seed)
+
+
+class Ours:
+    """A player of this project, by what it did and was told."""
+
+    def __init__(self, rulesheet: Rulesheet, role: str, seed: int, name: str, start_seconds: float) -> None:
+        settings = PlayerSettings(
+            "mcts" if name == "search" else name, seed=seed, memory=_MEMORY, tune=False, learn=False, knowledge="none"
         )
+        searching = Searching if rulesheet.has_percepts else PlainSearch
+        around = Surroundings(make_strategy=searching if name == "search" else None)
+        self._has_percepts = rulesheet.has_percepts
+        self._thinker = Thinker(Start("m", role, "\n".join(kif(rulesheet)), 10, 10), settings, make_interpreter, around)
         self._step = 0
         self._last: Term | None = None
         self._told: tuple[Term, ...] = ()
+        if start_seconds > 0:
+            self._thinker.ponder(self._thinker.state, None, Thought(time.monotonic, time.monotonic() + start_seconds))
 
     def choose(self, seconds: float) -> Term | None:
         now = time.monotonic
         thought = Thought(now, now() + seconds)
-        self._thinker.choose(PlayPercepts("m", self._step, self._last, self._told), self._last, thought)
+        told = self._told if self._step else None
+        news = PlayPercepts("m", self._step, self._last, self._told) if self._has_percepts else Play("m", told)
+        self._thinker.choose(news, self._last, thought)
         return thought.move
 
-    def advance(self, own: Term, told: tuple[Term, ...]) -> None:
-        self._step, self._last, self._told = self._step + 1, own, told
+    def advance(self, joint_move: JointMove, own: Term, told: tuple[Term, ...]) -> None:
+        self._step, self._last = self._step + 1, own
+        self._told = told if self._has_percepts else joint_move
 
 
 class Theirs:
@@ -97,7 +136,7 @@ class Theirs:
         self._rate = simulations / max(time.monotonic() - began, 1e-3)
         return {number: move for move, number in self._twin.actions.items()}[action]
 
-    def advance(self, joint_move: Sequence[Term]) -> None:
+    def advance(self, joint_move: JointMove, own: Term, told: tuple[Term, ...]) -> None:
         """A step of our rules: at most one of the two players moves, or cards are dealt."""
         for move in joint_move:
             if isinstance(move, tuple) and move[0] in ("deal", "flip"):
@@ -148,50 +187,75 @@ class Theirs:
         return str(state.information_state_string(player))
 
 
-def play(rulesheet: Rulesheet, machine: StateMachine, twin: Twin, own: int, seed: int, seconds: float) -> int:
-    """A match in which `mcts` has the role of this number; its goal value. OpenSpiel has to see the same winner."""
+def play(
+    machine: StateMachine, players: tuple[Contender, Contender], seed: int, seconds: tuple[float, float]
+) -> tuple[int, int]:
+    """A match; the goal values of both roles."""
     roles = [role for role in machine.roles if role != NATURE]
-    ours, theirs = Ours(rulesheet, roles[own], seed), Theirs(twin, seed)
     nature, state = Random(seed), machine.initial_state
     while not machine.is_terminal(state):
         moves: dict[str, Term] = {}
-        for number, role in enumerate(roles):
+        for role, player, limit in zip(roles, players, seconds, strict=True):
             legal = machine.legal_moves(state, role)
             moves[role] = legal[0]
-            if number == own:
-                moves[role] = ours.choose(seconds if len(legal) > 1 else 0.0) or legal[0]
-            elif len(legal) > 1:
-                moves[role] = theirs.choose(seconds)
+            if len(legal) > 1 or isinstance(player, Ours):
+                moves[role] = player.choose(limit if len(legal) > 1 else 0.0) or legal[0]
             if moves[role] not in legal:
                 raise GgpError(f"{to_text(moves[role])} is not legal for {role}")
         if NATURE in machine.roles:
             moves[NATURE] = nature.choice(machine.legal_moves(state, NATURE))
         joint_move = tuple(moves[role] for role in machine.roles)
-        ours.advance(moves[roles[own]], machine.percepts(state, joint_move, roles[own]))
-        theirs.advance(joint_move)
+        for role, player in zip(roles, players, strict=True):
+            told = machine.percepts(state, joint_move, role) if isinstance(player, Ours) else ()
+            player.advance(joint_move, moves[role], told)
         state = machine.next_state(state, joint_move)
-    goals = [machine.goal(state, role) for role in roles]
-    if not theirs.state.is_terminal() or (theirs.state.returns()[own] > 0) != ((goals[own] or 0) > 50):
-        raise GgpError(f"OpenSpiel sees another end: {theirs.state}")
-    return goals[own] or 0
+    first, second = (machine.goal(state, role) or 0 for role in roles)
+    for goal, number, player in ((first, 0, players[0]), (second, 1, players[1])):
+        if isinstance(player, Theirs) and (
+            not player.state.is_terminal() or (player.state.returns()[number] > 0) != (goal > 50)
+        ):
+            raise GgpError(f"OpenSpiel sees another end: {player.state}")
+    return first, second
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("game", choices=TWINS)
+    parser.add_argument("game")
+    parser.add_argument("--against", choices=("openspiel", "search", "montecarlo", "random"), default="openspiel")
+    parser.add_argument("--player", choices=("mcts", "search"), default="mcts")
     parser.add_argument("--seconds", type=float, default=1.0, help="for each choice")
+    parser.add_argument("--their-seconds", type=float, help="likewise of the other player; as long without it")
+    parser.add_argument("--start", type=float, default=0.0, help="seconds of `mcts` before the first step")
     parser.add_argument("--pairs", type=int, default=20)
     parser.add_argument("--seed", type=int, default=1)
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")  # of OpenSpiel's own making
     rulesheet = read_rulesheet(arguments.game)
-    machine, twin = make_machine(rulesheet, "circuit"), TWINS[arguments.game]
-    found: list[float] = []
-    for pair in range(arguments.pairs):
-        goals = [play(rulesheet, machine, twin, own, arguments.seed + pair, arguments.seconds) for own in (0, 1)]
-        found.append(fmean(goals))
-        spread = _WORTH * stdev(found) / math.sqrt(len(found)) if len(found) > 1 else math.inf
-        print(f"{arguments.game}, {pair + 1} pairs: mean goal value {fmean(found):.1f} ± {spread:.1f}", flush=True)
+    machine = make_machine(rulesheet, "circuit")
+    roles = [role for role in machine.roles if role != NATURE]
+    seconds = arguments.seconds
+    theirs = seconds if arguments.their_seconds is None else arguments.their_seconds
+    found: list[list[int]] = []
+
+    def opponent(role: str, seed: int) -> Contender:
+        if arguments.against == "openspiel":
+            return Theirs(TWINS[arguments.game], seed)
+        return Ours(rulesheet, role, seed, arguments.against, 0.0)
+
+    for seed in range(arguments.seed, arguments.seed + arguments.pairs):
+        ours = [Ours(rulesheet, role, seed, arguments.player, arguments.start) for role in roles]
+        first, _ = play(machine, (ours[0], opponent(roles[1], seed + 1000)), seed, (seconds, theirs))
+        _, second = play(machine, (opponent(roles[0], seed + 1000), ours[1]), seed, (theirs, seconds))
+        found.append([first, second])
+        means = [fmean(pair) for pair in found]
+        spread = _WORTH * stdev(means) / math.sqrt(len(means)) if len(means) > 1 else math.inf
+        by_role = ", ".join(
+            f"{role} {fmean(values):.1f}" for role, values in zip(roles, zip(*found, strict=True), strict=True)
+        )
+        print(
+            f"{arguments.game}, {len(found)} pairs: mean goal value {fmean(means):.1f} ± {spread:.1f} ({by_role})",
+            flush=True,
+        )
     return 0
 
 

@@ -77,6 +77,17 @@ def view(draw: st.DrawFn, level: int) -> str:
 
 
 @st.composite
+def for_role(draw: st.DrawFn, head: str, role: str, value: str, conditions: list[str]) -> str:
+    """A rule for a role, or sometimes for all roles: nothing binds its variable then."""
+    if draw(st.integers(0, 3)) == 0:
+        role = "?r"
+        if draw(st.booleans()):
+            but = draw(st.sampled_from(("(distinct ?r r0)", "(not (true (p ?r)))", "(not (v0_1 ?r))")))
+            conditions = [*conditions, but]
+    return f"(<= ({head} {role} {value}) {' '.join(conditions)})"
+
+
+@st.composite
 def role_rules(draw: st.DrawFn, role: str) -> list[str]:
     found = [f"(legal {role} {draw(st.sampled_from(MOVES)).format(draw(names), draw(names))})"] * draw(
         st.integers(0, 1)
@@ -84,13 +95,11 @@ def role_rules(draw: st.DrawFn, role: str) -> list[str]:
     for _ in range(draw(st.integers(0, 2))):
         conditions, safe = draw(body(LEVELS - 1))
         move = draw(st.sampled_from(MOVES)).format(draw(safe), draw(safe))
-        found.append(f"(<= (legal {role} {move}) {' '.join(conditions)})")
+        found.append(draw(for_role("legal", role, move, conditions)))
     for _ in range(draw(st.integers(0, 2))):
         value = draw(st.sampled_from(("0", "50", "100")))
         conditions, _ = draw(body(LEVELS - 1))
-        found.append(
-            draw(st.sampled_from((f"(goal {role} {value})", f"(<= (goal {role} {value}) {' '.join(conditions)})")))
-        )
+        found.append(draw(st.sampled_from((f"(goal {role} {value})", draw(for_role("goal", role, value, conditions))))))
     return found
 
 
@@ -108,7 +117,7 @@ def step_rule(draw: st.DrawFn, roles: list[str], head: str) -> str:
         conditions, safe = draw(body(LEVELS - 1, (), more))
     if head == "sees":
         told = draw(st.sampled_from(("bang", "(saw {0})"))).format(draw(safe))
-        return f"(<= (sees {draw(st.sampled_from(roles))} {told}) {' '.join(conditions)})"
+        return draw(for_role("sees", draw(st.sampled_from(roles)), told, conditions))
     fact = draw(st.sampled_from(("p", "q", "s")))
     return f"(<= (next {written(fact, [draw(safe) for _ in range(FACTS[fact])])}) {' '.join(conditions)})"
 
@@ -203,11 +212,12 @@ def features(compiled: CompiledGame) -> set[str]:
 def test_random_games_are_the_same() -> None:
     seen: set[str] = set()
 
-    @settings(max_examples=60, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=120, suppress_health_check=list(HealthCheck))
     @given(games(), st.integers(0, 1000))
     def check(text: str, seed: int) -> None:
         seen.update(features(compared(text, seed).compiled))
+        seen.update(head for head in ("legal", "goal", "sees") if f"(<= ({head} ?r" in text)
 
     check()
-    wanted = {"recursion", "constants", "gates", "percepts", "single moves", "many moves"}
+    wanted = {"recursion", "constants", "gates", "percepts", "single moves", "many moves", "legal", "goal", "sees"}
     assert seen >= wanted | {f"{count} roles" for count in range(1, 7)}
