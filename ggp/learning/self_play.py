@@ -2,7 +2,8 @@
 
 Temporal-difference learning in the manner of TD-Gammon (Tesauro, 1992): all states that can follow are valued by the
 net, ends exactly; the move is drawn by a softmax of these values. A sample's value is the outcome of its match, mixed
-with the value of the best successor; its policy is the softmax over successors.
+with the value of the best successor; its policy is the softmax over successors. Where a move is random, the value of
+the best successor there stands for the outcome of what came before (traces are cut as in Q(lambda): Watkins, 1989).
 
 Where several roles choose at once, each values its own moves against moves of the others that are drawn from the net's
 policy. Moves of chance are drawn uniformly. Matches begin with some random steps and end at a cap of steps.
@@ -71,7 +72,7 @@ class SelfPlay(NamedTuple):
     start_choice: Ids  # (2,) its chooser, and how many moves that has
     steps: Ids  # (N,) so far
     opening: Ids  # (N,) random steps that are left
-    last_sample: NDArray[np.int64]  # (N,) the newest sample of the match, counted from the first ever, or NONE
+    last_sample: NDArray[np.int64]  # (N,) the newest sample since the last random move, from the first ever, or NONE
     earlier: NDArray[np.int64]  # (S,) the one before it in the same match
     first_row: Ids  # (N,) of the batch, where the match's successors begin
     rows: Ids  # (N,) of the match in the batch
@@ -79,6 +80,7 @@ class SelfPlay(NamedTuple):
     joint: Ids  # (N, R) the joint moves of matches in which several roles choose
     waiting: Ids  # (N,) a list of these matches
     drawn: Ids  # (R,) moves of the other roles
+    outcome: Floats  # (R,) of a match, or of its part before a random move
     sums: Floats  # (H,)
     hidden: Floats  # (H,)
     nature: NDArray[np.bool_]  # (R,) whether chance plays the role
@@ -106,7 +108,8 @@ def make_self_play(batches: Batches, settings: SelfPlaySettings, places: int, se
         np.zeros(LANES, np.int32), random.integers(0, settings.opening + 1, LANES).astype(np.int32),
         np.full(LANES, NONE, np.int64), np.full(places, NONE, np.int64),
         np.zeros(LANES, np.int32), np.zeros(LANES, np.int32), np.zeros(LANES, np.float32),
-        np.zeros((LANES, roles), np.int32), np.zeros(LANES, np.int32), np.zeros(roles, np.int32),
+        np.zeros((LANES, roles), np.int32), np.zeros(LANES, np.int32),
+        np.zeros(roles, np.int32), np.zeros(roles, np.float32),
         np.zeros(HIDDEN, np.float32), np.zeros(HIDDEN, np.float32),
         np.array([role == NATURE for role in batches.game.roles]),
         np.array([seed * 2 + 1], np.uint64) * np.uint64(0x9E3779B97F4A7C15),
@@ -257,7 +260,10 @@ def _choose(  # noqa: PLR0913, PLR0917 - kernel: which rows of the batch, and wh
     _write_sample(play, net, samples, match, role, first, count, best)
     chance = _uniform(play.random)
     if chance < play.knobs[2]:
-        return np.int64(skip + draw(play.random, np.int64(count)))
+        chosen = np.int64(first + draw(play.random, np.int64(count)))
+        if chosen != best:
+            _cut(play, samples, match)
+        return np.int64(chosen - play.first_row[match])
     total, highest = 0.0, np.float64(play.worth[best])
     for row in range(first, first + count):
         total += np.exp((play.worth[row] - highest) / play.knobs[0])
@@ -355,7 +361,9 @@ def _go_on(play: SelfPlay, samples: Samples, match: Int, row: Int) -> None:
     if is_over or play.steps[match] >= play.knobs[4]:
         play.numbers[CAPPED] += not is_over
         samples.numbers[MATCHES] += 1
-        _complete(play, samples, match, row, is_over)
+        for role in range(len(play.nature)):
+            play.outcome[role] = back.value[row, role] if is_over else UNKNOWN
+        _complete(play, samples, match)
         copy_state(front.before, match, play.start, 0)
         copy_state(front.legal, match, play.start_legal, 0)
         front.chooser[match], front.moves[match] = play.start_choice[0], play.start_choice[1]
@@ -368,14 +376,23 @@ def _go_on(play: SelfPlay, samples: Samples, match: Int, row: Int) -> None:
 
 
 @fused
-def _complete(play: SelfPlay, samples: Samples, match: Int, row: Int, is_over: bool) -> None:
+def _cut(play: SelfPlay, samples: Samples, match: Int) -> None:
+    """Before a random move: what comes of it says nothing of earlier states, so they get what the newest is worth."""
+    newest = play.last_sample[match] % len(samples.is_complete)
+    for role in range(samples.values.shape[1]):
+        play.outcome[role] = samples.values[newest, role]
+    _complete(play, samples, match)
+
+
+@fused
+def _complete(play: SelfPlay, samples: Samples, match: Int) -> None:
+    """The samples of the match since its last random move get their share of `play.outcome`."""
     places, oldest = len(samples.is_complete), samples.numbers[SAMPLES] - len(samples.is_complete)
     number = play.last_sample[match]
     while number != NONE and number >= oldest:
         place = number % places
         for role in range(samples.values.shape[1]):
-            outcome = play.back.value[row, role] if is_over else UNKNOWN
-            samples.values[place, role] += play.knobs[3] * (outcome - samples.values[place, role])
+            samples.values[place, role] += play.knobs[3] * (play.outcome[role] - samples.values[place, role])
         samples.is_complete[place] = True
         number = play.earlier[place]
     play.last_sample[match] = NONE

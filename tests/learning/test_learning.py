@@ -31,7 +31,7 @@ from ggp.learning.net import (
     sum_inputs,
     widened,
 )
-from ggp.learning.self_play import SelfPlaySettings
+from ggp.learning.self_play import SelfPlaySettings, make_self_play, play_on
 from ggp.learning.symmetries import find_symmetries
 from ggp.library import find_rulesheet
 from ggp.simulation.evaluate import Batches, pack, unpack
@@ -270,6 +270,37 @@ def test_simultaneous_moves_are_learned() -> None:
     assert progress.batches > 0
     assert np.isfinite(progress.value_error)
     assert learner.samples > 0
+
+
+BLUNDERS = """
+    (role x) (role o) (init (at 0))
+    (<= (legal x left) (true (at 0))) (<= (legal x right) (true (at 0)))
+    (<= (legal x take) (true (at 1))) (<= (legal x pass) (true (at 1)))
+    (<= (legal x wait) (true (at 2))) (<= (legal o wait) (not (true (at 2))))
+    (<= (legal o left) (true (at 2))) (<= (legal o right) (true (at 2)))
+    (<= (next (at 1)) (true (at 0))) (<= (next (at 2)) (does x pass))
+    (<= (next taken) (does x take)) (<= (next lost) (true (at 2)))
+    (<= terminal (true taken)) (<= terminal (true lost))
+    (<= (goal x 100) (true taken)) (<= (goal x 0) (true lost))
+    (<= (goal o 0) (true taken)) (<= (goal o 100) (true lost))
+"""
+
+
+def test_what_comes_of_a_random_move_is_no_outcome_of_earlier_states() -> None:
+    """Half of the matches are lost by a random pass, where taking wins."""
+    game = compile_game(parse_rulesheet(BLUNDERS, "blunders"))
+    batches = Batches(game)
+    samples = make_samples(batches.initial.shape[1], 0, 2, 8192, 8192)
+    settings = SelfPlaySettings(random_share=1.0, opening=0, outcome=1.0)
+    net = make_net(find_inputs(game), 2, sum(map(len, game.moves)), 1)
+    play_on(make_self_play(batches, settings, 8192, 3), net, samples, 20)
+    known = samples.is_complete
+    facts, values = unpack(samples.states[known], len(game.facts)), samples.values[known]
+    chooses, lost = (facts[:, game.facts.index(read_term(f"(at {step})"))] for step in (1, 2))
+    assert chooses.sum() > 1000
+    assert (values[chooses] == (1.0, 0.0)).all()
+    assert lost.sum() > 300
+    assert (values[lost] == (0.0, 1.0)).all()
 
 
 @pytest.mark.parametrize(("name", "wins"), [("draughts", True), ("connectfour", False)])
