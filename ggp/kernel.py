@@ -4,12 +4,14 @@ A word is 8 × uint64, one bit for each of 512 lanes; words stand in rows of a C
 Kernels are kept on disk, each in a file that is named after all that its machine code depends on (`KernelFiles`).
 """
 
+import ctypes
 import hashlib
 import pickle
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, partial
 from io import BytesIO
+from mmap import PROT_EXEC, PROT_READ, PROT_WRITE, mmap
 from pathlib import Path
 from types import CodeType
 from typing import Any, NamedTuple, ParamSpec, TypeAlias, TypeVar, cast
@@ -561,6 +563,14 @@ def load_object(data: bytes, names: tuple[str, ...]) -> MachineCode:
     engine.add_object_file(llvm.ObjectFileRef.from_data(data))
     engine.finalize_object()
     return MachineCode({name: engine.get_function_address(name) for name in names}, engine)
+
+
+def load_bytes(code: bytes, starts: dict[str, int]) -> MachineCode:
+    """Functions that are bytes of machine code, by where they start."""
+    memory = mmap(-1, len(code), prot=PROT_READ | PROT_WRITE | PROT_EXEC)
+    memory.write(code)
+    address = ctypes.addressof(ctypes.c_char.from_buffer(memory))
+    return MachineCode({name: address + start for name, start in starts.items()}, memory)
 
 
 def _target() -> Any:

@@ -12,6 +12,8 @@ import numpy as np
 from ggp.circuit.network import LOOP, Ids, Loops
 from ggp.kernel import kernel
 
+SPARE_ROWS = 1024  # the most that were needed, of 69 games, were 212
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Program:
@@ -23,7 +25,7 @@ class Program:
     segments: Ids  # (S, 4): instructions from, to; feedback from, to: a segment with feedback is repeated
     feedback: Ids  # (K, 2) the row of a loop node, the literal that it takes after each pass
     outputs: Ids  # (K,) the rows whose values are wanted afterwards
-    rows: int  # that the words need
+    rows: int  # that the words need; the last SPARE_ROWS are for what machine code puts aside
 
     def moved(self, row_of: Ids) -> "Program":
         """The same program on other rows: row r becomes row_of[r]."""
@@ -70,7 +72,7 @@ def make_program(  # noqa: PLR0913, PLR0917 - each is an array of its own
         nodes, order, segments, members, outputs, row_of_input.astype(np.int32), output_rows.astype(np.int32),
         first_scratch,
     )  # fmt: skip
-    return Program(*program[:5], output_rows.astype(np.int32), int(program[5]))
+    return Program(*program[:5], output_rows.astype(np.int32), int(program[5]) + SPARE_ROWS)
 
 
 def _read(left: Ids, right: Ids, loops: Loops) -> Nodes:

@@ -1,6 +1,7 @@
-"""Programs → machine code of one game: written in LLVM's language, compiled in a thread, kept in the cache.
+"""Programs → machine code of one game, made in a thread. Programs run interpreted until it is there.
 
-The code is straight-line, on vectors as wide as the machine's. Programs run interpreted until it is there.
+The code is straight-line, on vectors as wide as the machine's. With AVX-512 it is put together here
+(`ggp.simulation.assembler`); for other processors it is written in LLVM's language and kept in the cache.
 """
 
 import hashlib
@@ -15,6 +16,7 @@ from ggp.cache import Cache, CacheEntry
 from ggp.circuit.network import Ids
 from ggp.circuit.schedule import Program
 from ggp.kernel import MachineCode, compile_object, load_object, machine_name, vector_bits
+from ggp.simulation.assembler import ASSEMBLED_BITS, assemble
 from ggp.simulation.steps import Steps
 
 CHUNK = 40_000  # instructions of one function; what crosses from one to the next goes through memory
@@ -23,6 +25,7 @@ _POINTERS = ("current", "following", "rest")
 _PARAMETERS = ", ".join(f"ptr noalias %{base}" for base in _POINTERS)
 KIND = "native"
 MOST_GATES = 100_000  # of all programs of a game; above, LLVM takes longer than it saves
+MOST_ASSEMBLED = 3_000_000  # the same where LLVM is not needed: some 30 s
 _OBJECT = "object"
 
 _log = logging.getLogger(__name__)
@@ -43,11 +46,12 @@ def is_worthwhile(steps: Steps) -> bool:
 
 def is_small(named: dict[str, Program]) -> bool:
     """Whether programs are few and short enough to be compiled."""
-    return sum(len(program.left) for program in named.values()) <= MOST_GATES
+    most = MOST_ASSEMBLED if vector_bits() == ASSEMBLED_BITS else MOST_GATES
+    return sum(len(program.left) for program in named.values()) <= most
 
 
 def compile_steps(steps: Steps, cache: Cache) -> MachineCode:
-    """The machine code, from the cache where it is; else it takes about 0.2 ms a gate."""
+    """The machine code, about 10 µs a gate; by LLVM 0.2 ms, unless it is in the cache."""
     return compile_programs(functions(steps), steps.layout.facts, f"{steps.layout}", cache)
 
 
@@ -56,6 +60,9 @@ def compile_programs(named: dict[str, Program], facts: int, about: str, cache: C
 
     about: what the rows mean, as text; it tells programs in the cache apart.
     """
+    assembled = _assembled(named, facts)
+    if assembled is not None:
+        return assembled
     key = _key(about, named)
     found = cache.get(KIND, key)
     if found is not None:
@@ -65,6 +72,16 @@ def compile_programs(named: dict[str, Program], facts: int, about: str, cache: C
     data = compile_object(declarations(bits) + "\n".join(texts))
     cache.put(KIND, key, CacheEntry({_OBJECT: np.frombuffer(data, np.uint8)}))
     return load_object(data, tuple(named))
+
+
+def _assembled(named: dict[str, Program], facts: int) -> MachineCode | None:
+    """Code made without LLVM, None where that cannot be."""
+    if vector_bits() < ASSEMBLED_BITS:
+        return None
+    try:
+        return assemble(named, facts)
+    except OSError:  # the system allows no memory that is written and then run
+        return None
 
 
 def compile_in_background(steps: Steps, cache: Cache, use: Callable[[MachineCode], None]) -> Thread:

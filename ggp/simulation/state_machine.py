@@ -23,7 +23,7 @@ from ggp.gdl.state_machine import Facts, JointMove
 from ggp.gdl.terms import Term
 from ggp.interpreter import Interpreter
 from ggp.simulation.evaluate import Batches, Bits, Indices, Single, pack, unpack
-from ggp.simulation.machine_code import compile_in_background, is_worthwhile
+from ggp.simulation.machine_code import MOST_GATES, compile_in_background, is_worthwhile
 from ggp.simulation.playout import Simulator
 from ggp.simulation.steps import make_steps
 
@@ -158,12 +158,12 @@ class CircuitMachine:
             steps = make_steps(compiled.circuit, compiled.phases, preferences=preferences)
             return Simulator(steps, compiled.circuit.initial)
         usual = self.simulator(preferences=preferences)
-        if not is_worthwhile(usual.steps):  # building its steps again would take seconds
+        if usual.steps.gates > MOST_GATES:  # building its steps again would take seconds
             return usual
         aims = aims_of(compiled.goals, [role == NATURE for role in self.roles])
         steps = make_steps(compiled.circuit, compiled.phases, preferences=preferences, aims=aims, depth=decisive)
         affordable = max(MOST_DECISIVE_GATES, MOST_DECISIVE_RATIO * usual.steps.gates)
-        if steps.decisive < decisive or steps.gates > affordable or not is_worthwhile(steps):
+        if steps.decisive < decisive or steps.gates > min(affordable, MOST_GATES):
             return usual
         return Simulator(steps, compiled.circuit.initial)
 

@@ -6,8 +6,11 @@ from pathlib import Path
 import pytest
 
 from ggp.cache import Cache
+from ggp.circuit.schedule import Program
+from ggp.kernel import vector_bits
 from ggp.simulation import machine_code
 from ggp.simulation import steps as step_module
+from ggp.simulation.assembler import ASSEMBLED_BITS
 from ggp.simulation.machine_code import compile_in_background, compile_steps, functions, is_worthwhile
 from ggp.simulation.playout import Simulator
 from tests.simulation.games import FATES, TURNS, rounds
@@ -19,11 +22,18 @@ def cache(tmp_path: Path) -> Cache:
     return Cache(tmp_path / "cache")
 
 
+@pytest.fixture
+def by_llvm(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As on a processor without AVX-512."""
+    monkeypatch.setattr(machine_code, "vector_bits", lambda: min(256, vector_bits()))
+
+
 def refuse(text: str) -> bytes:
     message = "LLVM is not to be asked"
     raise RuntimeError(message)
 
 
+@pytest.mark.usefixtures("by_llvm")
 def test_machine_code_is_kept(cache: Cache, monkeypatch: pytest.MonkeyPatch) -> None:
     truth = Truth(TURNS)
     expected = truth.simulator().playouts(1500, seed=6)
@@ -41,6 +51,7 @@ def test_machine_code_is_kept(cache: Cache, monkeypatch: pytest.MonkeyPatch) -> 
         compile_steps(again.steps, Cache(None))
 
 
+@pytest.mark.usefixtures("by_llvm")
 def test_each_game_gets_its_own_code(cache: Cache) -> None:
     texts = [rounds(2, 2, 5), rounds(2, 2, 6), rounds(2, 3, 5), rounds(3, 2, 5)]
     for _ in range(2):
@@ -58,6 +69,7 @@ def wins_with(move: str, other: str) -> str:
     """
 
 
+@pytest.mark.usefixtures("by_llvm")
 def test_games_of_the_same_form_are_told_apart(cache: Cache) -> None:
     simulators = [Truth(wins_with(*moves)).simulator() for moves in ("xy", "yx")]
     shapes = [[len(program.left) for program in simulator.steps.phases] for simulator in simulators]
@@ -93,6 +105,7 @@ def test_code_is_made_beside(cache: Cache) -> None:
     assert during == expected == simulator.playouts(2000, seed=1)
 
 
+@pytest.mark.usefixtures("by_llvm")
 def test_trouble_leaves_the_circuit_interpreted(
     cache: Cache, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -105,6 +118,31 @@ def test_trouble_leaves_the_circuit_interpreted(
     assert simulator.playouts(600).playouts == 600
 
 
+@pytest.mark.skipif(vector_bits() < ASSEMBLED_BITS, reason="needs AVX-512")
+def test_with_avx_512_llvm_is_not_asked(cache: Cache, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(machine_code, "compile_object", refuse)
+    simulator = Truth(TURNS).simulator()
+    expected = simulator.playouts(1500, seed=6)
+    simulator.use(compile_steps(simulator.steps, cache))
+    assert simulator.playouts(1500, seed=6) == expected
+
+
+@pytest.mark.parametrize("result", [None, PermissionError()])
+def test_where_nothing_can_be_assembled_llvm_is_asked(
+    cache: Cache, result: PermissionError | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def assemble(named: dict[str, Program], facts: int) -> None:
+        if result is not None:
+            raise result
+
+    monkeypatch.setattr(machine_code, "assemble", assemble)
+    simulator = Truth(TURNS).simulator()
+    expected = simulator.playouts(600, seed=6)
+    simulator.use(compile_steps(simulator.steps, cache))
+    assert simulator.playouts(600, seed=6) == expected
+
+
+@pytest.mark.usefixtures("by_llvm")
 def test_large_games_are_not_worth_it(monkeypatch: pytest.MonkeyPatch) -> None:
     steps = Truth(TURNS).steps
     size = sum(len(program.left) for program in functions(steps).values())

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from ggp.circuit.schedule import Program, make_program
-from ggp.kernel import LANES, Words, aligned_words, call, compile_object, load_object, vector_bits
-from ggp.simulation import machine_code
+from ggp.kernel import LANES, MachineCode, Words, aligned_words, call, compile_object, load_object, vector_bits
+from ggp.simulation import assembler, machine_code
+from ggp.simulation.assembler import ASSEMBLED_BITS, assemble
 from ggp.simulation.evaluate import join_programs, run_program
 from ggp.simulation.machine_code import declarations, write_function
 from ggp.simulation.steps import RowLayout, make_layout
@@ -38,11 +39,25 @@ def random_words(random: Random, rows: int) -> Words:
 
 
 def check(sketches: list[Sketch], random: Random, width: int) -> None:
-    """All functions in one object; from one state to the other, and back."""
+    """All functions in one object, by LLVM for vectors of a width or, for 0, assembled."""
     programs = [scheduled(sketch) for sketch in sketches]
     names = tuple(f"f{number}" for number in range(len(programs)))
-    texts = [write_function(name, program, FACTS, width) for name, (program, _) in zip(names, programs, strict=True)]
-    code = load_object(compile_object(declarations(width) + "\n".join(texts)), names)
+    named = {name: program for name, (program, _) in zip(names, programs, strict=True)}
+    if width:
+        texts = [write_function(name, program, FACTS, width) for name, program in named.items()]
+        code = load_object(compile_object(declarations(width) + "\n".join(texts)), names)
+    else:
+        assembled = assemble(named, FACTS)
+        assert assembled
+        code = assembled
+    compare(sketches, programs, code, random)
+
+
+def compare(
+    sketches: list[Sketch], programs: list[tuple[Program, RowLayout]], code: MachineCode, random: Random
+) -> None:
+    """From one state to the other, and back."""
+    names = [f"f{number}" for number in range(len(programs))]
     for name, sketch, (program, layout) in zip(names, sketches, programs, strict=True):
         for swapped in (False, True):
             words = random_words(random, program.rows)
@@ -79,3 +94,50 @@ def test_random_networks_with_loops(chunk: int, width: int, monkeypatch: pytest.
 def test_a_program_without_instructions() -> None:
     sketch = random_sketch(Random(1), FACTS, 5)
     check([Sketch(FACTS, sketch.left, sketch.right, sketch.loops, np.zeros(0, np.int32))], Random(1), vector_bits())
+
+
+needs_avx_512 = pytest.mark.skipif(vector_bits() < ASSEMBLED_BITS, reason="needs AVX-512")
+
+
+@needs_avx_512
+def test_assembled_random_networks() -> None:
+    random = Random(1)
+    check([random_sketch(random, FACTS, random.choice((1, 5, 20, 60, 300))) for _ in range(120)], random, 0)
+
+
+@needs_avx_512
+def test_assembled_random_networks_with_loops() -> None:
+    random = Random(2)
+    check(
+        [random_sketch(random, FACTS, random.choice((2, 6, 12, 60)), random.randint(1, 4)) for _ in range(150)],
+        random,
+        0,
+    )
+
+
+@needs_avx_512
+def test_assembled_values_that_do_not_fit_into_registers() -> None:
+    random = Random(3)
+    sketches = [random_sketch(random, FACTS, 3000, components) for components in (0, 0, 3)]
+    for sketch in sketches:
+        sketch.outputs[:] = random.choices(range(2 * len(sketch.left)), k=len(sketch.outputs))
+    check(sketches, random, 0)
+
+
+@needs_avx_512
+def test_an_assembled_program_without_instructions() -> None:
+    sketch = random_sketch(Random(1), FACTS, 5)
+    check([Sketch(FACTS, sketch.left, sketch.right, sketch.loops, np.zeros(0, np.int32))], Random(1), 0)
+
+
+@needs_avx_512
+def test_there_is_no_code_where_rows_do_not_suffice(monkeypatch: pytest.MonkeyPatch) -> None:
+    prepare = vars(assembler)["_prepare"]
+    random = Random(3)
+    sketch = random_sketch(random, FACTS, 3000)
+    sketch.outputs[:] = random.choices(range(2 * len(sketch.left)), k=len(sketch.outputs))
+    program, _ = scheduled(sketch)
+    monkeypatch.setattr(
+        assembler, "_prepare", lambda *arguments: prepare(*arguments)._replace(spare=np.zeros(0, np.int32))
+    )
+    assert assemble({"f": program}, FACTS) is None

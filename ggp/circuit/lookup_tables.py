@@ -1,0 +1,288 @@
+"""Program → lookup tables of up to three values, which processors with AVX-512 evaluate by one instruction each.
+
+Technology mapping as for field-programmable gate arrays: for each gate a few *cuts* are kept (up to three values that
+decide it, with its truth table), those with the least *area flow* first, and the outputs are covered by tables from the
+last one to the first (Mishchenko, Cho, Chatterjee, Brayton: Combinational and sequential mapping with priority cuts,
+2007). Gates shared by several tables may be evaluated in each of them.
+
+Values are numbered: value r is what row r holds before the program, value `rows` + i what instruction i gives. A truth
+table is 8 bits: bit a + 2 · b + 4 · c is the result for the values a, b and c of the leaves.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ggp.circuit.network import Ids
+from ggp.circuit.schedule import Program
+from ggp.kernel import Int, inner, kernel
+
+KEPT = 6  # cuts of each gate, without the one that is the gate itself
+ROUNDS = 3  # of covering; each but the first knows how often the one before it read a value
+LEAVES = 3
+_NONE = -1
+_VARIABLES = (0xAA, 0xCC, 0xF0)  # the truth tables of the leaves themselves
+
+
+class Cover(NamedTuple):
+    """Tables in the order of the instructions that they stand for."""
+
+    instruction: Ids  # (T,) ascending
+    leaves: Ids  # (T, 3) values, -1 after the last one
+    table: NDArray[np.uint8]  # (T,) the truth table
+    segments: Ids  # (S, 4): tables from, to; feedback from, to
+    feedback: Ids  # (K, 2) the row of a loop node; 2 · the value that it takes, + 1 for its complement
+
+
+class Cuts(NamedTuple):
+    """The cuts of each instruction, the best one first."""
+
+    leaves: Ids  # (G, KEPT, 3) ascending, -1 after the last one
+    table: NDArray[np.uint8]  # (G, KEPT)
+    kept: Ids  # (G,) how many
+    flow: NDArray[np.float32]  # (G,) tables that it takes, shared among those that read it
+
+
+class _Values(NamedTuple):
+    """The instructions, with values in place of rows."""
+
+    rows: int
+    left: Ids  # (G,) 2 · value, + 1 for the complement
+    right: Ids  # (G,)
+    is_xor: NDArray[np.bool_]  # (G,)
+    first: Ids  # (G,) where the instruction's segment starts
+    wanted: NDArray[np.bool_]  # (G,) outputs, and what loop nodes take
+    feedback: Ids  # (K, 2) as in `Cover`
+
+
+def cover_program(program: Program) -> Cover:
+    """Tables that leave the same in the program's outputs."""
+    values = _Values(
+        program.rows,
+        *_number_values(
+            program.left, program.right, program.out, program.segments, program.feedback, program.outputs, program.rows
+        ),
+    )
+    readers = found = _count_readers(values)
+    for _ in range(ROUNDS):
+        readers = (np.float32(0.5) * (readers + found)).astype(np.float32)
+        cuts = _find_cuts(values, readers)
+        instruction, leaves, table, found = _cover(values, cuts)
+    segments = program.segments.copy()
+    segments[:, :2] = np.searchsorted(instruction, segments[:, :2])
+    return Cover(instruction, leaves, table, segments, values.feedback)
+
+
+@kernel
+def _number_values(  # noqa: PLR0913, PLR0917 - arrays of their own
+    left: Ids, right: Ids, out: Ids, segments: Ids, feedback: Ids, outputs: Ids, rows: Int
+) -> tuple[Ids, Ids, NDArray[np.bool_], Ids, NDArray[np.bool_], Ids]:
+    """The fields of `_Values` but for the number of rows."""
+    gates = left.shape[0]
+    value_of = np.arange(rows).astype(np.int32)
+    first_value, second_value = np.empty(gates, np.int32), np.empty(gates, np.int32)
+    is_xor, wanted = np.zeros(gates, np.bool_), np.zeros(gates, np.bool_)
+    first = np.zeros(gates, np.int32)
+    taken = feedback.copy()
+    for segment in range(segments.shape[0]):
+        start, end, first_loop, last_loop = segments[segment]
+        for at in range(start, end):
+            first_value[at] = 2 * value_of[left[at] >> 1] + (left[at] & 1)
+            second_value[at] = 2 * value_of[right[at] >> 1] + (right[at] & 1)
+            is_xor[at] = out[at] < 0
+            first[at] = start
+            value_of[~out[at] if out[at] < 0 else out[at]] = rows + at
+        for at in range(first_loop, last_loop):
+            value = value_of[feedback[at, 1] >> 1]
+            taken[at, 1] = 2 * value + (feedback[at, 1] & 1)
+            if value >= rows:
+                wanted[value - rows] = True
+    for row in outputs:
+        if value_of[row] >= rows:
+            wanted[value_of[row] - rows] = True
+    return first_value, second_value, is_xor, first, wanted, taken
+
+
+@kernel
+def _count_readers(values: _Values) -> NDArray[np.float32]:
+    """How many instructions read each."""
+    readers = np.zeros(values.left.shape[0], np.float32)
+    for at in range(values.left.shape[0]):
+        for literal in (values.left[at], values.right[at]):
+            value = (literal >> 1) - values.rows
+            if value >= 0:
+                readers[value] += np.float32(1)
+    return readers
+
+
+@kernel
+def _find_cuts(values: _Values, readers: NDArray[np.float32]) -> Cuts:
+    """The cuts of each instruction with the least area flow."""
+    gates = values.left.shape[0]
+    cuts = Cuts(
+        np.full((gates, KEPT, LEAVES), _NONE, np.int32),
+        np.zeros((gates, KEPT), np.uint8),
+        np.zeros(gates, np.int32),
+        np.zeros(gates, np.float32),
+    )
+    sides = np.empty((2, KEPT + 1, LEAVES), np.int32)
+    tables = np.empty((2, KEPT + 1), np.int64)
+    counts = np.zeros(2, np.int64)
+    merged = np.empty(LEAVES, np.int32)
+    costs = np.zeros(KEPT, np.float32)
+    for gate in range(gates):
+        for side in range(2):
+            literal = values.left[gate] if side == 0 else values.right[gate]
+            counts[side] = _cuts_of_operand(values, cuts, gate, literal, sides[side], tables[side])
+        count: Int = np.int64(0)
+        for one in range(counts[0]):
+            for other in range(counts[1]):
+                size = _merge(sides[0, one], sides[1, other], merged)
+                if size > LEAVES:
+                    continue
+                table_a = _spread(tables[0, one], sides[0, one], merged, size)
+                table_b = _spread(tables[1, other], sides[1, other], merged, size)
+                table = table_a ^ table_b if values.is_xor[gate] else table_a & table_b
+                cost = np.float32(1)
+                for leaf in range(size):
+                    value = merged[leaf] - values.rows
+                    cost += cuts.flow[value] if value >= 0 else np.float32(0.02)
+                count = _keep(cuts, gate, count, costs, merged, size, table, cost)
+        cuts.kept[gate] = count
+        cuts.flow[gate] = costs[0] / max(np.float32(1), readers[gate])
+    return cuts
+
+
+@inner
+def _cuts_of_operand(
+    values: _Values, cuts: Cuts, gate: Int, literal: Int, leaves: Ids, tables: NDArray[np.int64]
+) -> Int:
+    """The cuts of what an instruction reads, itself first; how many."""
+    value = literal >> 1
+    inverted = np.int64(0xFF) * np.int64(literal & 1)
+    leaves[0, :] = _NONE
+    tables[0] = inverted
+    if value == 0:
+        return np.int64(1)
+    leaves[0, 0] = value
+    tables[0] = _VARIABLES[0] ^ inverted
+    found: Int = np.int64(1)
+    instruction = value - values.rows
+    if instruction >= values.first[gate]:
+        for at in range(cuts.kept[instruction]):
+            for leaf in range(LEAVES):
+                leaves[found, leaf] = cuts.leaves[instruction, at, leaf]
+            tables[found] = np.int64(cuts.table[instruction, at]) ^ inverted
+            found += 1
+    return found
+
+
+@inner
+def _merge(one: Ids, other: Ids, merged: Ids) -> Int:
+    """The union of ascending leaves; how many, or LEAVES + 1 for too many."""
+    a, b = 0, 0
+    size: Int = np.int64(0)
+    while True:
+        first = one[a] if a < LEAVES else _NONE
+        second = other[b] if b < LEAVES else _NONE
+        if first == _NONE and second == _NONE:
+            break
+        if size == LEAVES:
+            return np.int64(LEAVES + 1)
+        if second == _NONE or (first != _NONE and first <= second):
+            merged[size] = first
+            a += 1
+            if first == second:
+                b += 1
+        else:
+            merged[size] = second
+            b += 1
+        size += 1
+    return size
+
+
+@inner
+def _spread(table: Int, leaves: Ids, merged: Ids, size: Int) -> Int:
+    """The truth table over the merged leaves, of which the leaves are some."""
+    places = np.int64(0)  # 2 bits for each leaf
+    used, at = 0, 0
+    for leaf in range(size):
+        if at < LEAVES and leaves[at] == merged[leaf]:
+            places |= np.int64(leaf) << (2 * at)
+            at += 1
+    used = at
+    if places == 0b100100 or used == 0 or (used == 1 and places == 0) or (used == 2 and places == 0b0100):
+        return table
+    found = np.int64(0)
+    for index in range(8):
+        source = np.int64(0)
+        for leaf in range(used):
+            source |= ((index >> ((places >> (2 * leaf)) & 3)) & 1) << leaf
+        found |= ((table >> source) & 1) << index
+    return found
+
+
+@inner
+def _keep(  # noqa: PLR0913, PLR0917 - arrays in a tuple cost more
+    cuts: Cuts,
+    gate: Int,
+    count: Int,
+    costs: NDArray[np.float32],
+    merged: Ids,
+    size: Int,
+    table: Int,
+    cost: np.float32,
+) -> Int:
+    """Put a cut in its place among the best ones, unless its leaves are there already; how many there are then."""
+    for at in range(count):
+        same = True
+        for leaf in range(LEAVES):
+            if cuts.leaves[gate, at, leaf] != (merged[leaf] if leaf < size else _NONE):
+                same = False
+        if same:
+            return count
+    if count == KEPT and cost >= costs[count - 1]:
+        return count
+    place = min(count, KEPT - 1)
+    while place > 0 and costs[place - 1] > cost:
+        costs[place] = costs[place - 1]
+        cuts.table[gate, place] = cuts.table[gate, place - 1]
+        for leaf in range(LEAVES):
+            cuts.leaves[gate, place, leaf] = cuts.leaves[gate, place - 1, leaf]
+        place -= 1
+    costs[place] = cost
+    cuts.table[gate, place] = np.uint8(table)
+    for leaf in range(LEAVES):
+        cuts.leaves[gate, place, leaf] = merged[leaf] if leaf < size else _NONE
+    return min(count + 1, KEPT)
+
+
+@kernel
+def _cover(values: _Values, cuts: Cuts) -> tuple[Ids, Ids, NDArray[np.uint8], NDArray[np.float32]]:
+    """The instructions that are needed, their leaves and tables; and how many tables read each instruction."""
+    gates = values.left.shape[0]
+    readers = np.zeros(gates, np.float32)
+    needed = values.wanted.copy()
+    count = 0
+    for gate in range(gates - 1, -1, -1):
+        if not needed[gate]:
+            continue
+        count += 1
+        for leaf in range(LEAVES):
+            value = cuts.leaves[gate, 0, leaf] - values.rows
+            if value >= 0:
+                needed[value] = True
+                readers[value] += np.float32(1)
+    instruction = np.empty(count, np.int32)
+    leaves = np.empty((count, LEAVES), np.int32)
+    table = np.empty(count, np.uint8)
+    at = 0
+    for gate in range(gates):
+        if needed[gate]:
+            instruction[at] = gate
+            table[at] = cuts.table[gate, 0]
+            for leaf in range(LEAVES):
+                leaves[at, leaf] = cuts.leaves[gate, 0, leaf]
+            at += 1
+    return instruction, leaves, table, readers
