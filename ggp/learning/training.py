@@ -74,11 +74,16 @@ class Training:
             )
             for at in range(settings.threads)
         ]
-        self.best = self.learners[0].net
+        self._best = self.learners[0].net
         for learner in self.learners[1:]:
-            learner.use_net(self.best)
+            learner.use_net(self._best)
         self._round_ends = np.zeros(0, np.int64)  # samples of each learner at which the present round ends
         self._contest = Contest(self.learners[0].batches)
+
+    @property
+    def best(self) -> Net:
+        """The net that no other was better than; the newest one as long as none was tested."""
+        return self._best if self.generations else self.learners[0].net
 
     @property
     def elo(self) -> float:
@@ -148,7 +153,7 @@ class Training:
             return None
         number = len(self.generations) + 1
         newest = self.learners[0].net
-        found = self._contest.compare(newest, self.best, self.settings.seed * 2**16 + number, stop)
+        found = self._contest.compare(newest, self._best, self.settings.seed * 2**16 + number, stop)
         if found is None:
             return None
         parts, elo = [learner.progress() for learner in self.learners], self.elo
@@ -158,12 +163,12 @@ class Training:
         )  # fmt: skip
         self.generations.append(generation)
         if found.is_better:
-            self.best = newest
+            self._best = newest
         return generation
 
     def state(self) -> dict[str, NDArray[Any]]:
         """Arrays from which `restore` goes on, together with the generations and seconds."""
-        found: dict[str, NDArray[Any]] = {f"best.{name}": array for name, array in copied(self.best)._asdict().items()}
+        found: dict[str, NDArray[Any]] = {f"best.{name}": array for name, array in copied(self._best)._asdict().items()}
         found["round.ends"] = self._round_ends
         for number, learner in enumerate(self.learners):
             found |= {f"{number}.{name}": array for name, array in learner.state().items()}
@@ -187,7 +192,7 @@ class Training:
         for number, learner in enumerate(self.learners):
             learner.restore(parts[str(number)])
         self._round_ends = ends.copy()
-        self.best = Net(**{name: array.copy() for name, array in best.items()})
+        self._best = Net(**{name: array.copy() for name, array in best.items()})
         self.generations, self.seconds = list(generations), seconds
 
 

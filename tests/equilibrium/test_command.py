@@ -126,7 +126,10 @@ def test_histories_are_merged_where_they_are_too_many() -> None:
     arguments = ("hiddengoofspiel", "--histories", "100", "--seconds", "0.3")
     done = invoke(*arguments, "--recall", "99")
     assert done.exit_code == 0, done.output
-    assert "there are more than 100 histories (random matches show about 4.7e+04): roles forget the order of steps" in done.stderr
+    assert (
+        "there are more than 100 histories (random matches show about 4.7e+04): roles forget the order of steps"
+        in done.stderr
+    )
     found, exact, left, right = done.stdout.splitlines()[-4:]
     assert "merged histories" in found
     assert exact.startswith("by best responses that forget nothing: left ")

@@ -162,6 +162,15 @@ def test_what_was_learned_beats_what_was_not(machine: CircuitMachine) -> None:
     assert found.elo.low > 0
 
 
+def test_the_newest_net_counts_as_long_as_none_was_tested(machine: CircuitMachine) -> None:
+    training = Training(machine.compiled, SMALL)
+    fresh = training.best.first.copy()
+    assert training.run_round(never)
+    assert not training.generations
+    np.testing.assert_array_equal(training.best.first, training.learners[0].net.first)
+    assert not np.array_equal(training.best.first, fresh)
+
+
 def plain_match(machine: CircuitMachine, first: Net, second: Net) -> tuple[float, ...]:
     """By the state machine and nets of float64: the goal values, 0 to 1, of a match from the initial state."""
     state = machine.initial_state

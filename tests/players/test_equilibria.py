@@ -13,6 +13,7 @@ from tests.players.test_information import Player, text_of
 
 pytestmark = pytest.mark.kernels
 
+
 def machine_of(text: str) -> CircuitMachine:
     machine = make_machine(parse_rulesheet(text), "circuit")
     assert isinstance(machine, CircuitMachine)
