@@ -30,7 +30,7 @@ from ggp.learning.net import (
     no_symmetries,
     widened,
 )
-from ggp.learning.self_play import CAPPED, STEPS, VALUED, SelfPlaySettings, make_self_play, play_on
+from ggp.learning.self_play import CAPPED, CUTS, STEPS, VALUED, SelfPlaySettings, make_self_play, play_on
 from ggp.simulation.evaluate import Batches
 from ggp.simulation.expansion import OVER
 
@@ -40,6 +40,7 @@ BATCH = 512  # samples of a step of fitting
 USES = 3.0  # how often a sample is fitted, about
 RATE, LEAST_RATE = 2e-3, 2e-4  # of learning, at first and in the end
 _SLOWING = 300_000  # samples at which the rate is down to 1 / √2
+FIRST_CUT = 1_500_000  # samples after which random moves cut traces; before, outcomes from afar teach more
 _MOVES_OF_SAMPLE = 32  # on average, for which there is room
 _SLICE_SECONDS = 0.005  # between two looks at the clock, about
 FIRST_TRIAL = 1_000_000  # successors that the net has valued in self-play when it begins to read more
@@ -82,6 +83,7 @@ class _Candidate:
         self.fitting = fitting
         self.samples = make_samples(batches.initial.shape[1], legal_words, len(game.roles), places, room)
         self.play = make_self_play(batches, settings, places, seed)
+        self._settings = settings
         self.random = np.array([2 * seed + 1], np.uint64)
         self.fitted = 0.0  # samples that had come when fitting last went on
         self.known_samples = known_samples  # before it began
@@ -107,6 +109,7 @@ class _Candidate:
         else:
             if known < FIRST_SAMPLES:
                 self.fitted = float(known)
+            play.knobs[CUTS] = self._settings.cuts or self.seen >= FIRST_CUT
             play_on(play, fitting.net, samples, batches)
 
     def state(self) -> dict[str, NDArray[Any]]:

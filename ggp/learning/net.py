@@ -58,7 +58,7 @@ class Samples(NamedTuple):
     states: Bits  # (S, words)
     legal: Bits  # (S, ·) bits over the moves of all roles in a row; (S, 0) where they are not read
     values: Floats  # (S, R) the target
-    is_complete: NDArray[np.bool_]  # (S,) whether its match has come to a random move or the end: the target is whole
+    is_complete: NDArray[np.bool_]  # (S,) whether the outcome is part of the target
     policy_start: NDArray[np.int64]  # (S,)
     policy_count: Ids  # (S,) 0: nothing is learned of the policy
     moves: Ids  # (P,) numbered over the moves of all roles in a row

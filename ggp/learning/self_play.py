@@ -2,8 +2,9 @@
 
 Temporal-difference learning in the manner of TD-Gammon (Tesauro, 1992): all states that can follow are valued by the
 net, ends exactly; the move is drawn by a softmax of these values. A sample's value is the outcome of its match, mixed
-with the value of the best successor; its policy is the softmax over successors. Where a move is random, the value of
-the best successor there stands for the outcome of what came before (traces are cut as in Q(lambda): Watkins, 1989).
+with the value of the best successor; its policy is the softmax over successors. Later in learning, where a move is
+random, the value of the best successor there stands for the outcome of what came before (traces are cut as in
+Q(lambda): Watkins, 1989).
 
 Where several roles choose at once, each values its own moves against moves of the others that are drawn from the net's
 policy. Moves of chance are drawn uniformly. Matches begin with some random steps and end at a cap of steps.
@@ -57,6 +58,7 @@ class SelfPlaySettings:
     opening: int = 8  # random steps at the beginning of a match, at most
     outcome: float = 0.4  # share of the outcome in a sample's value; the rest is the value of the best successor
     cap: int = 400  # steps of a match
+    cuts: bool = False  # whether what comes of a random move is no outcome of the states before it
 
 
 class SelfPlay(NamedTuple):
@@ -72,7 +74,7 @@ class SelfPlay(NamedTuple):
     start_choice: Ids  # (2,) its chooser, and how many moves that has
     steps: Ids  # (N,) so far
     opening: Ids  # (N,) random steps that are left
-    last_sample: NDArray[np.int64]  # (N,) the newest sample since the last random move, from the first ever, or NONE
+    last_sample: NDArray[np.int64]  # (N,) the newest sample whose value is not whole, from the first ever, or NONE
     earlier: NDArray[np.int64]  # (S,) the one before it in the same match
     first_row: Ids  # (N,) of the batch, where the match's successors begin
     rows: Ids  # (N,) of the match in the batch
@@ -85,10 +87,11 @@ class SelfPlay(NamedTuple):
     hidden: Floats  # (H,)
     nature: NDArray[np.bool_]  # (R,) whether chance plays the role
     random: NDArray[np.uint64]  # (1,)
-    knobs: NDArray[np.float64]  # (5,) temperature, policy temperature, random share, share of the outcome, cap
+    knobs: NDArray[np.float64]  # (6,) the settings in their order, but for the opening
     numbers: NDArray[np.int64]  # (5,) the next match; successors valued; steps; capped matches; longest opening
 
 
+CUTS = 5  # index of SelfPlay.knobs
 NEXT_MATCH, VALUED, STEPS, CAPPED, OPENING = range(5)  # indices of SelfPlay.numbers
 
 
@@ -98,7 +101,10 @@ def make_self_play(batches: Batches, settings: SelfPlaySettings, places: int, se
     front = make_expansion(batches)
     front.before[:] = batches.initial[0]
     look(front, front.before, np.int64(LANES))
-    knobs = [settings.temperature, settings.policy_temperature, settings.random_share, settings.outcome, settings.cap]
+    knobs = [
+        settings.temperature, settings.policy_temperature, settings.random_share, settings.outcome, settings.cap,
+        settings.cuts,
+    ]  # fmt: skip
     numbers = np.zeros(5, np.int64)
     numbers[OPENING] = settings.opening
     random = np.random.default_rng(seed)
@@ -261,7 +267,7 @@ def _choose(  # noqa: PLR0913, PLR0917 - kernel: which rows of the batch, and wh
     chance = _uniform(play.random)
     if chance < play.knobs[2]:
         chosen = np.int64(first + draw(play.random, np.int64(count)))
-        if chosen != best:
+        if play.knobs[CUTS] and chosen != best:
             _cut(play, samples, match)
         return np.int64(chosen - play.first_row[match])
     total, highest = 0.0, np.float64(play.worth[best])

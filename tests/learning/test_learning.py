@@ -10,7 +10,7 @@ from ggp.gdl.rulesheet import Rulesheet, parse_rulesheet
 from ggp.gdl.state_machine import Facts
 from ggp.gdl.terms import Term
 from ggp.learning.inputs import Inputs, find_inputs, find_pairs
-from ggp.learning.learner import Learner, inputs_of
+from ggp.learning.learner import FIRST_CUT, Learner, inputs_of
 from ggp.learning.net import (
     HIDDEN,
     WEIGHTS,
@@ -31,7 +31,7 @@ from ggp.learning.net import (
     sum_inputs,
     widened,
 )
-from ggp.learning.self_play import SelfPlaySettings, make_self_play, play_on
+from ggp.learning.self_play import CUTS, SelfPlaySettings, make_self_play, play_on
 from ggp.learning.symmetries import find_symmetries
 from ggp.library import find_rulesheet
 from ggp.simulation.evaluate import Batches, pack, unpack
@@ -291,7 +291,7 @@ def test_what_comes_of_a_random_move_is_no_outcome_of_earlier_states() -> None:
     game = compile_game(parse_rulesheet(BLUNDERS, "blunders"))
     batches = Batches(game)
     samples = make_samples(batches.initial.shape[1], 0, 2, 8192, 8192)
-    settings = SelfPlaySettings(random_share=1.0, opening=0, outcome=1.0)
+    settings = SelfPlaySettings(random_share=1.0, opening=0, outcome=1.0, cuts=True)
     net = make_net(find_inputs(game), 2, sum(map(len, game.moves)), 1)
     play_on(make_self_play(batches, settings, 8192, 3), net, samples, 20)
     known = samples.is_complete
@@ -301,6 +301,13 @@ def test_what_comes_of_a_random_move_is_no_outcome_of_earlier_states() -> None:
     assert (values[chooses] == (1.0, 0.0)).all()
     assert lost.sum() > 300
     assert (values[lost] == (0.0, 1.0)).all()
+
+
+def test_random_moves_cut_traces_later(tictactoe: CompiledGame) -> None:
+    for known, expected in ((0, False), (FIRST_CUT, True)):
+        learner = Learner(Batches(tictactoe), memory_bytes=2**23, known_samples=known)
+        learner.run_slice(1)
+        assert learner._chosen.play.knobs[CUTS] == expected
 
 
 @pytest.mark.parametrize(("name", "wins"), [("draughts", True), ("connectfour", False)])
