@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ggp.circuit.network import Ids
-from ggp.kernel import Int, draw, fused, inner, kernel, lowest
+from ggp.kernel import LISTED, UNITS, Int, add_rows, draw, fused, inner, kernel, lowest, make_list
 from ggp.simulation.evaluate import Bits
 
-HIDDEN = 128  # units
+HIDDEN = UNITS
 NO_INPUT = -1
 NO_PAIRS = np.zeros((0, 2), np.int32)
 
@@ -236,6 +236,7 @@ def _add_input(net: Net, place: Int, sums: Floats) -> None:
 @fused
 def sum_inputs(net: Net, states: Bits, row: Int, sums: Floats) -> None:
     """The hidden units of a state before rectification, without its legal moves."""
+    places, listed = make_list(), np.int64(0)
     for unit in range(HIDDEN):
         sums[unit] = net.first_bias[unit]
     for word in range(states.shape[1]):
@@ -244,10 +245,22 @@ def sum_inputs(net: Net, states: Bits, row: Int, sums: Floats) -> None:
             fact = 64 * word + lowest(bits)
             bits &= bits - np.uint64(1)
             if net.input_of_fact[fact] != NO_INPUT:
-                _add_input(net, net.input_of_fact[fact], sums)
-            for at in range(net.first_partner[fact], net.first_partner[fact + 1]):
-                if net.partners[at] > fact and _holds(states, row, net.partners[at]):
-                    _add_input(net, net.input_of_pair[at], sums)
+                places[listed] = net.input_of_fact[fact]
+                listed = _added(net, places, listed + 1, sums)
+            for at in range(net.first_partner[fact], net.first_partner[fact + 1]):  # without a branch for each pair
+                places[listed] = net.input_of_pair[at]
+                is_pair = net.partners[at] > fact and _holds(states, row, net.partners[at])
+                listed = _added(net, places, listed + is_pair, sums)
+    add_rows(net.first, places, listed, sums)
+
+
+@inner
+def _added(net: Net, places: Ids, listed: Int, sums: Floats) -> np.int64:
+    """Adds the inputs that are listed once there is no room for another one; how many are listed then."""
+    if listed < LISTED:
+        return np.int64(listed)
+    add_rows(net.first, places, listed, sums)
+    return np.int64(0)
 
 
 @fused

@@ -9,6 +9,7 @@ from ggp.gdl.reader import read_term
 from ggp.gdl.rulesheet import Rulesheet, parse_rulesheet
 from ggp.gdl.state_machine import Facts
 from ggp.gdl.terms import Term
+from ggp.kernel import LISTED
 from ggp.learning.inputs import Inputs, find_inputs, find_pairs
 from ggp.learning.learner import FIRST_CUT, Learner, inputs_of
 from ggp.learning.net import (
@@ -111,6 +112,17 @@ def test_values_and_logits_are_those_of_the_plain_net(inputs: Inputs) -> None:
         sum_inputs(net, states, (row + 1) % 8, sums)
         rectify_changed(net, states, row, moves, states, (row + 1) % 8, sums, changed)
         np.testing.assert_allclose(changed, hidden, atol=1e-4)
+
+
+def test_more_inputs_may_hold_than_are_listed_at_a_time() -> None:
+    facts = 40
+    pairs = np.array([(one, two) for one in range(facts) for two in range(one + 1, facts)], np.int32)
+    net = make_net(np.arange(facts, dtype=np.int32), 2, 3, 1, pairs=pairs)
+    net.first[:] = np.random.default_rng(2).standard_normal(net.first.shape)
+    sums = np.zeros(HIDDEN, np.float32)
+    sum_inputs(net, np.array([[(1 << facts) - 1]], np.uint64), 0, sums)
+    assert len(net.first) > 2 * LISTED
+    np.testing.assert_allclose(sums, net.first.sum(axis=0, dtype=np.float64), atol=1e-3)
 
 
 def plain_loss(net: Net, samples: Samples, sample: int) -> float:

@@ -206,7 +206,7 @@ def test_finds_the_only_winning_move(heap: int) -> None:
 @pytest.mark.parametrize("heap", [17, 18])
 def test_finds_a_win_in_a_tree_that_is_too_small(heap: int) -> None:
     search = BatchedMcts(
-        nim_pair(heap, kept=True).circuit, SearchSettings(memory_bytes=SMALL, playouts=1, exploration=0.5), 8
+        nim_pair(heap, kept=True).circuit, SearchSettings(memory_bytes=SMALL, playouts=1, exploration=0.5), 9
     )
     search.run(never, 30_000)
     check_books(search)

@@ -13,14 +13,15 @@ from ggp.learning.net import (
     role_value,
     sum_inputs,
 )
-from ggp.search.mcts.backup import tighten
+from ggp.search.mcts.backup import back_up_exact, tighten
 from ggp.search.mcts.minimax import first_role_value, uses_minimax, value_node
-from ggp.search.mcts.selection import count_choosers, is_exact
+from ggp.search.mcts.selection import count_choosers, descend, descend_further, is_exact
 from ggp.search.mcts.tree import (
     COUNT,
     EDGES,
     END,
     EXACT,
+    EXPANDING,
     EXPANDING_NODES,
     FIRST,
     FRESH,
@@ -30,11 +31,14 @@ from ggp.search.mcts.tree import (
     KIND,
     LEAF,
     LENGTH,
+    LISTED,
     NONE,
     PENDING,
     PHASE,
+    PLAYING,
     READY,
     REFERENCES,
+    ROWS,
     UNVALUED,
     Batch,
     Parameters,
@@ -50,37 +54,81 @@ from ggp.simulation.state_table import find_state, keep_state
 
 
 @lean
-def expand(tree: Tree, batch: Batch, expansion: Expansion, parameters: Parameters, net: Net) -> None:
-    """Give slots to all nodes in `batch.expanding`, with priors if they are used."""
-    count = batch.numbers[EXPANDING_NODES]
-    if count == 0:
-        return
+def select(tree: Tree, batch: Batch, expansion: Expansion, parameters: Parameters, count: Int) -> None:
+    """Descend; the states of nodes that are to get slots are in `expansion.before` then."""
+    descend(tree, batch, parameters, count)
+    for row in range(batch.numbers[EXPANDING_NODES]):
+        copy_state(expansion.before, row, tree.table.states, batch.expanding[row])
+    batch.numbers[LISTED] = 0
+
+
+@lean
+def look_at_expanding(batch: Batch, expansion: Expansion) -> None:
+    """Which moves are legal there; without the lock."""
+    look(expansion, expansion.before, batch.numbers[EXPANDING_NODES])
+
+
+@lean
+def give_slots(tree: Tree, batch: Batch, expansion: Expansion) -> None:
+    """The nodes in `batch.expanding` get slots with moves, and are EXPANDING still; LEAF where there is no room."""
     nodes = tree.nodes
     roles = nodes.shape[1] - COUNT
-    for row in range(count):
-        copy_state(expansion.before, row, tree.table.states, batch.expanding[row])
-    look(expansion, expansion.before, count)
-    for row in range(count):
+    for row in range(batch.numbers[EXPANDING_NODES]):
         node, total = batch.expanding[row], np.int64(0)
         for role in range(roles):
-            nodes[node, COUNT + role] = count_legal(expansion, row, role)
-            total += nodes[node, COUNT + role]
+            total += count_legal(expansion, row, role)
         slot = new_slots(tree, total)
         nodes[node, FIRST] = slot
-        nodes[node, KIND] = INNER
         if slot == NONE:
             nodes[node, KIND] = LEAF
-            nodes[node, COUNT:] = 0
             continue
         for role in range(roles):
+            nodes[node, COUNT + role] = count_legal(expansion, row, role)
             move: Int = np.int64(-1)
             for _ in range(nodes[node, COUNT + role]):
                 move = next_legal(expansion, np.int64(row), np.int64(role), move + 1)
                 tree.move[slot] = move
                 slot += 1
-        set_priors(tree, batch, parameters, net, np.int64(node))
-    _look_ahead(tree, batch, expansion, parameters, net, count)
-    batch.numbers[EXPANDING_NODES] = 0
+
+
+@lean
+def look_ahead(tree: Tree, batch: Batch, expansion: Expansion, parameters: Parameters, net: Net) -> bool:
+    """Priors of the nodes that are EXPANDING; one-ply lookahead where one role chooses among few moves.
+
+    As many nodes as there are lanes for their successors; False, with nothing done, once there are no more. Without
+    the lock.
+    """
+    nodes = tree.nodes
+    roles, rows, expanding = nodes.shape[1] - COUNT, np.int64(0), batch.numbers[EXPANDING_NODES]
+    most = LANES if uses_minimax(parameters, net) else min(parameters.lookahead_moves, LANES)
+    if batch.numbers[LISTED] == expanding:
+        return False
+    while batch.numbers[LISTED] < expanding:
+        node, total = np.int64(batch.expanding[batch.numbers[LISTED]]), np.int64(0)
+        has_slots = nodes[node, FIRST] != NONE
+        if has_slots and count_choosers(tree, node) == 1:
+            for role in range(roles):
+                total = max(total, np.int64(nodes[node, COUNT + role]))
+        total = total if 1 < total <= most else np.int64(0)
+        if rows + total > LANES:
+            break
+        batch.numbers[LISTED] += 1
+        if has_slots:
+            set_priors(tree, batch, parameters, net, node)
+        for slot in range(_choosing(tree, node), _choosing(tree, node) + total):
+            copy_state(expansion.before, rows, tree.table.states, node)
+            batch.lookahead_slot[rows], batch.lookahead_parent[rows] = slot, node
+            first = nodes[node, FIRST]
+            for role in range(roles):
+                expansion.joint[rows, role] = tree.move[slot if nodes[node, COUNT + role] > 1 else first]
+                first += nodes[node, COUNT + role]
+            rows += 1
+    batch.numbers[ROWS] = rows
+    if rows:
+        evaluate_steps(expansion, expansion.joint, rows)
+        if uses_minimax(parameters, net):
+            _value_successors(tree, batch, expansion, net, rows)
+    return True
 
 
 @fused
@@ -113,33 +161,6 @@ def set_priors(tree: Tree, batch: Batch, parameters: Parameters, net: Net, node:
 
 
 @lean
-def _look_ahead(tree: Tree, batch: Batch, expansion: Expansion, parameters: Parameters, net: Net, count: Int) -> None:
-    """One-ply lookahead: find the ends right below expanded nodes where one role chooses among few moves."""
-    nodes = tree.nodes
-    roles = nodes.shape[1] - COUNT
-    rows = np.int64(0)
-    for at in range(count + 1):
-        node = batch.expanding[at] if at < count else NONE
-        total = np.int64(0)
-        if node != NONE and nodes[node, FIRST] != NONE and count_choosers(tree, node) == 1:
-            for role in range(roles):
-                total = max(total, np.int64(nodes[node, COUNT + role]))
-        if rows and (at == count or rows + total > LANES):
-            _link_ends(tree, batch, expansion, parameters, net, rows)
-            rows = np.int64(0)
-        if not 1 < total <= (LANES if uses_minimax(parameters, net) else min(parameters.lookahead_moves, LANES)):
-            continue
-        for slot in range(_choosing(tree, node), _choosing(tree, node) + total):
-            copy_state(expansion.before, rows, tree.table.states, node)
-            batch.lookahead_slot[rows], batch.lookahead_parent[rows] = slot, node
-            first = nodes[node, FIRST]
-            for role in range(roles):
-                expansion.joint[rows, role] = tree.move[slot if nodes[node, COUNT + role] > 1 else first]
-                first += nodes[node, COUNT + role]
-            rows += 1
-
-
-@lean
 def _choosing(tree: Tree, node: Int) -> Int:
     """The first slot of the role that has a choice."""
     first = np.int64(tree.nodes[node, FIRST])
@@ -152,14 +173,15 @@ def _choosing(tree: Tree, node: Int) -> Int:
 
 
 @lean
-def _link_ends(tree: Tree, batch: Batch, expansion: Expansion, parameters: Parameters, net: Net, rows: Int) -> None:
-    """Of the states after so many joint moves those that are ends become nodes; then bounds."""
-    nodes, values = tree.nodes, tree.values
+def link_ends(tree: Tree, batch: Batch, expansion: Expansion, parameters: Parameters, net: Net) -> None:
+    """Of the states that were looked at those that are ends become nodes; then bounds, and minimax values."""
+    nodes, values, rows = tree.nodes, tree.values, batch.numbers[ROWS]
     roles = nodes.shape[1] - COUNT
-    evaluate_steps(expansion, expansion.joint, rows)
+    for row in range(rows):
+        nodes[batch.lookahead_parent[row], KIND] = INNER
     for row in range(rows):
         parent, slot = batch.lookahead_parent[row], batch.lookahead_slot[row]
-        if expansion.chooser[row] != OVER or nodes[parent, KIND] != INNER:
+        if expansion.chooser[row] != OVER:
             continue
         child = find_state(tree.table, expansion.after, row)
         if child == NONE:
@@ -172,7 +194,7 @@ def _link_ends(tree: Tree, batch: Batch, expansion: Expansion, parameters: Param
     for row in range(rows):
         parent, slot = batch.lookahead_parent[row], batch.lookahead_slot[row]
         child = tree.child[slot]
-        if nodes[parent, KIND] == INNER and child != NONE:
+        if child != NONE:
             role, first = 0, nodes[parent, FIRST]
             while first + nodes[parent, COUNT + role] <= slot:
                 first += nodes[parent, COUNT + role]
@@ -181,34 +203,63 @@ def _link_ends(tree: Tree, batch: Batch, expansion: Expansion, parameters: Param
             tree.upper[slot] = values[child, 2 * roles + role]
             tighten(tree, parameters, np.int64(parent))
     if uses_minimax(parameters, net):
-        _value_successors(tree, batch, expansion, parameters, net, rows)
+        _set_minimax(tree, batch, parameters, rows)
 
 
 @lean
-def _value_successors(
-    tree: Tree, batch: Batch, expansion: Expansion, parameters: Parameters, net: Net, rows: Int
-) -> None:
+def _value_successors(tree: Tree, batch: Batch, expansion: Expansion, net: Net, rows: Int) -> None:
+    """What the net says of the states after so many joint moves, to role 0."""
+    before: Int = np.int64(NONE)
+    states = tree.table.states
+    for row in range(rows):
+        parent = np.int64(batch.lookahead_parent[row])
+        if parent != before:
+            sum_inputs(net, states, parent, batch.sums)
+        rectify_changed(net, expansion.after, row, expansion.legal, states, parent, batch.sums, batch.hidden)
+        batch.lookahead_value[row] = first_role_value(net, batch.hidden)
+        before = parent
+
+
+@lean
+def _set_minimax(tree: Tree, batch: Batch, parameters: Parameters, rows: Int) -> None:
     """The minimax values of the states after so many joint moves, then those of the states before."""
     nodes = tree.nodes
-    before: Int = np.int64(NONE)
     for row in range(rows):
         parent, slot = np.int64(batch.lookahead_parent[row]), batch.lookahead_slot[row]
-        if parent != before:
-            sum_inputs(net, tree.table.states, parent, batch.sums)
-        child = tree.child[slot]
+        child, value = tree.child[slot], batch.lookahead_value[row]
         if child != NONE and is_exact(tree, np.int64(child)):
             value = tree.values[child, 2]
         elif child != NONE and tree.minimax[child] != UNVALUED:
             value = np.float64(tree.minimax[child])
-        else:
-            states = tree.table.states
-            rectify_changed(net, expansion.after, row, expansion.legal, states, parent, batch.sums, batch.hidden)
-            value = first_role_value(net, batch.hidden)
         is_first = slot < nodes[parent, FIRST] + nodes[parent, COUNT]
         tree.move_minimax[slot] = value if is_first else 1.0 - value
-        before = parent
         if row == rows - 1 or batch.lookahead_parent[row + 1] != parent:
             value_node(tree, parameters, parent)
+
+
+@lean
+def finish_expanding(tree: Tree, batch: Batch) -> None:
+    """Nodes that have got their slots are INNER from now on."""
+    for row in range(batch.numbers[EXPANDING_NODES]):
+        if tree.nodes[batch.expanding[row], KIND] == EXPANDING:
+            tree.nodes[batch.expanding[row], KIND] = INNER
+    batch.numbers[EXPANDING_NODES] = 0
+
+
+@lean
+def select_further(tree: Tree, batch: Batch, expansion: Expansion, parameters: Parameters) -> None:
+    """Descend from nodes that have got their slots; `expansion.before` gets the states before new nodes."""
+    finish_expanding(tree, batch)
+    descend_further(tree, batch, parameters)
+    for row in range(batch.numbers[FRESH_NODES]):
+        copy_state(expansion.before, row, tree.table.states, batch.fresh_parent[row])
+
+
+@lean
+def evaluate_fresh(batch: Batch, expansion: Expansion) -> None:
+    """Work out the states of the nodes in `batch.fresh`; without the lock."""
+    if batch.numbers[FRESH_NODES]:
+        evaluate_steps(expansion, batch.fresh_joint, batch.numbers[FRESH_NODES])
 
 
 @lean
@@ -228,13 +279,9 @@ def _settle_state(tree: Tree, expansion: Expansion, parameters: Parameters, node
 
 
 @lean
-def evaluate_fresh(tree: Tree, batch: Batch, expansion: Expansion, parameters: Parameters, count: Int) -> None:
-    """Work out the states of the nodes in `batch.fresh`; descents that wait for them become READY or EXACT."""
+def settle_fresh(tree: Tree, batch: Batch, expansion: Expansion, parameters: Parameters, count: Int) -> None:
+    """These nodes get their states; descents that wait for them become READY or EXACT."""
     fresh = batch.numbers[FRESH_NODES]
-    for row in range(fresh):
-        copy_state(expansion.before, row, tree.table.states, batch.fresh_parent[row])
-    if fresh:
-        evaluate_steps(expansion, batch.fresh_joint, fresh)
     for row in range(fresh):
         node, parent = np.int64(batch.fresh[row]), np.int64(batch.fresh_parent[row])
         known = find_state(tree.table, expansion.after, row)
@@ -263,12 +310,15 @@ def evaluate_fresh(tree: Tree, batch: Batch, expansion: Expansion, parameters: P
 def evaluate_leaves(
     tree: Tree, batch: Batch, expansion: Expansion, parameters: Parameters, net: Net, count: Int
 ) -> None:
-    """What the net says the leaves of READY descents are worth, in `batch.learned`, where that is used."""
+    """What the net says the leaves of descents that are PLAYING are worth, in `batch.learned`, where that is used.
+
+    Without the lock.
+    """
     if len(net.policy) == 0 or (parameters.value_weight == 0.0 and not uses_minimax(parameters, net)):
         return
     ready = np.int64(0)
     for descent in range(count):
-        if batch.status[descent] == READY:
+        if batch.status[descent] == PLAYING:
             copy_state(expansion.before, ready, tree.table.states, batch.leaf[descent])
             expansion.owner[ready] = descent
             ready += 1
@@ -278,6 +328,20 @@ def evaluate_leaves(
         hidden_units(net, expansion.before, row, expansion.legal, row, batch.hidden)
         for role in range(batch.learned.shape[1]):
             batch.learned[expansion.owner[row], role] = role_value(net, batch.hidden, np.int64(role))
+
+
+@lean
+def find_leaves(tree: Tree, batch: Batch, expansion: Expansion, parameters: Parameters, net: Net, count: Int) -> None:
+    """All of the above, for a worker that has the tree for itself: a call from Python costs as much as some visits."""
+    select(tree, batch, expansion, parameters, count)
+    look_at_expanding(batch, expansion)
+    give_slots(tree, batch, expansion)
+    while look_ahead(tree, batch, expansion, parameters, net):
+        link_ends(tree, batch, expansion, parameters, net)
+    select_further(tree, batch, expansion, parameters)
+    evaluate_fresh(batch, expansion)
+    settle_fresh(tree, batch, expansion, parameters, count)
+    back_up_exact(tree, batch, parameters, net, count)
 
 
 @lean

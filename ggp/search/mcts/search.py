@@ -1,7 +1,8 @@
 """Monte-Carlo tree search on the circuit: a compiled game and a state → what each move is worth.
 
 Up to 512 descents are in flight at a time. Each cycle of a worker brings them to leaves, works out the leaves' states
-in one batch, plays them out in lanes, and backs all up. Several workers share one tree under one lock.
+in one batch, plays them out in lanes, and backs all up. Several workers share one tree under one lock, which is free
+while circuit and net are evaluated.
 """
 
 from collections.abc import Callable, Iterator
@@ -18,11 +19,23 @@ from ggp.gdl.terms import Term
 from ggp.kernel import LANES
 from ggp.learning.net import Net, no_net
 from ggp.search.mcts.backup import back_up_exact, back_up_played, cancel, start_playouts, value_by_net
-from ggp.search.mcts.expansion import evaluate_fresh, evaluate_leaves, expand, set_priors
+from ggp.search.mcts.expansion import (
+    evaluate_fresh,
+    evaluate_leaves,
+    find_leaves,
+    finish_expanding,
+    give_slots,
+    link_ends,
+    look_ahead,
+    look_at_expanding,
+    select,
+    select_further,
+    set_priors,
+    settle_fresh,
+)
 from ggp.search.mcts.guidance import Guidance, value_leaves, weigh_moves
 from ggp.search.mcts.mast import FORGET, LEAST_VISITS, MOST_GATES, MastPlayouts
 from ggp.search.mcts.result import MoveReport, Reader, SearchResult, Values, Variation, Variations
-from ggp.search.mcts.selection import descend
 from ggp.search.mcts.settings import SearchSettings
 from ggp.search.mcts.solver import Solver
 from ggp.search.mcts.tree import (
@@ -39,7 +52,6 @@ from ggp.search.mcts.tree import (
     ROOT,
     THRESHOLD,
     VISITS,
-    WANTED,
     Batch,
     Parameters,
     Tree,
@@ -107,7 +119,7 @@ class BatchedMcts:
         self.solver = Solver(machine, settings, self.parameters)
         self.tree = self._make_tree()
         seeds = [(seed * 1000 + at) % 2**32 for at in range(settings.threads)]
-        self.workers = [Worker(machine, settings.most_steps, each) for each in seeds]
+        self.workers = [Worker(machine, settings.most_steps, each, at) for at, each in enumerate(seeds)]
         self._pool = ThreadPoolExecutor(settings.threads) if settings.threads > 1 else None
         self._rounds = settings.playouts
         machine.compile_in_background(decisive=settings.decisive_moves)
@@ -260,10 +272,10 @@ class BatchedMcts:
 class Worker:
     """One thread's part of a search: a batch of descents, the lanes of their playouts, and the cycle of both."""
 
-    def __init__(self, machine: CircuitMachine, cap: int, seed: int) -> None:
-        """cap: steps after which a playout is given up."""
+    def __init__(self, machine: CircuitMachine, cap: int, seed: int, number: int = 0) -> None:
+        """cap: steps after which a playout is given up; number: of the worker."""
         compiled = machine.compiled
-        self.batch: Batch = make_batch(len(compiled.roles), sum(map(len, compiled.moves)), seed)
+        self.batch: Batch = make_batch(len(compiled.roles), sum(map(len, compiled.moves)), seed, number)
         self.expansion = make_expansion(machine.batches)
         self._machine = machine
         self._cap = cap
@@ -302,42 +314,58 @@ class Worker:
         count: a divisor of 512; False when `stop` came in between: the descents that were in flight are taken back.
         """
         tree, lock, parameters, net, batch = search.tree, search.lock, search.parameters, search.net, self.batch
+        evaluate = search.guidance.evaluate
         with lock:
             is_known = bool(tree.values[tree.numbers[ROOT], VISITS] >= LEAST_VISITS)
             leaves, plan = self._lanes(parameters, decisive=search.settings.decisive_moves, is_known=is_known)
-            batch.status[:count] = WANTED
-            descend(tree, batch, parameters, count)
-            self._expand(search)
-            descend(tree, batch, parameters, count)
-            evaluate_fresh(tree, batch, self.expansion, parameters, count)
-            evaluate_leaves(tree, batch, self.expansion, parameters, net, count)
-            back_up_exact(tree, batch, parameters, net, count)
-            if parameters.value_weight == 1.0 and len(net.policy) > 0:
-                value_by_net(batch, count)
-                back_up_played(tree, batch, parameters, net, leaves, count)
-                return True
-            if search.guidance.evaluate is not None:
+            if len(search.workers) == 1 and search.guidance.weigh is None:
+                find_leaves(tree, batch, self.expansion, parameters, net, count)
+        if len(search.workers) > 1 or search.guidance.weigh is not None:
+            self._find_leaves(search, count)
+        is_played = evaluate is None and (parameters.value_weight < 1.0 or not len(net.policy))
+        with lock:
+            if is_played:
+                start_playouts(tree, batch, leaves, self._starts, count, rounds)
+            elif evaluate is not None:
                 with self._undone(tree):
-                    value_leaves(tree, batch, leaves, count, search.guidance.evaluate)
-                back_up_played(tree, batch, parameters, net, leaves, count)
-                return True
-            start_playouts(tree, batch, leaves, self._starts, count, rounds)
-        load_lanes(plan, leaves, self._starts)
-        while not self._play(plan, leaves):
-            if stop():
-                self.abandon(tree, lock)
-                return False
+                    value_leaves(tree, batch, leaves, count, evaluate)
+            else:
+                value_by_net(batch, count)
+        if len(net.policy) and max(parameters.value_weight, parameters.minimax_weight) > 0.0:
+            evaluate_leaves(tree, batch, self.expansion, parameters, net, count)
+        if is_played:
+            load_lanes(plan, leaves, self._starts)
+            while not self._play(plan, leaves):
+                if stop():
+                    self.abandon(tree, lock)
+                    return False
         with lock:
             back_up_played(tree, batch, parameters, net, leaves, count)
         return True
 
-    def _expand(self, search: BatchedMcts) -> None:
-        batch, weigh = self.batch, search.guidance.weigh
-        nodes = None if weigh is None else batch.expanding[: batch.numbers[EXPANDING_NODES]].copy()
-        expand(search.tree, batch, self.expansion, search.parameters, search.net)
-        if weigh is not None and nodes is not None:
-            with self._undone(search.tree):
-                weigh_moves(search.tree, search.parameters, nodes, weigh)
+    def _find_leaves(self, search: BatchedMcts, count: int) -> None:
+        """The kernel of that name in parts, so that others have the tree while circuit and net are evaluated."""
+        tree, lock, parameters, net, batch = search.tree, search.lock, search.parameters, search.net, self.batch
+        expansion, weigh = self.expansion, search.guidance.weigh
+        with lock:
+            select(tree, batch, expansion, parameters, count)
+        look_at_expanding(batch, expansion)
+        with lock:
+            give_slots(tree, batch, expansion)
+        while look_ahead(tree, batch, expansion, parameters, net):
+            with lock:
+                link_ends(tree, batch, expansion, parameters, net)
+        with lock:
+            if weigh is not None:
+                nodes = batch.expanding[: batch.numbers[EXPANDING_NODES]].copy()
+                finish_expanding(tree, batch)
+                with self._undone(tree):
+                    weigh_moves(tree, parameters, nodes, weigh)
+            select_further(tree, batch, expansion, parameters)
+        evaluate_fresh(batch, expansion)
+        with lock:
+            settle_fresh(tree, batch, expansion, parameters, count)
+            back_up_exact(tree, batch, parameters, net, count)
 
     @contextmanager
     def _undone(self, tree: Tree) -> Iterator[None]:

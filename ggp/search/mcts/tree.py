@@ -8,9 +8,11 @@ Where at most one role has a choice, the nodes below hang on the slots of that r
 choose at once, on joint-move edges, a list for each node.
 
 Locking, while workers run: all fields of `Tree`, and `Parameters.mast`, are changed and read only with the lock of
-`BatchedMcts` held. One exception: whether the search is over, and how large batches should be, is decided by reading
-the root's row of `values` without the lock; each number there is read whole, and one that is a moment old does no
-harm. A `Batch` belongs to one worker and is used by its thread alone.
+`BatchedMcts` held, with two exceptions. A worker reads the states of nodes that its descents are in, and reads and
+writes the slots of nodes that are EXPANDING for it, as others do not enter these, and nothing in flight is freed.
+And whether the search is over, and how large batches should be, is decided by reading the root's row of `values`; each
+number there is read whole, and one that is a moment old does no harm. A `Batch` belongs to one worker and is used by
+its thread alone.
 """
 
 from typing import NamedTuple
@@ -31,13 +33,14 @@ from ggp.simulation.state_table import StateTable, forget_state, make_state_tabl
 FREE, PENDING, LEAF, EXPANDING, INNER, END = range(6)  # PENDING: its state is not worked out; EXPANDING: getting slots
 
 # columns of Tree.nodes
-KIND, PHASE, IN_FLIGHT, FIRST, REFERENCES, LINK, EDGES, MARK, LENGTH, AMAF, COUNT = range(11)
+KIND, PHASE, IN_FLIGHT, FIRST, REFERENCES, LINK, EDGES, MARK, LENGTH, AMAF, OWNER, COUNT = range(12)
+# OWNER: the number of the worker that works on it, while it is PENDING or EXPANDING
 
 VISITS = -1  # column of Tree.values
 
 # indices of Tree.numbers
-(NODE_TOP, SLOT_TOP, EDGE_TOP, FREE_NODE, FREE_EDGE, GARBAGE, NODES, SLOTS, ROOT, CLOCK_HAND, THRESHOLD, LAST_MARK,
- COLLAPSED, EDGE_COUNT, RETURNED, NEXT_AMAF) = range(16)  # fmt: skip
+(NODE_TOP, SLOT_TOP, EDGE_TOP, FREE_NODE, FREE_EDGE, GARBAGE, NODES, SLOTS, ROOT, CLOCK_HAND, THRESHOLD, COLLAPSED,
+ EDGE_COUNT, RETURNED, NEXT_AMAF) = range(15)  # fmt: skip
 
 GRAIN = 4  # blocks of slots have multiples of this
 NONE = -1
@@ -56,14 +59,18 @@ IDLE, WANTED, BLOCKED, FRESH, READY, EXACT, PLAYING = range(7)
 MOST_DEPTH = 400  # a longer descent plays out from where it is
 
 # indices of Batch.numbers
-EXPANDING_NODES, FRESH_NODES, BACKED_UP, EXACT_BACKED_UP, DEPTHS = range(5)
+EXPANDING_NODES, FRESH_NODES, BACKED_UP, EXACT_BACKED_UP, DEPTHS, BLOCKED_GROUPS, LISTED, ROWS, WORKER = range(9)
+# LISTED: expanding nodes that were looked ahead from; ROWS: states after them that were looked at; WORKER: its number
+
+GROUP_NODE, HEAD, TAIL, SIZE, TABLE = range(5)  # columns of Batch.groups; TABLE: the AMAF table above, or NONE
+ASSURED, USUAL, GROWTH = range(3)  # columns of Batch.terms: a lower bound, the mean, the term of exploration
 
 
 class Tree(NamedTuple):
     """R roles; N nodes, S slots (one for each legal move of each role of a node), E joint-move edges."""
 
     table: StateTable  # finds nodes by their states; the numbers of states are those of nodes
-    nodes: Ids  # (N, 11 + R) see above; from COUNT on the number of slots of each role
+    nodes: Ids  # (N, 12 + R) see above; from COUNT on the number of slots of each role
     values: NDArray[np.float64]  # (N, 3 R + 1) sums over visits, lower bounds, upper bounds, of each role; visits
     move: Ids  # (S,) its number within the role
     visits: NDArray[np.float64]  # (S,) that were backed up; floats count to 2 ** 53, and are not converted in selection
@@ -92,6 +99,8 @@ class Batch(NamedTuple):
     status: Ids  # (512,)
     leaf: Ids  # (512,)
     depth: Ids  # (512,) steps from the root to the leaf
+    following: Ids  # (512,) the next descent of the same group, but for the TAIL
+    groups: Ids  # (3, 512, 5) descents in the same node: at this level and at the next one, and those that are BLOCKED
     path: Ids  # (512, depth) nodes
     slots: Ids  # (512, depth, roles)
     values: NDArray[np.float64]  # (512, roles) of the leaf
@@ -104,7 +113,11 @@ class Batch(NamedTuple):
     fresh_code: NDArray[np.int64]  # (512,) of the edge that leads to it, where no slot does
     lookahead_parent: Ids  # (512,) one-ply lookahead: the node, and its slot
     lookahead_slot: Ids  # (512,)
+    lookahead_value: NDArray[
+        np.float64
+    ]  # (512,) what the net says it is worth to role 0, where minimax values are kept
     scores: NDArray[np.float64]  # (most moves,)
+    terms: NDArray[np.float64]  # (roles, 3) of the scores of a role's moves
     hidden: NDArray[np.float32]  # (HIDDEN,) of the learned net
     sums: NDArray[np.float32]  # (HIDDEN,) the same before rectification
     random: NDArray[np.uint64]  # (1,)
@@ -492,16 +505,18 @@ def add_edge(tree: Tree, node: Int, code: Int, target: Int) -> bool:
     return True
 
 
-def make_batch(roles: int, most_moves: int, seed: int) -> Batch:
-    """All idle."""
+def make_batch(roles: int, most_moves: int, seed: int, worker: int = 0) -> Batch:
+    """All idle; worker: its number, another one for each batch of a tree."""
 
     def ids(*shape: int) -> Ids:
         return np.zeros((LANES, *shape), np.int32)
 
-    return Batch(
+    made = Batch(
         status=ids(),
         leaf=ids(),
         depth=ids(),
+        following=ids(),
+        groups=np.zeros((3, LANES, 5), np.int32),
         path=ids(MOST_DEPTH),
         slots=ids(MOST_DEPTH, roles),
         values=np.zeros((LANES, roles), np.float64),
@@ -514,9 +529,13 @@ def make_batch(roles: int, most_moves: int, seed: int) -> Batch:
         fresh_code=np.zeros(LANES, np.int64),
         lookahead_parent=ids(),
         lookahead_slot=ids(),
+        lookahead_value=np.zeros(LANES, np.float64),
         scores=np.zeros(max(1, most_moves), np.float64),
+        terms=np.zeros((roles, 3), np.float64),
         hidden=np.zeros(HIDDEN, np.float32),
         sums=np.zeros(HIDDEN, np.float32),
         random=np.array([2 * seed + 1], np.uint64) * np.uint64(0x9E3779B97F4A7C15),
-        numbers=np.zeros(5, np.int64),
+        numbers=np.zeros(9, np.int64),
     )
+    made.numbers[WORKER] = worker
+    return made

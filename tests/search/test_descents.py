@@ -1,0 +1,125 @@
+"""Descents of one batch, and of two batches that take turns in one tree."""
+
+from collections.abc import Callable
+from functools import partial
+
+import numpy as np
+import pytest
+
+from ggp.circuit.network import Ids
+from ggp.kernel import UNITS, Int, add_rows, kernel, plain_rows
+from ggp.learning.net import Floats
+from ggp.search.mcts.backup import back_up_exact, back_up_played, cancel, value_by_net
+from ggp.search.mcts.expansion import (
+    evaluate_fresh,
+    find_leaves,
+    give_slots,
+    link_ends,
+    look_ahead,
+    look_at_expanding,
+    select,
+    select_further,
+    settle_fresh,
+)
+from ggp.search.mcts.search import BatchedMcts, SearchSettings, Worker
+from ggp.search.mcts.tree import COUNT, EXACT, FIRST, IN_FLIGHT, READY, ROOT, VISITS
+from tests.search.books import check_flow, check_statistics, check_structure
+from tests.search.test_mcts import never, pair_of
+
+pytestmark = pytest.mark.kernels
+
+DESCENTS = 64
+
+
+def search_of(name: str, settings: SearchSettings) -> BatchedMcts:
+    search = BatchedMcts(pair_of(name).circuit, settings, 3)
+    search.run(never, 3000)
+    return search
+
+
+@pytest.mark.parametrize("virtual_loss", [0.0, 0.3])
+def test_descents_of_a_batch_are_spread_by_the_bounds_of_those_before(virtual_loss: float) -> None:
+    settings = SearchSettings(prior_weight=2.0, virtual_loss=virtual_loss, retrograde=False, proof=False)
+    search = search_of("connectfour", settings)
+    tree, worker, root = search.tree, search.workers[0], int(search.tree.numbers[ROOT])
+    first, count = int(tree.nodes[root, FIRST]), int(tree.nodes[root, COUNT])
+    slots = slice(first, first + count)
+    tree.prior[slots] = np.random.default_rng(1).dirichlet(np.ones(count))
+    visits, sums, prior = tree.visits[slots].copy(), tree.value_sum[slots].copy(), tree.prior[slots].astype(float)
+    spread = 2.0 * np.sqrt(1.0 + tree.values[root, VISITS] + DESCENTS)
+    flights = np.zeros(count)
+    for _ in range(DESCENTS):
+        values = sums / np.maximum(visits + virtual_loss * flights, 1.0)
+        flights[np.argmax(values + spread * prior / (1.0 + visits + flights))] += 1
+    select(tree, worker.batch, worker.expansion, search.parameters, DESCENTS)
+    assert tree.in_flight[slots].tolist() == flights.tolist()
+    assert np.count_nonzero(flights) > 1
+    assert np.bincount(worker.batch.slots[:DESCENTS, 0, 0] - first, minlength=count).tolist() == flights.tolist()
+    assert (worker.batch.path[:DESCENTS, 0] == root).all()
+    _check_flights(search, worker)
+    cancel(tree, worker.batch)
+    assert not tree.nodes[:, IN_FLIGHT].any()
+
+
+def _check_flights(search: BatchedMcts, worker: Worker) -> None:
+    """Each node knows how many descents are in it."""
+    batch, expected = worker.batch, np.zeros(len(search.tree.nodes), int)
+    for descent in range(DESCENTS):
+        path = batch.path[descent, : batch.depth[descent]]
+        assert len(set(path.tolist())) == len(path)
+        np.add.at(expected, path, 1)
+        expected[batch.leaf[descent]] += 1
+    assert (search.tree.nodes[:, IN_FLIGHT] == expected).all()
+
+
+@pytest.mark.parametrize("name", ["tictactoe", "connectfour", "biddingtictactoe"])
+def test_workers_keep_out_of_what_others_work_on(name: str) -> None:
+    search = search_of(name, SearchSettings(threads=2, memory_bytes=2**23, retrograde=False, proof=False))
+    tree, parameters, net = search.tree, search.parameters, search.net
+    one, other = search.workers
+    for stage in range(5):
+        parts: list[Callable[[], object]] = [
+            partial(select, tree, one.batch, one.expansion, parameters, DESCENTS),
+            partial(look_at_expanding, one.batch, one.expansion),
+            partial(give_slots, tree, one.batch, one.expansion),
+            partial(_look_ahead, search, one),
+            partial(select_further, tree, one.batch, one.expansion, parameters),
+        ]
+        for part in parts[: stage + 1]:
+            part()
+        find_leaves(tree, other.batch, other.expansion, parameters, net, DESCENTS)
+        assert set(other.batch.status[:DESCENTS].tolist()) <= {0, READY, EXACT}
+        for part in parts[stage + 1 :]:
+            part()
+        evaluate_fresh(one.batch, one.expansion)
+        settle_fresh(tree, one.batch, one.expansion, parameters, DESCENTS)
+        back_up_exact(tree, one.batch, parameters, net, DESCENTS)
+        for worker in (one, other):
+            value_by_net(worker.batch, DESCENTS)
+            back_up_played(tree, worker.batch, parameters, net, worker.leaves, DESCENTS)
+        nodes = check_structure(tree)
+        check_statistics(tree, nodes)
+        check_flow(tree, nodes, sum(worker.visits for worker in search.workers))
+    search.close()
+
+
+def _look_ahead(search: BatchedMcts, worker: Worker) -> None:
+    arguments = search.tree, worker.batch, worker.expansion, search.parameters, search.net
+    while look_ahead(*arguments):
+        link_ends(*arguments)
+
+
+def test_rows_are_added_as_by_the_plain_twin() -> None:
+    random = np.random.default_rng(5)
+    rows, places = random.standard_normal((9, UNITS)).astype(np.float32), random.integers(0, 9, 40).astype(np.int32)
+    for count in (0, 1, 40):
+        sums = random.standard_normal(UNITS).astype(np.float32)
+        expected = sums.copy()
+        plain_rows(rows, places, count, expected)
+        _add(rows, places, count, sums)
+        assert (sums == expected).all()
+
+
+@kernel
+def _add(rows: Floats, places: Ids, count: Int, sums: Floats) -> None:
+    add_rows(rows, places, count, sums)
