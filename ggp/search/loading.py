@@ -29,8 +29,10 @@ from ggp.learning.contest import Contest
 from ggp.learning.learner import Learner
 from ggp.learning.symmetries import find_symmetries
 from ggp.search.ismcts import InformationSetSearch
+from ggp.search.mcts.concessions import expected_values
 from ggp.search.mcts.search import BatchedMcts, SearchSettings
 from ggp.search.mcts.solver import BackgroundProof
+from ggp.search.mcts.tree import ROOT
 from ggp.search.planning.beam import Beam, fuzzy_values, make_cone
 from ggp.search.planning.pattern_databases import PatternSearch
 from ggp.search.planning.planner import Planner
@@ -134,6 +136,7 @@ def _search_in_turn() -> None:
     proof = BackgroundProof(machine, _PROOF_BYTES)
     proof.go_to_root(in_turn.tree)
     in_turn.run(lambda: False, _VISITS)
+    expected_values(in_turn.tree, in_turn.parameters, 0, int(in_turn.tree.numbers[ROOT]))
     proof.work(in_turn.tree, Lock(), lambda: False, is_alone=False)
 
 

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from ggp.circuit.network import Ids
 from ggp.gdl.rulesheet import NATURE
 from ggp.kernel import Int, inner, lean
+from ggp.search.opponent_model import awareness
 from ggp.simulation.evaluate import UNKNOWN, Bits
 from ggp.simulation.expansion import OVER
 from ggp.simulation.state_graph import SIMULTANEOUS, StateExplorer, StateGraph
@@ -35,7 +36,7 @@ class StateValues(NamedTuple):
     high: NDArray[np.float64]
     expected: NDArray[
         np.float64
-    ]  # (S, R) the mean value where the role keeps what is sure and the others play at random
+    ]  # (S, R) the mean value where the role keeps what is sure and others err, by `search.opponent_model`
     length: Ids  # (S,) steps to the end where all play on for long when they lose, and win soon
     nature: NDArray[np.bool_]  # (R,)
     counters: NDArray[np.int64]
@@ -81,7 +82,7 @@ class RetrogradeSolver(StateExplorer):
         return values.low[number], values.high[number], int(values.length[number])
 
     def expected(self, number: int, role: int) -> float:
-        """What a state is worth to a role that keeps what is sure, when the others play at random, 0 to 1."""
+        """What a state is worth to a role that keeps what is sure, when the others may err, 0 to 1."""
         return float(self.values.expected[number, role])
 
     def best_choice(self, number: int) -> tuple[int, int] | None:
@@ -176,14 +177,20 @@ def _update(values: StateValues, state: Int) -> bool:
             max(low, values.low[state, role]),
             min(high, values.high[state, role]),
         )
+    wins = not by_chance and sure > 1.0 - TINY and last - first > 1
+    share = awareness(values.length[state]) if wins else 0.0
     for role in range(values.low.shape[1]):
-        expected = 0.0
+        expected, least = 0.0, 1.0
         for step in range(first, last):
             target = np.int64(graph.target[step])
+            keeps = values.low[target, chooser] >= sure - TINY
             if by_chance or role != chooser:
                 expected += values.expected[target, role] / (last - first)
-            elif values.low[target, role] >= sure - TINY:
+                least = min(least, values.expected[target, role]) if keeps else least
+            elif keeps:
                 expected = max(expected, values.expected[target, role])
+        if role != chooser and wins:
+            expected = share * least + (1.0 - share) * expected
         changed = changed or abs(expected - values.expected[state, role]) > TINY
         values.expected[state, role] = expected
     return changed | _update_length(values, state, chooser, sure)

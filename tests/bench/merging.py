@@ -3,28 +3,28 @@
 from collections.abc import Sequence
 from typing import TypeAlias
 
-from ggp.search.mcts.result import MoveReport
+from ggp.search.mcts.result import MoveReport, Prospect
 
-Part: TypeAlias = tuple[Sequence[MoveReport], Sequence[int]]  # of one tree; how far from the end, none where unknown
+Part: TypeAlias = tuple[Sequence[MoveReport], Sequence[Prospect]]  # of one tree; none where they are unknown
 
 
-def merge(parts: Sequence[Part]) -> tuple[list[MoveReport], list[int]]:
+def merge(parts: Sequence[Part]) -> tuple[list[MoveReport], list[Prospect]]:
     """The moves in the order of the first part, visits summed and values weighted by them.
 
-    Bounds are the tightest of any tree; the distance from the end is that of the first tree that proves the move.
+    Bounds are the tightest of any tree; what follows a move is as the first tree says that proves it.
     """
     found: list[MoveReport] = []
-    lengths: list[int] = []
+    merged: list[Prospect] = []
     for report in parts[0][0]:
         same = [
-            (one, distances[at] if distances else 0)
-            for reports, distances in parts
+            (one, prospects[at] if prospects else Prospect())
+            for reports, prospects in parts
             for at, one in enumerate(reports)
             if one.move == report.move
         ]
         found.append(_sum([one for one, _ in same]))
-        lengths.append(next((length for one, length in same if one.lower == one.upper), 0))
-    return found, lengths
+        merged.append(next((prospect for one, prospect in same if one.lower == one.upper), Prospect()))
+    return found, merged
 
 
 def _sum(reports: Sequence[MoveReport]) -> MoveReport:

@@ -6,7 +6,7 @@ from ggp.engines import make_machine
 from ggp.gdl.reader import read_term
 from ggp.gdl.state_machine import Facts
 from ggp.gdl.terms import to_text
-from ggp.search.mcts.result import MoveReport
+from ggp.search.mcts.result import MoveReport, Prospect
 from ggp.search.mcts.tree import FIRST, ROOT
 from tests.bench.bridge import read_rulesheet
 from tests.bench.contenders import Limit, MergedContender, make_contender
@@ -20,19 +20,20 @@ MACHINE = make_machine(RULES, "circuit")
 def test_visits_add_up_values_are_weighted_and_the_tightest_bounds_hold() -> None:
     first = [MoveReport("a", 30, 0.5, 0.0, 1.0), MoveReport("b", 10, 0.2, 0.0, 1.0), MoveReport("c", 0, None, 0.0, 1.0)]
     second = [MoveReport("c", 0, None, 0.0, 1.0), MoveReport("b", 2, 0.5, 0.5, 0.5), MoveReport("a", 10, 1.0, 0.5, 1.0)]
-    reports, lengths = merge([(first, [7, 8, 9]), (second, [1, 4, 2])])
+    prospects = [[Prospect(length) for length in lengths] for lengths in ((7, 8, 9), (1, 4, 2))]
+    reports, merged = merge([(first, prospects[0]), (second, prospects[1])])
     assert reports == [
         MoveReport("a", 40, 0.625, 0.5, 1.0),
         MoveReport("b", 12, 0.5, 0.5, 0.5),  # the mean 0.25 is less than what is proven
         MoveReport("c", 0, None, 0.0, 1.0),
     ]
-    assert lengths == [0, 4, 0]
+    assert [prospect.length for prospect in merged] == [0, 4, 0]
 
 
 def test_bounds_of_two_trees_may_prove_what_neither_does() -> None:
-    reports, lengths = merge([([MoveReport("a", 0, None, 0.5, 1.0)], []), ([MoveReport("a", 0, None, 0.0, 0.5)], [])])
+    reports, merged = merge([([MoveReport("a", 0, None, 0.5, 1.0)], []), ([MoveReport("a", 0, None, 0.0, 0.5)], [])])
     assert reports == [MoveReport("a", 0, 0.5, 0.5, 0.5)]
-    assert lengths == [0]
+    assert merged == [Prospect()]
 
 
 @pytest.mark.parametrize("knowing", [0, 1])

@@ -6,13 +6,14 @@ give 0 to 1 for goal values of 0 to 100.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ggp.gdl.state_machine import Facts, JointMove
 from ggp.gdl.terms import Term
+from ggp.search.mcts.concessions import expected_values
 from ggp.search.mcts.solver import Solver
 from ggp.search.mcts.tree import (
     COUNT,
@@ -35,7 +36,6 @@ from ggp.simulation.evaluate import Bits
 from ggp.simulation.state_machine import CircuitMachine
 
 MOST_STEPS = 200  # of a variation
-_CONCESSION = 1 << 20  # steps between 0 and 1 of what others are expected to concede
 _ROUNDING = 1e-9  # sums of chances
 
 Values: TypeAlias = NDArray[np.float64]
@@ -51,6 +51,13 @@ class MoveReport:
     lower: float  # proven bounds of the value
     upper: float
     prior: float | None = None  # how probable the move was thought to be, by a net; None without one
+
+
+class Prospect(NamedTuple):
+    """What follows a move whose value is proven."""
+
+    length: int = 0  # steps to the end, as far as known
+    conceded: float = 0.0  # what the role is expected to get where others err, 0 to 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,9 +184,9 @@ class Reader:
         tree, root = self.tree, self.root
         visits, total = int(tree.values[root, VISITS]), float(tree.values[root, role])
         lower, upper = (float(bounds[role]) for bounds in self.solver.bounds(tree))
-        reports, lengths = self.reports(role)
+        reports, prospects = self.reports(role)
         value = min(max(total / visits, lower), upper) if visits else lower if lower == upper else None
-        best = self.best(reports, lengths, role)
+        best = self.best(reports, prospects, role)
         return SearchResult(
             None if best is None else best.move,
             tuple(reports),
@@ -191,8 +198,8 @@ class Reader:
             int(tree.numbers[NODES]),
         )
 
-    def best(self, reports: list[MoveReport], lengths: list[int], role: int) -> MoveReport | None:
-        """A move that is proven best, to win soon or to lose late; else the most visited, or a sure one."""
+    def best(self, reports: list[MoveReport], prospects: list[Prospect], role: int) -> MoveReport | None:
+        """A move that is proven best: to win soon, else where others may err most; or the most visited."""
         if not reports:
             return None
         worst, most = self.as_goal(role, 0.0), self.as_goal(role, 1.0)
@@ -206,15 +213,31 @@ class Reader:
                 return favourite
         if not exact:
             return max(reports, key=lambda report: (report.lower, report.visits))
-        pick = min if sure > max(most - _ROUNDING, worst) else max
-        return reports[pick(exact, key=lambda at: lengths[at] if lengths else 0)]
+        if not prospects:
+            return reports[exact[0]]
+        if sure > max(most - _ROUNDING, worst):
+            return reports[min(exact, key=lambda at: prospects[at].length)]
+        return reports[max(exact, key=lambda at: (prospects[at].conceded, prospects[at].length))]
 
-    def reports(self, role: int) -> tuple[list[MoveReport], list[int]]:
-        """The moves of a role, and how far from the end each is if that is known; all that solvers know included."""
+    def reports(self, role: int) -> tuple[list[MoveReport], list[Prospect]]:
+        """The moves of a role, and what follows each if that is known; all that solvers know included."""
         if self.tree.nodes[self.root, FIRST] == NONE:
             return self._with_solution(self._unvisited(role), [], role)
         reports, lengths = self._visited(self.root, role)
-        return self._with_solution(reports, self.solver.proven_lengths(lengths, role), role)
+        lengths = self.solver.proven_lengths(lengths, role)
+        conceded = self._conceded(role, len(reports))
+        prospects = [Prospect(*each) for each in zip(lengths, conceded, strict=True)]
+        return self._with_solution(reports, prospects, role)
+
+    def _conceded(self, role: int, moves: int) -> list[float]:
+        """What others are expected to concede after each move; all 0 where the state is not proven, or won."""
+        tree, root, roles = self.tree, self.root, len(self.machine.roles)
+        low, high = (float(tree.values[root, column * roles + role]) for column in (1, 2))
+        if moves < 2 or self.solver.solution is not None or not low == high < 1 or sum(_choosers(tree, root)) > 1:
+            return [0.0] * moves
+        found, first = expected_values(tree, self.parameters, role, root), first_slots(tree, root)[role]
+        below = [int(child) for child in tree.child[first : first + moves]]
+        return [0.0 if child == NONE else round(max(float(found[child]), 0.0), 6) for child in below]
 
     def _visited(self, node: int, role: int) -> tuple[list[MoveReport], list[int]]:
         tree, firsts = self.tree, first_slots(self.tree, node)
@@ -246,27 +269,24 @@ class Reader:
         return [MoveReport(move, 0, None, *bounds) for move in machine.legal_moves(state, machine.roles[role])]
 
     def _with_solution(
-        self, reports: list[MoveReport], lengths: list[int], role: int
-    ) -> tuple[list[MoveReport], list[int]]:
-        """The reports with what is known of the states after the moves, where all states are.
-
-        Where nothing can be forced, not the length counts but how much others are expected to concede.
-        """
+        self, reports: list[MoveReport], prospects: list[Prospect], role: int
+    ) -> tuple[list[MoveReport], list[Prospect]]:
+        """The reports with what is known of the states after the moves, where all states are."""
         solution = self.solver.solution
         number = None if solution is None else solution.find(self.root_bits)
         if solution is None or number is None:
-            return reports, lengths
+            return reports, prospects
         after, moves = solution.choices(number, role), self.machine.compiled.moves[role]
         found: list[MoveReport] = []
-        lengths = []
+        prospects = []
         for report in reports:
             target = after.get(moves.index(report.move), number)
             low, high, length = solution.bounds(target)
             bounds = self.as_goal(role, float(low[role])), self.as_goal(role, float(high[role]))
             value = bounds[0] if report.value is None else min(max(report.value, bounds[0]), bounds[1])
             found.append(MoveReport(report.move, report.visits, value, *bounds, report.prior))
-            lengths.append(round(_CONCESSION * solution.expected(target, role)) if 0 < low[role] < 1 else length)
-        return found, lengths
+            prospects.append(Prospect(length, round(solution.expected(target, role), 6)))
+        return found, prospects
 
 
 class Variations:
