@@ -165,9 +165,10 @@ def _matched(left_keys: Column, right_keys: Column) -> tuple[int, Column, Column
         first[slot + 1] += first[slot]
     order = np.empty(len(right_keys), np.int64)
     filled = first[:-1].copy()
-    for place, slot in enumerate(slot_of_right):
-        order[filled[slot]] = place
-        filled[slot] += 1
+    for place in range(len(right_keys)):
+        at = slot_of_right[place]
+        order[filled[at]] = place
+        filled[at] += 1
     slot_of = np.empty(len(left_keys), np.int64)
     matched = 0
     for place, key in enumerate(left_keys):
