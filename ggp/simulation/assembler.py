@@ -395,7 +395,8 @@ def _at_row(  # noqa: PLR0913, PLR0917 - kernel: arrays in a tuple cost more
     tables: _Tables, state: _State, operation: Int, kind: Int, target: Int, other: Int, row: Int
 ) -> None:
     """A vector instruction whose last operand is a row."""
-    base, offset = _REST, np.int64(row)
+    base: Int = np.int64(_REST)
+    offset: Int = np.int64(row)
     middle = np.int64(tables.spare[0]) + 128 if tables.spare.shape[0] else np.int64(-1 << 20)
     if 1 <= row <= tables.facts:
         base, offset = _CURRENT, offset - 1
@@ -417,9 +418,9 @@ def _at_row(  # noqa: PLR0913, PLR0917 - kernel: arrays in a tuple cost more
 @lean
 def _move_base(state: _State, base: Int, offset: Int) -> tuple[Int, Int]:
     """A base and offset for a row that is too far for a short one; a base goes where two such rows are near."""
-    for moving in range(MOVING):
-        if state.base[moving] == base and -128 <= offset - state.place[moving] < 128:
-            return np.int64(_MOVING + moving), np.int64(offset - state.place[moving])
+    for at in range(MOVING):
+        if state.base[at] == base and -128 <= offset - state.place[at] < 128:
+            return np.int64(_MOVING + at), np.int64(offset - state.place[at])
     is_near = abs(offset - state.far[base]) < 128
     state.far[base] = offset
     if not is_near:
