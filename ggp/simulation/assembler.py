@@ -18,6 +18,7 @@ from ggp.kernel import Int, MachineCode, inner, kernel, lean, load_bytes
 
 ASSEMBLED_BITS = 512  # of the vectors for which this writes code
 REGISTERS = 32
+MOVING = 4  # registers for addresses that move
 _ROW_BYTES = 64
 _MOST_BYTES = 120  # of the code of one table, with all loads and stores that it makes necessary
 _MOST_LOOP_BYTES = 64  # for each loop node, at the beginning and end of its segment
@@ -33,7 +34,8 @@ _LOAD, _STORE, _TERNARY, _TEST = 0x6F, 0x7F, 0x25, 0x27
 _PLAIN = ((1, 0xAA, _LOAD), (2, 0x88, _AND), (2, 0xEE, _OR), (2, 0x66, _XOR), (2, 0x22, _AND_NOT))
 
 # registers that hold addresses
-_CURRENT, _FOLLOWING, _REST, _SPILLED = 7, 6, 2, 0  # RDI, RSI, RDX; RAX: the middle of the rows of short offsets
+_CURRENT, _FOLLOWING, _REST, _SPILLED = 7, 6, 2, 0  # RDI, RSI, RDX; RAX: the 128th of the spare rows
+_MOVING = 8  # R8 and the following: where rows have been read or written last; offsets up to 128 rows are short
 
 
 class _Tables(NamedTuple):
@@ -59,7 +61,10 @@ class _State(NamedTuple):
     held: Ids  # (32,) the value in each register, or -1
     dirty: NDArray[np.bool_]  # (32,) whether it is in no row
     locked: NDArray[np.bool_]  # (32,) whether it is to stay for now
-    turn: Ids  # (1,) the register after the one that was taken last
+    turn: Ids  # (2,) the register after the one that was taken last; of those for addresses, too
+    base: Ids  # (MOVING,) from which base each moving address is counted
+    place: Ids  # (MOVING,) how many rows it is away from that
+    far: Ids  # (8,) by base, the last row that was too far for a short offset
     register: Ids  # (rows + T,) that holds the value, or -1
     row: Ids  # (rows + T,) in which it is kept, or -1
     next_of: Ids  # (rows + T,) the table that reads it next
@@ -147,7 +152,10 @@ def _write(tables: _Tables, capacity: Int) -> tuple[NDArray[np.uint8], Int]:
         held=np.full(REGISTERS, _NONE, np.int32),
         dirty=np.zeros(REGISTERS, np.bool_),
         locked=np.zeros(REGISTERS, np.bool_),
-        turn=np.zeros(1, np.int32),
+        turn=np.zeros(2, np.int32),
+        base=np.full(MOVING, _NONE, np.int32),
+        place=np.zeros(MOVING, np.int32),
+        far=np.full(8, -_NEVER, np.int32),
         register=np.full(values, _NONE, np.int32),
         row=np.full(values, _NONE, np.int32),
         next_of=tables.first_use.copy(),
@@ -166,6 +174,7 @@ def _write(tables: _Tables, capacity: Int) -> tuple[NDArray[np.uint8], Int]:
             for at in range(first, last):
                 _at_row(tables, state, _STORE, 1, 0, 0, tables.feedback[at, 0])
         begin = state.size[0]
+        state.base[:] = _NONE  # where a loop begins again they are elsewhere
         for table in range(start, end):
             _write_table(tables, state, table, start if first != last else 0)
             if state.free_count[0] < 0:
@@ -235,7 +244,9 @@ def _write_table(tables: _Tables, state: _State, table: Int, first_table: Int) -
             state.register[value] = _NONE
     result = target_register
     if count < LEAVES or is_copied:
-        result = _take_register(tables, state)
+        result = first_register if first != _NONE else second_register if second != _NONE else _NONE
+        if is_copied or result == _NONE or state.held[result] != _NONE:
+            result = _take_register(tables, state)
     if is_copied:
         if target_register == _NONE:
             _at_row(tables, state, _LOAD, 1, result, 0, target_row)
@@ -384,7 +395,8 @@ def _at_row(  # noqa: PLR0913, PLR0917 - kernel: arrays in a tuple cost more
     tables: _Tables, state: _State, operation: Int, kind: Int, target: Int, other: Int, row: Int
 ) -> None:
     """A vector instruction whose last operand is a row."""
-    base, offset = _REST, np.int64(row)
+    base: Int = np.int64(_REST)
+    offset: Int = np.int64(row)
     middle = np.int64(tables.spare[0]) + 128 if tables.spare.shape[0] else np.int64(-1 << 20)
     if 1 <= row <= tables.facts:
         base, offset = _CURRENT, offset - 1
@@ -392,13 +404,34 @@ def _at_row(  # noqa: PLR0913, PLR0917 - kernel: arrays in a tuple cost more
         base, offset = _FOLLOWING, offset - 1 - tables.facts
     elif -128 <= offset - middle < 128:
         base, offset = _SPILLED, offset - middle
-    _prefix(state, operation, kind, target, other, 0)
+    if not -128 <= offset < 128:
+        base, offset = _move_base(state, base, offset)
+    _prefix(state, operation, kind, target, other, base)
     is_short = -128 <= offset < 128
-    _bytes(state, 1, (0x40 if is_short else 0x80) | (target & 7) << 3 | base)
+    _bytes(state, 1, (0x40 if is_short else 0x80) | (target & 7) << 3 | (base & 7))
     if is_short:
         _bytes(state, 1, offset)
     else:
         _bytes(state, 4, _ROW_BYTES * offset)
+
+
+@lean
+def _move_base(state: _State, base: Int, offset: Int) -> tuple[Int, Int]:
+    """A base and offset for a row that is too far for a short one; a base goes where two such rows are near."""
+    for at in range(MOVING):
+        if state.base[at] == base and -128 <= offset - state.place[at] < 128:
+            return np.int64(_MOVING + at), np.int64(offset - state.place[at])
+    is_near = abs(offset - state.far[base]) < 128
+    state.far[base] = offset
+    if not is_near:
+        return np.int64(base), np.int64(offset)
+    moving = np.int64(state.turn[1])
+    state.turn[1] = (moving + 1) & (MOVING - 1)
+    state.base[moving] = base
+    state.place[moving] = offset
+    _bytes(state, 3, 0x808D4C | (moving << 3 | base) << 16)  # LEA R8 …, [base + …]
+    _bytes(state, 4, _ROW_BYTES * offset)
+    return np.int64(_MOVING + moving), np.int64(0)
 
 
 @lean

@@ -57,6 +57,8 @@ CREDITS = 8  # how often lanes were credited since their counters were moved to 
 MOVED = 9  # how often they were moved
 _COUNTERS = 10
 
+_TOGETHER = 16  # lanes whose playouts begin in one step; fewer wait, as beginning takes long where there are many facts
+_PAUSE = 8  # turns after which fewer begin, too
 _LOW_BITS = 6  # of births, written when a playout begins; the others are written every 64 steps
 _MOST_CREDITS = (1 << TALLY_BITS) - 1
 _FULL = np.uint64(0xFFFFFFFFFFFFFFFF)
@@ -344,12 +346,14 @@ def play(plan: PlayoutPlan, lanes: Lanes, steps: Int) -> bool:
     """Play so many steps in all lanes that have work; False as soon as none is left."""
     layout, words, counters = plan.layout, lanes.words, lanes.counters
     working = LANES - count_both(words, layout.waiting, layout.ones)
+    pause = _PAUSE * plan.turns
     for _ in range(steps):
         if working == 0 and counters[QUEUED] == 0:
             break
         turn = counters[STEP] % plan.turns
         current = layout.facts * (turn & 1) + layout.current
-        if working < LANES and counters[QUEUED]:
+        together = working <= LANES - _TOGETHER or counters[STEP] % pause < plan.turns
+        if working < LANES and counters[QUEUED] and together:
             working += _begin(plan, lanes, current, turn % plan.phases)
         counters[STEP] += 1
         if counters[STEP] & ((1 << _LOW_BITS) - 1) == 0:

@@ -120,6 +120,7 @@ def test_trouble_leaves_the_circuit_interpreted(
 
 @pytest.mark.skipif(vector_bits() < ASSEMBLED_BITS, reason="needs AVX-512")
 def test_with_avx_512_llvm_is_not_asked(cache: Cache, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(machine_code, "LEAST_ASSEMBLED", 0)
     monkeypatch.setattr(machine_code, "compile_object", refuse)
     simulator = Truth(TURNS).simulator()
     expected = simulator.playouts(1500, seed=6)
@@ -135,6 +136,7 @@ def test_where_nothing_can_be_assembled_llvm_is_asked(
         if result is not None:
             raise result
 
+    monkeypatch.setattr(machine_code, "LEAST_ASSEMBLED", 0)
     monkeypatch.setattr(machine_code, "assemble", assemble)
     simulator = Truth(TURNS).simulator()
     expected = simulator.playouts(600, seed=6)

@@ -125,6 +125,19 @@ def test_assembled_values_that_do_not_fit_into_registers() -> None:
 
 
 @needs_avx_512
+@pytest.mark.parametrize("components", [0, 3])
+def test_assembled_rows_far_apart(components: int) -> None:
+    random = Random(4 + components)
+    sketches = [random_sketch(random, FACTS, 500, components) for _ in range(6)]
+    spread = [random.choices(range(2 * len(sketch.left)), k=700) for sketch in sketches]
+    sketches = [
+        Sketch(FACTS, sketch.left, sketch.right, sketch.loops, np.array(outputs, np.int32))
+        for sketch, outputs in zip(sketches, spread, strict=True)
+    ]
+    check(sketches, random, 0)
+
+
+@needs_avx_512
 def test_an_assembled_program_without_instructions() -> None:
     sketch = random_sketch(Random(1), FACTS, 5)
     check([Sketch(FACTS, sketch.left, sketch.right, sketch.loops, np.zeros(0, np.int32))], Random(1), 0)
