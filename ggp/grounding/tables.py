@@ -161,8 +161,8 @@ def _matched(left_keys: Column, right_keys: Column) -> tuple[int, Column, Column
         slots[slot] = key
         slot_of_right[place] = slot
         first[slot + 1] += 1
-    for slot in range(len(slots)):
-        first[slot + 1] += first[slot]
+    for at in range(len(slots)):
+        first[at + 1] += first[at]
     order = np.empty(len(right_keys), np.int64)
     filled = first[:-1].copy()
     for place in range(len(right_keys)):
