@@ -110,9 +110,14 @@ class Mcts:
 
     def _prepare(self) -> None:
         """In a thread of its own."""
-        task = self._task
+        task, began = self._task, time.perf_counter()
+        log.info("%s: the interpreter plays, the circuit is being made", task.start.match)
         try:
             self._engine = self._make_engine(task)
+            log.info(
+                "%s: the circuit plays after %.2f s; machine code is being made unless it is kept or too large",
+                task.start.match, time.perf_counter() - began,
+            )  # fmt: skip
         except GgpError as error:
             task.warn(f"played by the interpreter: {error}")
         except (RecursionError, MemoryError) as error:

@@ -22,21 +22,26 @@ LOOP = -2  # left of a loop node; right is its number
 FALSE = 0
 TRUE = 1
 
+_FEWEST_SLOTS = 1 << 10
+
 
 class Network(NamedTuple):
     """A network that grows in place."""
 
     left: Ids  # (capacity,) literal, INPUT or LOOP
     right: Ids  # (capacity,) literal, or the number of the input or loop node
-    table: Ids  # (power of two,) gates by hash; 0: free
-    size: Ids  # (1,) the number of nodes
+    table: Ids  # (power of two,) gates by hash, in the part that is in use; 0: free
+    size: Ids  # (2,) the number of nodes, and of the slots of the table in use: few fit the processor's cache
 
 
 def make_network(capacity: int) -> Network:
     """An empty network; its memory is taken only as it fills."""
-    slots = 1 << max(10, int(2 * capacity - 1).bit_length())
+    slots = max(_FEWEST_SLOTS, 1 << int(2 * capacity - 1).bit_length())
     network = Network(
-        np.empty(capacity, np.int32), np.empty(capacity, np.int32), np.zeros(slots, np.int32), np.ones(1, np.int32)
+        np.empty(capacity, np.int32),
+        np.empty(capacity, np.int32),
+        np.zeros(slots, np.int32),
+        np.array([1, _FEWEST_SLOTS], np.int32),
     )
     network.left[0] = network.right[0] = INPUT
     return network
@@ -120,17 +125,40 @@ def differ(network: Network, a: Int, b: Int) -> Int:
 @kernel
 def _gate(network: Network, left: Int, right: Int) -> Int:
     """The gate with these inputs, made if there is none."""
-    mask = network.table.shape[0] - 1
-    slot = ((left * 0x9E3779B1) ^ (right * 0x85EBCA77) ^ (left >> 7)) & mask
+    mask = np.int64(network.size[1]) - 1
+    slot = _hash(left, right) & mask
     while True:
         node = network.table[slot]
         if node == 0:
             made = _append(network, left, right)
             network.table[slot] = made >> 1
+            if 2 * network.size[0] > network.size[1]:
+                _enlarge(network)
             return made
         if network.left[node] == left and network.right[node] == right:
             return 2 * np.int64(node)
         slot = (slot + 1) & mask
+
+
+@inner
+def _hash(left: Int, right: Int) -> Int:
+    return (left * 0x9E3779B1) ^ (right * 0x85EBCA77) ^ (left >> 7)
+
+
+@kernel
+def _enlarge(network: Network) -> None:
+    """Takes more slots of the table into use, if there are more."""
+    slots = min(4 * np.int64(network.size[1]), network.table.shape[0])
+    if slots == network.size[1]:
+        return
+    network.size[1] = slots
+    network.table[:slots] = 0
+    for node in range(1, network.size[0]):
+        if network.left[node] >= 0:
+            slot = _hash(np.int64(network.left[node]), np.int64(network.right[node])) & (slots - 1)
+            while network.table[slot]:
+                slot = (slot + 1) & (slots - 1)
+            network.table[slot] = node
 
 
 class Loops(NamedTuple):

@@ -272,6 +272,7 @@ class Translation:
         self._functions: dict[Relation, int] = {}
         self._relations = {relation: number for number, relation in enumerate(KEYWORDS)}
         self._keywords = {relation[0].encode(): relation for relation in KEYWORDS}
+        self._arguments: dict[bytes, tuple[Term, ...]] = {}  # of atoms that were read; several relations have the same
 
     def text(self, clauses: Iterable[Clause], tables: Mapping[Relation, Rows]) -> bytes:
         """The program; its output names the atoms of the keywords."""
@@ -286,7 +287,10 @@ class Translation:
     def atom(self, name: bytes) -> tuple[str, tuple[Term, ...]]:
         """An atom of the output as its relation's name and its arguments."""
         relation, _, rest = name.partition(b"(")
-        return relation.decode(), self._read(rest)
+        known = self._arguments.get(rest)
+        if known is None:
+            known = self._arguments[rest] = self._read(rest)
+        return relation.decode(), known
 
     def keyword(self, name: bytes) -> Relation | None:
         return self._keywords.get(name)

@@ -103,7 +103,7 @@ def _cheapest_split(parts: tuple[_BodyPart, ...], head: _Variables, rows: Table,
     best: _Split | None = None
     moves = [part for part in parts if part.key is not None]
     for chosen in _candidates(parts, head):
-        splits = [_priced(chosen, parts, head, rows)]
+        splits = [_priced(chosen, parts, head, rows, best.cost if best else _GAIN * cost)]
         splits += (_priced_copy(chosen, move, parts, head, rows) for move in moves)
         for split in splits:
             if split and split.cost <= _GAIN * cost and (best is None or split.cost < best.cost):
@@ -139,8 +139,10 @@ def _candidates(parts: tuple[_BodyPart, ...], head: _Variables) -> Iterator[froz
     yield from sorted((inner for inner in found if inner and inner != everything), key=sorted)
 
 
-def _priced(chosen: frozenset[int], parts: tuple[_BodyPart, ...], head: _Variables, rows: Table) -> _Split | None:
-    """The split that takes these parts out, and all static ones that go with them."""
+def _priced(
+    chosen: frozenset[int], parts: tuple[_BodyPart, ...], head: _Variables, rows: Table, most: float
+) -> _Split | None:
+    """The split that takes these parts out, and all static ones that go with them; None where it surely costs more."""
     names = _names_of([parts[index] for index in chosen])
     inner = tuple(p for i, p in enumerate(parts) if i in chosen or (p.weight == 0 and p.names <= names))
     outer = tuple(part for part in parts if part not in inner)
@@ -148,9 +150,13 @@ def _priced(chosen: frozenset[int], parts: tuple[_BodyPart, ...], head: _Variabl
         return None
     outside = head | _names_of(outer)
     shared = names & outside
+    inner_weight = sum(part.weight for part in inner)
+    weight = sum(part.weight for part in outer) + (1 if inner_weight else 0)
+    outer_cost = rows.count(outside) * weight - rows.count(head)
+    if outer_cost > most and not 0 < inner_weight < 1:  # the inner parts cost 0 at least
+        return None
     inner_cost = min(_cost_of(inner, shared, rows), _complement_cost(inner, shared, rows))
-    weight = sum(part.weight for part in outer) + (1 if any(part.weight for part in inner) else 0)
-    return _Split(inner, outer, shared, inner_cost + rows.count(outside) * weight - rows.count(head))
+    return _Split(inner, outer, shared, inner_cost + outer_cost)
 
 
 def _priced_copy(
@@ -217,7 +223,7 @@ class _Bodies:
         """All values that the variables of the parts can have together; None when a join has more rows."""
         waiting = [part for part in parts if part.binds]
         tests = [part for part in parts if not part.binds]
-        result = make_table((), np.zeros((0, 1), np.int64))
+        result = make_table((), np.zeros((0, 1), np.int32))
         while waiting:
             known = set(result.names)
             best = min(waiting, key=lambda part: (_growth(part, known), len(part.table or ())))
@@ -276,7 +282,7 @@ class _Relations:
         """A static relation that holds for these rows."""
         order = sorted(rows.names)
         ordered = rows.columns(order)
-        ordered = ordered[:, np.lexsort(ordered[::-1])]
+        ordered = np.ascontiguousarray(ordered[:, np.lexsort(ordered[::-1])])
         key = b"%d %s" % (len(order), ordered.tobytes())
         name = self._known.setdefault(key, f"{_GUARD_PREFIX}{len(self._known)}")
         self.guards[name, len(order)] = Table(tuple(order), ordered)

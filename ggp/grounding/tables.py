@@ -14,7 +14,7 @@ from ggp.gdl.terms import Term, is_variable, variables
 from ggp.grounding.prepare import Translation
 from ggp.kernel import count_ones, kernel
 
-Rows: TypeAlias = NDArray[np.int64]  # (columns, N)
+Rows: TypeAlias = NDArray[np.int32]  # (columns, N)
 Column: TypeAlias = NDArray[np.int64]
 
 _KEY_BITS = 62
@@ -44,7 +44,7 @@ class Table:
         return self if kept == self.names else make_table(kept, self.columns(kept))
 
     def where(self, kept: NDArray[np.bool_]) -> "Table":
-        return self if kept.all() else Table(self.names, self.rows[:, kept])
+        return self if kept.all() else Table(self.names, _taken(self.rows, np.flatnonzero(kept)))
 
     def without(self, other: "Table") -> "Table":
         """The rows whose values are not in the other table, which has no further columns."""
@@ -68,8 +68,8 @@ class Table:
 def make_table(names: tuple[str, ...], columns: Rows) -> Table:
     """A table of columns; duplicates are removed."""
     if not names:
-        return Table((), np.zeros((0, min(1, columns.shape[1])), np.int64))
-    return Table(names, columns[:, _first_of_each(_keys(columns))])
+        return Table((), np.zeros((0, min(1, columns.shape[1])), np.int32))
+    return Table(names, _taken(columns, _first_of_each(_keys(columns))))
 
 
 def join(left: Table, right: Table, limit: int) -> Table | None:
@@ -87,7 +87,7 @@ def _keys(rows: Rows) -> Column:
     """A number for each row, the same for the same values only."""
     if len(rows) == 0:
         return np.zeros(rows.shape[1], np.int64)
-    key = rows[0]
+    key = rows[0].astype(np.int64)
     bound = int(key.max(initial=0)) + 1
     for column in rows[1:]:
         size = int(column.max(initial=0)) + 1
@@ -161,8 +161,8 @@ def _matched(left_keys: Column, right_keys: Column) -> tuple[int, Column, Column
         slots[slot] = key
         slot_of_right[place] = slot
         first[slot + 1] += 1
-    for slot in range(len(slots)):
-        first[slot + 1] += first[slot]
+    for at in range(len(slots)):
+        first[at + 1] += first[at]
     order = np.empty(len(right_keys), np.int64)
     filled = first[:-1].copy()
     for place in range(len(right_keys)):
@@ -180,7 +180,7 @@ def _matched(left_keys: Column, right_keys: Column) -> tuple[int, Column, Column
 @kernel
 def _joined(left: Rows, right: Rows, order: Column, first: Column, slot_of: Column, matched: int) -> Rows:
     """The columns of all pairs, by their places on the left, then on the right."""
-    rows = np.empty((len(left) + len(right), matched), np.int64)
+    rows = np.empty((len(left) + len(right), matched), np.int32)
     for column in range(len(left)):
         at = 0
         for place, slot in enumerate(slot_of):
@@ -194,6 +194,16 @@ def _joined(left: Rows, right: Rows, order: Column, first: Column, slot_of: Colu
                 rows[len(left) + column, at] = right[column, order[other]]
                 at += 1
     return rows
+
+
+@kernel
+def _taken(rows: Rows, places: Column) -> Rows:
+    """The rows at these places."""
+    found = np.empty((len(rows), len(places)), np.int32)
+    for column in range(len(rows)):
+        for at, place in enumerate(places):
+            found[column, at] = rows[column, place]
+    return found
 
 
 @kernel
@@ -352,7 +362,7 @@ class Extents:
                     parts = self._arguments[number][places]
                 waiting += [(parts[:, index], part) for index, part in enumerate(pattern[1:])]
         names = tuple(dict.fromkeys(name for pattern in patterns for name in variables(pattern)))
-        columns = np.array([bound[name][kept] for name in names], np.int64).reshape(len(names), int(kept.sum()))
+        columns = np.array([bound[name][kept] for name in names], np.int32).reshape(len(names), int(kept.sum()))
         return make_table(names, columns)
 
 

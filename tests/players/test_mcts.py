@@ -236,6 +236,19 @@ def test_no_pondering_while_the_circuit_is_made() -> None:
     assert clock.looks == 5
 
 
+def test_the_log_says_which_engine_plays(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+    lines: list[str] = []
+
+    def make(_: RoleTask) -> None:
+        lines.extend(caplog.messages)
+
+    monkeypatch.setattr(players.engines, "make_engine", make)
+    with caplog.at_level(logging.INFO):
+        Mcts(task_of(NIM.format(heap=6), lambda job: job()))
+    assert lines == ["m: the interpreter plays, the circuit is being made"]
+    assert [line.split(" after ")[0] for line in caplog.messages[1:]] == ["m: the circuit plays"]
+
+
 @pytest.mark.parametrize(
     ("error", "line"),
     [
