@@ -15,8 +15,10 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from math import ceil
 from pathlib import Path
-from threading import Event, Thread, Timer
+from threading import Thread
+from time import thread_time
 from types import TracebackType
 from typing import BinaryIO, TypeAlias
 
@@ -47,10 +49,10 @@ _DIGITS = 20  # of a number, at most
 class Budget:
     """What grounding may use."""
 
-    seconds: float = 60.0
-    memory: int = 4 << 30  # bytes of the process that grounds
-    rules: int = 5_000_000
-    output: int = 1 << 30  # bytes
+    seconds: float = 60.0  # of processor time, of this thread and of clingo
+    memory: int = 2 << 30  # bytes: of clingo's process, and of its output that was read
+    rules: int = 8_000_000
+    output: int = 1 << 29  # bytes
 
 
 class OverBudgetError(GroundingError):
@@ -69,6 +71,7 @@ class Clingo:
     """
 
     def __init__(self) -> None:
+        self.seconds = 0.0  # of processor time that runs of `ground_text` took
         self._begin()
 
     def __enter__(self) -> "Clingo":
@@ -77,14 +80,14 @@ class Clingo:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self.close()
 
-    def start(self, arguments: Sequence[str], memory_bytes: int) -> "Run":
-        """Begins a run, once the one before has ended."""
+    def start(self, arguments: Sequence[str], memory_bytes: int, seconds: float = 0.0) -> "Run":
+        """Begins a run, once the one before has ended; `seconds` of processor time, rounded up, end it, unless 0."""
         if self._process.poll() is not None:
             self.close()
             self._begin()
         pipes = [os.pipe() for _ in range(3)]
         theirs = [pipes[0][0], pipes[1][1], pipes[2][1]]
-        request = "\0".join((str(memory_bytes), *arguments))
+        request = "\0".join((str(memory_bytes), str(ceil(seconds)), *arguments))
         with suppress(ConnectionError):  # the process has ended, as `Run.exit_code` shows
             socket.send_fds(self._channel, [request.encode()], theirs)
         for file in theirs:
@@ -128,6 +131,18 @@ class Clingo:
             os.killpg(self._process.pid, number)
 
 
+class ProcessorTime:
+    """The processor time of this thread, and of gringo on its behalf, since it was made."""
+
+    def __init__(self, clingo: Clingo) -> None:
+        self._clingo = clingo
+        self._start = thread_time() + clingo.seconds
+
+    def spent(self) -> float:
+        """Seconds."""
+        return thread_time() + self._clingo.seconds - self._start
+
+
 @dataclass(frozen=True, slots=True)
 class Run:
     """A run of clingo that has begun."""
@@ -145,12 +160,13 @@ class Run:
             finally:
                 self.input.close()
 
-    def exit_code(self) -> int | None:
-        """Of the run, once it has ended; None when it was killed."""
+    def end(self) -> tuple[int | None, float]:
+        """Its exit code, once it has ended, None when it was killed; and the seconds of processor time that it took."""
         try:
-            return int(self.channel.recv(16))
+            exit_code, seconds = self.channel.recv(64).split()
+            return int(exit_code), float(seconds)
         except (ConnectionError, ValueError):
-            return None
+            return None, 0.0
 
     def close(self) -> None:
         with suppress(BrokenPipeError):
@@ -159,18 +175,11 @@ class Run:
         self.messages.close()
 
 
-def ground_text(clingo: Clingo, program: bytes, budget: Budget) -> bytes:
+def ground_text(clingo: Clingo, program: bytes, budget: Budget) -> bytearray:
     """What gringo makes of a program, in aspif; OverBudgetError when it takes too much."""
-    late = Event()
-
-    def expire() -> None:
-        late.set()
-        clingo.kill()
-
-    run = clingo.start(_GROUND, budget.memory)
-    timer = Timer(budget.seconds, expire)
-    timer.daemon = True
-    timer.start()
+    if budget.seconds <= 0:
+        raise OverBudgetError(_TIME)
+    run = clingo.start(_GROUND, max(budget.memory - budget.output, budget.memory // 2), budget.seconds)
     exit_code = None
     message = ""
     try:
@@ -178,35 +187,35 @@ def ground_text(clingo: Clingo, program: bytes, budget: Budget) -> bytes:
         output, resource = _read_output(run.output, budget)
         if not resource:
             message = run.messages.read().decode(errors="replace").strip()
-            exit_code = run.exit_code()
+        run.close()  # ends a run that still writes
+        exit_code, seconds = run.end()
     finally:
-        timer.cancel()
-        timer.join()
         if exit_code is None:
             clingo.kill()
         run.close()
-    if resource or late.is_set() or exit_code == _OUT_OF_MEMORY:
-        raise OverBudgetError(resource or (_TIME if late.is_set() else "memory"))
+    clingo.seconds += seconds
+    if exit_code not in (0, None) and seconds >= budget.seconds:
+        resource = _TIME
+    if resource or exit_code == _OUT_OF_MEMORY:
+        raise OverBudgetError(resource or "memory")
     if exit_code != 0:
         what = f"gringo failed ({exit_code}): {message}" if exit_code else "clingo's process was killed"
         raise GroundingError(what, is_lasting=False)
     return output
 
 
-def _read_output(output: BinaryIO, budget: Budget) -> tuple[bytes, str]:
+def _read_output(pipe: BinaryIO, budget: Budget) -> tuple[bytearray, str]:
     """The output; and which resource ran out meanwhile, if one did."""
-    chunks: list[bytes] = []
-    size = 0
+    output = bytearray()
     rules = 0
-    while chunk := output.read1(_CHUNK_BYTES):  # type: ignore[attr-defined]
-        chunks.append(chunk)
-        size += len(chunk)
+    while chunk := pipe.read1(_CHUNK_BYTES):  # type: ignore[attr-defined]
+        output += chunk
         rules += chunk.count(b"\n")
-        if size > budget.output:
-            return b"", "room for its output"
+        if len(output) > budget.output:
+            return bytearray(), "room for its output"
         if rules > budget.rules:
-            return b"", "rules"
-    return b"".join(chunks), ""
+            return bytearray(), "rules"
+    return output, ""
 
 
 class ClaspRun:
@@ -239,7 +248,7 @@ class ClaspRun:
     def _exchange(self, program: bytes) -> None:
         self._run.write(program)
         output = self._run.output.read()
-        exit_code = self._run.exit_code()
+        exit_code, _ = self._run.end()
         self._run.close()
         if exit_code is None or not output:
             return
@@ -310,7 +319,7 @@ class Aspif:
     named: Ids  # the atom of each name; 0: it always holds
 
 
-def parse_aspif(data: bytes) -> Aspif:
+def parse_aspif(data: bytes | bytearray) -> Aspif:
     """The arrays of an output; ValueError when it breaks off."""
     if not data.endswith(b"\n" + _END):
         raise ValueError("the output breaks off")
@@ -326,15 +335,15 @@ def parse_aspif(data: bytes) -> Aspif:
         heads[:rules].copy(),
         first_literal[: rules + 1].copy(),
         literals[:used].copy(),
-        tuple(data[start:end] for start, end in spans[:, :2].tolist()),
+        tuple(bytes(data[start:end]) for start, end in spans[:, :2].tolist()),
         spans[:, 2].astype(np.int32),
     )
 
 
-def parse_names(data: bytes) -> list[bytes]:
+def parse_names(data: bytes | bytearray) -> list[bytes]:
     """The names of all atoms in an output."""
     at = data.find(b"\n4 ")
-    lines = data[at + 1 :].split(b"\n") if at >= 0 else []
+    lines = bytes(data[at + 1 :]).split(b"\n") if at >= 0 else []
     return [line.split(b" ", 3)[2] for line in lines if line.startswith(b"4 ")]
 
 

@@ -1,8 +1,9 @@
 """The process in which clingo runs: it loads clingo once and forks for each run. See `ggp.grounding.clingo`.
 
 Started by its path, `clingo_process.py CHANNEL PARENT PATHS`, because importing its package would load numba. A request
-is one message on the channel: the bytes of memory that the run may use and clingo's arguments, separated by NUL, along
-with the files that become its standard input, output and error. The answer is the exit code of the run as text.
+is one message on the channel: the bytes of memory and the whole seconds of processor time (0: any) that the run may use
+and clingo's arguments, separated by NUL, along with the files that become its standard input, output and error. The
+answer is the exit code of the run and its seconds of processor time as text.
 """
 
 import ctypes
@@ -22,13 +23,13 @@ def serve(channel: socket.socket) -> None:
         run = os.fork()
         if run == 0:
             channel.close()
-            memory_bytes, *arguments = request.decode().split("\0")
-            _confine(int(memory_bytes), files)
+            memory_bytes, seconds, *arguments = request.decode().split("\0")
+            _confine(int(memory_bytes), int(seconds), files)
             sys.exit(main(arguments))
         for file in files:
             os.close(file)
-        _, status = os.waitpid(run, 0)
-        channel.send(b"%d" % os.waitstatus_to_exitcode(status))
+        _, status, used = os.wait4(run, 0)
+        channel.send(b"%d %f" % (os.waitstatus_to_exitcode(status), used.ru_utime + used.ru_stime))
 
 
 def find_main(paths: list[str]) -> Callable[[list[str]], int]:
@@ -64,13 +65,17 @@ class _Main:
         return int(self._main(application, given, ctypes.c_size_t(len(arguments)), None))
 
 
-def _confine(memory_bytes: int, files: list[int]) -> None:
-    """Bounds the memory of this process and gives it its standard files."""
+def _confine(memory_bytes: int, seconds: int, files: list[int]) -> None:
+    """Bounds memory and processor time of this process, gives it its files, and lets it end when nobody reads them."""
     import resource  # noqa: PLC0415 - there is none on Windows
+    import signal  # noqa: PLC0415
 
     _end_with_parent()
     resource.setrlimit(resource.RLIMIT_AS, (memory_bytes, memory_bytes))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    if seconds:
+        resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     for number, file in enumerate(files):
         os.dup2(file, number)
         os.close(file)

@@ -17,7 +17,7 @@ from ggp.errors import GroundingError
 from ggp.gdl.logic_program import LogicProgram
 from ggp.gdl.rulesheet import Rulesheet, name_and_arity
 from ggp.gdl.terms import Term, is_ground, to_text
-from ggp.grounding.clingo import Aspif, Budget, Clingo, OverBudgetError, ground_text, parse_aspif
+from ggp.grounding.clingo import Aspif, Budget, Clingo, OverBudgetError, ProcessorTime, ground_text, parse_aspif
 from ggp.grounding.prepare import Prepared, Translation, prepare
 from ggp.grounding.reach import QUICK, find_extents, largest_clause
 from ggp.grounding.rewrite import Rewritten, split_clauses
@@ -47,13 +47,14 @@ def ground(
         translation = Translation()
         rewritten = Rewritten(prepared.clauses, prepared.tables, ())
         is_hurried = False  # so that there are more rules than on a quicker computer
+        time = ProcessorTime(running)
         try:
             if rewrite:
                 prepared, extents = find_extents(prepared, translation, running, budget)
-                is_hurried = perf_counter() > start + QUICK.seconds
-                rewritten = split_clauses(prepared, extents, start + _SHARE * budget.seconds)
-                is_hurried |= perf_counter() > start + _SHARE * budget.seconds
-            left = replace(budget, seconds=max(0.0, start + budget.seconds - perf_counter()))
+                is_hurried = time.spent() > QUICK.seconds
+                rewritten = split_clauses(prepared, extents, lambda: time.spent() > _SHARE * budget.seconds)
+                is_hurried |= time.spent() > _SHARE * budget.seconds
+            left = replace(budget, seconds=budget.seconds - time.spent())
             output = ground_text(running, translation.text(rewritten.clauses, rewritten.tables), left)
         except OverBudgetError as error:
             is_lasting = error.is_lasting and not is_hurried

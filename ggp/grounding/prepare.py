@@ -284,6 +284,12 @@ class Translation:
         """A program without choices: all that can ever hold becomes a fact; its output names the atoms of `shown`."""
         return self._text(_REACHED, clauses, tables, shown)
 
+    def facts_text(
+        self, clauses: Iterable[Clause], tables: Mapping[Relation, Rows], shown: Iterable[Relation]
+    ) -> bytes:
+        """A program of facts only, which says nothing of states; its output names the atoms of `shown`."""
+        return self._text("", clauses, tables, shown)
+
     def atom(self, name: bytes) -> tuple[str, tuple[Term, ...]]:
         """An atom of the output as its relation's name and its arguments."""
         relation, _, rest = name.partition(b"(")

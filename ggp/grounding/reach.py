@@ -1,58 +1,73 @@
 """Clauses → all that each relation can ever hold for: the rules without their dynamic negations, as facts.
 
-Where that is too much, large relations are evaluated only for the arguments for which they are needed: a relation that
-every clause reads with some arguments bound gets a second one that holds for the values of those that are needed (the
-magic sets of Bancilhon, Maier, Sagiv and Ullman 1986, with one binding pattern for each relation).
+Where that is too much, large relations are made narrower (`narrow`), or evaluated only for the arguments for which they
+are needed (`demand`).
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from math import prod
-from time import perf_counter
 
 from ggp.gdl.logic_program import DISTINCT, Clause, Literal, Relation
 from ggp.gdl.terms import Term, variables
 from ggp.grounding.automata import Chains, small_relations, written_out
-from ggp.grounding.clingo import Budget, Clingo, OverBudgetError, ground_text, parse_names
+from ggp.grounding.clingo import Budget, Clingo, OverBudgetError, ProcessorTime, ground_text, parse_names
+from ggp.grounding.demand import Demand
+from ggp.grounding.narrow import narrowed
 from ggp.grounding.prepare import KEYWORDS, Prepared, Translation
 from ggp.grounding.tables import Extents
 
 _PART_PREFIX = "PART"
 QUICK = Budget(seconds=5.0, rules=250_000)  # beyond this, large relations are evaluated on demand
 _SOME_RULES = 1_500_000  # with which each way to say what is needed is tried, before one may use all
+_MANY_RULES = 5_000_000  # with which narrower relations are tried
 _SHARE_OF_ALL = 0.5  # of the time that is left, for all arguments once more
 _MUCH = 20_000.0  # joins of fewer rows are left as they are
 _WIDE = 1e7  # static relations of more rows are never listed: automata test for them
-_DEMAND_PREFIX = "DEMAND"
 
 
 def find_extents(
     prepared: Prepared, translation: Translation, clingo: Clingo, budget: Budget
 ) -> tuple[Prepared, Extents]:
     """The extents of all relations that clauses read; and the clauses, guarded where only some arguments are needed."""
-    start = perf_counter()
+    time = ProcessorTime(clingo)
+
+    def within(rules: int, share: float = 1.0) -> _Gringo:
+        left = share * (budget.seconds - time.spent())
+        return _Gringo(translation, clingo, replace(budget, rules=min(rules, budget.rules), seconds=left))
+
     quick = replace(budget, seconds=min(budget.seconds, QUICK.seconds), rules=min(budget.rules, QUICK.rules))
     try:
         return prepared, _reach(prepared, prepared.clauses, (), _Gringo(translation, clingo, quick))
     except OverBudgetError:
         if prepared.domains.can_nest:
             raise
-    some = replace(quick, rules=min(budget.rules, _SOME_RULES))
-    changed = _with_automata(prepared, _Gringo(translation, clingo, some))
-    if changed is not prepared:
-        prepared = changed
+    for narrower, rules in ((_with_automata, _SOME_RULES), (_narrowed, _MANY_RULES)):
+        changed = narrower(prepared, within(rules))
+        if changed is not prepared:
+            prepared = changed
+            with suppress(OverBudgetError):
+                return prepared, _reach(prepared, prepared.clauses, (), within(rules))
+    for combines in (True, False):
         with suppress(OverBudgetError):
-            return prepared, _reach(prepared, prepared.clauses, (), _Gringo(translation, clingo, some))
-    for rules, combines in ((_SOME_RULES, True), (_SOME_RULES, False), (budget.rules, None), (budget.rules, True)):
-        seconds = max(0.0, start + budget.seconds - perf_counter()) * (_SHARE_OF_ALL if combines is None else 1)
-        gringo = _Gringo(translation, clingo, replace(budget, rules=min(rules, budget.rules), seconds=seconds))
-        with suppress(OverBudgetError):
-            if combines is None:  # to say what is needed may take more room than all there is
-                return prepared, _reach(prepared, prepared.clauses, (), gringo)
-            return _reach_on_demand(prepared, gringo, combines=combines)
-    left = replace(budget, seconds=max(0.0, start + budget.seconds - perf_counter()))
-    return _reach_on_demand(prepared, _Gringo(translation, clingo, left), combines=False)
+            return _reach_on_demand(prepared, within(_SOME_RULES), combines=combines)
+    with suppress(OverBudgetError):  # to say what is needed may take more room than all there is
+        return prepared, _reach(prepared, prepared.clauses, (), within(budget.rules, _SHARE_OF_ALL))
+    with suppress(OverBudgetError):
+        return _reach_on_demand(prepared, within(budget.rules), combines=True)
+    return _reach_on_demand(prepared, within(budget.rules), combines=False)
+
+
+def _narrowed(prepared: Prepared, gringo: "_Gringo") -> Prepared:
+    def evaluate(clauses: Sequence[Clause], shown: Sequence[Relation]) -> Extents:
+        text = gringo.translation.facts_text(clauses, prepared.tables, shown)
+        return Extents(gringo.translation, parse_names(ground_text(gringo.clingo, text, gringo.budget)))
+
+    try:
+        return narrowed(prepared, _Eliminator(prepared).large_relations(), evaluate)
+    except OverBudgetError:  # already the values that single arguments can have
+        return prepared
 
 
 def _with_automata(prepared: Prepared, gringo: "_Gringo") -> Prepared:
@@ -78,9 +93,9 @@ def _with_automata(prepared: Prepared, gringo: "_Gringo") -> Prepared:
 
 
 def _reach_on_demand(prepared: Prepared, gringo: "_Gringo", *, combines: bool) -> tuple[Prepared, Extents]:
-    """The same for the arguments that are needed; `combines` as for `_Demand`."""
+    """The same for the arguments that are needed; `combines` as for `Demand`."""
     large = _Eliminator(prepared).large_relations()
-    demand = _Demand(prepared.clauses, large, prepared.dependencies.component, combines=combines)
+    demand = Demand(prepared.clauses, large, prepared.dependencies.component, combines=combines)
     guarded, asking, needed = demand.clauses()
     extents = _reach(prepared, (*guarded, *asking), needed, gringo)
     tables = {**prepared.tables, **{relation: extents.terms(relation) for relation in needed}}
@@ -213,105 +228,3 @@ class _Eliminator:
 
 def _bucket(body: list[Literal], name: str) -> list[Literal]:
     return [literal for literal in body if name in variables(literal.atom)]
-
-
-# Evaluation on demand.
-
-
-class _Demand:
-    """For which arguments large relations are needed.
-
-    A condition is asked for the arguments that the conditions before it bind. Where several of these have no variable
-    in common, all combinations of what they bind are needed if it `combines` them. Else only those count that hang
-    together with what the clause itself is asked for, or those that bind most arguments: fewer arguments are bound.
-    """
-
-    def __init__(
-        self, clauses: Sequence[Clause], large: frozenset[Relation], rank: Mapping[Relation, int], *, combines: bool
-    ) -> None:
-        """Of the large relations that a clause reads, those of lower rank are asked first."""
-        self._clauses, self._rank, self._combines = clauses, rank, combines
-        self._bound = self._bound_arguments(large)
-
-    def clauses(self) -> tuple[list[Clause], list[Clause], tuple[Relation, ...]]:
-        """The clauses, those of large relations guarded; clauses that derive what is needed; and their relations."""
-        bound = self._bound
-        names = {relation: f"{_DEMAND_PREFIX}{number}" for number, relation in enumerate(bound)}
-
-        def needed(atom: Literal | Clause) -> Literal:
-            arguments = tuple(atom.arguments[index] for index in bound[atom.relation])
-            return Literal((names[atom.relation], *arguments), positive=True)
-
-        guarded: list[Clause] = []
-        asking: list[Clause] = []
-        for clause in self._clauses:
-            guards = (needed(clause),) if clause.relation in bound else ()
-            guarded.append(replace(clause, body=(*guards, *clause.body)))
-            for literal in clause.body:
-                if literal.relation in bound:
-                    body = (*guards, *self._binding(literal, clause, bound))
-                    asking.append(Clause(needed(literal).atom, body, clause.offset))
-        return guarded, asking, tuple((names[relation], len(places)) for relation, places in bound.items())
-
-    def _bound_arguments(self, large: frozenset[Relation]) -> dict[Relation, tuple[int, ...]]:
-        """For each relation, the arguments that are bound wherever it is read; without those of which none is."""
-        bound = {relation: tuple(range(relation[1])) for relation in sorted(large)}
-        changed = True
-        while changed:
-            before = dict(bound)
-            for clause in self._clauses:
-                for literal in clause.body:
-                    if literal.relation in bound:
-                        known = _asked(clause, bound)
-                        for other in self._binding(literal, clause, bound):
-                            known |= set(variables(other.atom))
-                        bound[literal.relation] = tuple(
-                            place
-                            for place in bound[literal.relation]
-                            if known.issuperset(variables(literal.arguments[place]))
-                        )
-            bound = {relation: places for relation, places in bound.items() if places}
-            changed = bound != before
-        return bound
-
-    def _binding(
-        self, literal: Literal, clause: Clause, bound: Mapping[Relation, tuple[int, ...]]
-    ) -> tuple[Literal, ...]:
-        """The conditions before one that say for which arguments it is needed."""
-
-        def order(other: Literal) -> tuple[int, int]:
-            return self._rank.get(other.relation, 0), clause.body.index(other)
-
-        before = tuple(
-            other
-            for other in clause.body
-            if other.positive
-            and other.relation != DISTINCT
-            and (other.relation not in bound or order(other) < order(literal))
-        )
-        if self._combines:
-            return before
-        wanted, asked = set(variables(literal.atom)), _asked(clause, bound)
-        groups = [_linked(before, asked)]
-        while left := [one for one in before if not any(one in group for group in groups)]:
-            groups.append(_linked(left, set(variables(left[0].atom))) or left[:1])
-        shares = [len(wanted & {name for one in group for name in variables(one.atom)}) for group in groups]
-        if wanted & asked:
-            shares[0] = len(wanted)
-        best = shares.index(max(shares))
-        kept = [one for at, group in enumerate(groups) if at == best or not shares[at] for one in group]
-        return tuple(one for one in before if one in kept)
-
-
-def _asked(clause: Clause, bound: Mapping[Relation, tuple[int, ...]]) -> set[str]:
-    """The variables of what is bound in the head when the clause is asked."""
-    return {name for index in bound.get(clause.relation, ()) for name in variables(clause.arguments[index])}
-
-
-def _linked(conditions: Sequence[Literal], names: set[str]) -> list[Literal]:
-    """Those that share a variable with these names, directly or by way of others."""
-    found: list[Literal] = []
-    while more := [one for one in conditions if one not in found and names & set(variables(one.atom))]:
-        found += more
-        names = names.union(*(variables(one.atom) for one in more))
-    return found

@@ -6,11 +6,10 @@ that they give counts -1: about the gates of a circuit. Conditions that are the 
 ground rules, and cost nothing.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations, count
 from math import inf
-from time import perf_counter
 
 import numpy as np
 
@@ -30,7 +29,7 @@ _SLACK = 20_000  # rows that a new relation's join may have without a guard
 _SMALL = 24  # a body that costs no more is not split
 _LARGE = 1_000  # a clause that costs more is tried with its conditions replaced by their definitions
 _GAIN_UNFOLDED = 0.6
-_MAX_DEFINITION = 4  # clauses
+MAX_DEFINITION = 4  # clauses
 _UNKNOWN = 1e12  # the cost of what cannot be counted
 
 
@@ -294,9 +293,17 @@ class _Relations:
         return tuple(tuple(map(term, row)) for row in self.guards[relation].rows.T.tolist())
 
     def part(
-        self, parts: Sequence[_BodyPart], shared: _Variables, rows: Table, key: _Variables | None = None
+        self,
+        parts: Sequence[_BodyPart],
+        shared: _Variables,
+        rows: Table,
+        key: _Variables | None = None,
+        reached: Table | None = None,
     ) -> _BodyPart:
-        """The atom of a relation that holds where all parts do; an existing one if it has the same body."""
+        """The atom of a relation that holds where all parts do; an existing one if it has the same body.
+
+        Of all that is `reached`, what counts are the rows.
+        """
         ordered = sorted(parts, key=lambda part: _sorting_text(part.literal, shared))
         order = dict.fromkeys(name for part in ordered for name in variables(part.literal.atom))
         canonical: dict[str, Term] = {name: f"?{index}" for index, name in enumerate(order)}
@@ -315,7 +322,11 @@ class _Relations:
             self.counts["shared"] += 1
         weight = 1 if any(part.weight for part in parts) else 0
         return _BodyPart(
-            Literal((name, *head) if head else name, positive=True), shared, weight, rows.project(shared), key
+            Literal((name, *head) if head else name, positive=True),
+            shared,
+            weight,
+            (reached or rows).project(shared),
+            key,
         )
 
     def either(self, names: Sequence[str], bodies: Iterable[Sequence[_BodyPart]]) -> Term:
@@ -330,7 +341,7 @@ class _Relations:
 # Replacing conditions by their definitions.
 
 
-def _unfolded(clause: Clause, condition: Literal, definition: Sequence[Clause]) -> list[Clause]:
+def unfolded(clause: Clause, condition: Literal, definition: Sequence[Clause]) -> list[Clause]:
     """One clause for each of the definition whose head can be the condition."""
     found: list[Clause] = []
     taken = {name for term in (clause.head, *(lit.atom for lit in clause.body)) for name in variables(term)}
@@ -366,8 +377,8 @@ class Rewritten:
     rewritings: tuple[tuple[str, int], ...]
 
 
-def split_clauses(prepared: Prepared, extents: Extents, deadline: float) -> Rewritten:
-    """The same relations by cheaper clauses; after the deadline, the clauses that are left stay as they are."""
+def split_clauses(prepared: Prepared, extents: Extents, is_late: Callable[[], bool]) -> Rewritten:
+    """The same relations by cheaper clauses; once it is late, the clauses that are left stay as they are."""
     bodies = _Bodies(prepared, extents)
     relations = _Relations(extents)
     definitions: dict[Relation, list[Clause]] = {}
@@ -376,12 +387,12 @@ def split_clauses(prepared: Prepared, extents: Extents, deadline: float) -> Rewr
     definitions = {
         relation: found
         for relation, found in definitions.items()
-        if len(found) <= _MAX_DEFINITION and relation not in prepared.dependencies.recursive
+        if len(found) <= MAX_DEFINITION and relation not in prepared.dependencies.recursive
     }
     clauses: list[Clause] = []
     count = 0
     for clause in prepared.clauses:
-        if perf_counter() > deadline:
+        if is_late():
             clauses.append(clause)
             continue
         relations, found, times = _best(clause, bodies, relations, definitions)
@@ -400,9 +411,9 @@ def _best(
     best, found = _split((clause,), bodies, relations)
     clauses = [clause]
     times = 0
-    while best.cost > _LARGE and len(clauses) <= _MAX_DEFINITION:
+    while best.cost > _LARGE and len(clauses) <= MAX_DEFINITION:
         tries = [
-            [*(other for other in clauses if other is not one), *_unfolded(one, literal, definitions[literal.relation])]
+            [*(other for other in clauses if other is not one), *unfolded(one, literal, definitions[literal.relation])]
             for one in clauses
             for literal in one.body
             if literal.positive and literal.relation in definitions
@@ -507,9 +518,10 @@ class _Splitter:
             parts = (*parts, self._relations.guard(rows.project(unbound)))
         parts, rows = self._reduced(parts, shared, rows, alone=True)
         parts = self._complemented(parts, shared, rows)
-        if self._bodies.joined(parts, 4 * len(rows) + _SLACK) is None:
-            parts = (*parts, self._relations.guard(rows.project(_names_of(parts))))
-        return self._relations.part(parts, shared, rows)
+        reached = self._bodies.joined(parts, len(rows) + len(rows) // 4 + _SLACK)
+        if reached is None or not shared <= frozenset(reached.names):
+            parts, reached = (*parts, self._relations.guard(rows.project(_names_of(parts)))), rows
+        return self._relations.part(parts, shared, rows, reached=reached)
 
     def _complemented(self, parts: tuple[_BodyPart, ...], shared: _Variables, rows: Table) -> tuple[_BodyPart, ...]:
         """The complement of what most moves of a role make true: the role makes such a move, and none of the others.
@@ -569,17 +581,18 @@ class _Splitter:
     def _shrunk(self, parts: tuple[_BodyPart, ...], head: _Variables) -> tuple[_BodyPart, ...]:
         """Variables taken out of a body whose join is too large, cheapest first, until it can be counted."""
         while self._bodies.joined(parts, _MAX_ROWS) is None:
-            best: tuple[Table, tuple[_BodyPart, ...]] | None = None
+            best: tuple[Table, tuple[_BodyPart, ...], _Variables] | None = None
             for name in sorted(_names_of(parts) - head):
                 bucket = tuple(part for part in parts if name in part.names)
                 if len(bucket) < len(parts) and _names_of(bucket) <= _bound_names(bucket):
                     rows = self._bodies.joined(bucket, len(best[0]) if best else _MAX_ROWS)
-                    if rows is not None and (best is None or len(rows) < len(best[0])):
-                        best = (rows, bucket)
+                    shared = _names_of(bucket) & (head | _names_of([part for part in parts if part not in bucket]))
+                    if rows is not None and (
+                        best is None or (len(rows), rows.count(shared)) < (len(best[0]), best[0].count(best[2]))
+                    ):
+                        best = (rows, bucket, shared)
             if best is None:
                 return parts
-            rows, bucket = best
-            rest = tuple(part for part in parts if part not in bucket)
-            shared = _names_of(bucket) & (head | _names_of(rest))
-            parts = (*rest, self._part_of(bucket, shared, rows))
+            rows, bucket, shared = best
+            parts = (*(part for part in parts if part not in bucket), self._part_of(bucket, shared, rows))
         return parts

@@ -1,12 +1,15 @@
 """Ground rules and the interpreter agree: on the shipped games, and on random small rulesheets."""
 
+from collections.abc import Collection
+
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
 
 from ggp.errors import GroundingError
+from ggp.gdl.logic_program import Relation
 from ggp.gdl.rulesheet import parse_rulesheet
 from ggp.gdl.terms import Term, to_text
-from ggp.grounding import Budget, automata, reach, rewrite
+from ggp.grounding import Budget, automata, narrow, reach, rewrite
 from ggp.grounding.prepare import Prepared
 from ggp.grounding.tables import Extents
 from ggp.library import find_rulesheet
@@ -41,7 +44,7 @@ def test_shipped_games(name: str) -> None:
     assert assert_agree(parse_rulesheet(text), grounded(text), matches=1, steps=10)
 
 
-@pytest.fixture(params=["usual", "eager", "automata"])
+@pytest.fixture(params=["usual", "eager", "automata", "narrow"])
 def eagerness(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """How much is rewritten: random rulesheets are so small that they would mostly stay as they are."""
     if request.param == "eager":
@@ -53,6 +56,9 @@ def eagerness(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -
     if request.param == "automata":
         monkeypatch.setattr(reach, "QUICK", Budget(seconds=5.0, rules=0))
         monkeypatch.setattr(reach, "_WIDE", 1)
+    if request.param == "narrow":
+        monkeypatch.setattr(reach, "QUICK", Budget(seconds=5.0, rules=0))
+        monkeypatch.setattr(reach, "_MUCH", 1)
 
 
 @pytest.mark.usefixtures("eagerness")
@@ -110,6 +116,49 @@ def test_wide_relations_become_automata(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(automata.Chains, "add", counted)
     assert assert_agree(parse_rulesheet(COUNTING), grounded(COUNTING), matches=6, steps=9) > 20
     assert made == [True] * 5
+
+
+CHECK = """
+(role white) (role black)
+(d 1) (d 2) (d 3) (d 4)
+(other white black) (other black white)
+(init (king white 1 1)) (init (king black 3 3)) (init (rook white 1 3)) (init (rook black 3 1)) (init (turn white))
+(<= (legal ?p (go ?x ?y ?s ?t)) (true (turn ?p)) (true (king ?p ?x ?y)) (d ?s) (d ?t) (differ ?x ?y ?s ?t)
+    (not (threat ?p ?s ?t ?x ?y)))
+(<= (legal ?p (take ?x ?y)) (true (turn ?p)) (other ?p ?o) (true (rook ?o ?x ?y)) (true (king ?p ?s ?t))
+    (not (threat ?p ?s ?t ?x ?y)) (not (threat ?p 1 4 ?x ?y)))
+(<= (legal ?p wait) (role ?p))
+(<= (threat ?p ?s ?t ?x ?y) (other ?p ?o) (or (row ?o ?u ?v ?s ?t) (column ?o ?u ?v ?s ?t)) (differ ?u ?v ?x ?y))
+(<= (threat ?p ?s ?t ?x ?y) (other ?p ?o) (true (king ?o ?s ?v)) (d ?t) (d ?x) (d ?y))
+(<= (row ?o ?u ?v ?s ?v) (true (rook ?o ?u ?v)) (d ?s) (distinct ?u ?s))
+(<= (column ?o ?u ?v ?u ?t) (true (rook ?o ?u ?v)) (d ?t) (distinct ?v ?t))
+(<= (differ ?x ?y ?s ?t) (d ?x) (d ?y) (d ?s) (d ?t) (distinct ?x ?s))
+(<= (differ ?x ?y ?s ?t) (d ?x) (d ?y) (d ?s) (d ?t) (distinct ?y ?t))
+(<= (next (king ?p ?s ?t)) (does ?p (go ?x ?y ?s ?t)))
+(<= (next (king ?p ?x ?y)) (true (king ?p ?x ?y)) (not (went ?p)))
+(<= (went ?p) (does ?p (go ?x ?y ?s ?t)))
+(<= (next (rook ?p ?x ?y)) (true (rook ?p ?x ?y)) (other ?p ?o) (not (does ?o (take ?x ?y))))
+(<= (next (turn ?o)) (true (turn ?p)) (other ?p ?o))
+(<= terminal (true (king ?p 4 4)))
+(<= (goal ?p 50) (role ?p))
+"""
+
+
+def test_a_wide_relation_that_is_only_negated_is_divided_by_its_clauses(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two cells differ by their columns or rows: each case has four arguments, and what a king sees has two."""
+    monkeypatch.setattr(reach, "QUICK", Budget(seconds=5.0, rules=0))
+    monkeypatch.setattr(reach, "_MUCH", 10)
+    found: list[set[tuple[str, int]]] = []
+
+    def seen(prepared: Prepared, large: Collection[Relation], evaluate: narrow.Evaluate) -> Prepared:
+        after = narrow.narrowed(prepared, large, evaluate)
+        found.append({clause.relation for clause in after.clauses})
+        return after
+
+    monkeypatch.setattr(reach, "narrowed", seen)
+    assert assert_agree(parse_rulesheet(CHECK), grounded(CHECK), matches=6, steps=12) > 20
+    assert ("threat", 5) not in found[0]
+    assert sorted(arity for name, arity in found[0] if name.startswith("CASE")) == [2, 4, 4]
 
 
 def test_all_arguments_where_the_needed_ones_take_more_room(monkeypatch: pytest.MonkeyPatch) -> None:
