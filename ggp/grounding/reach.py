@@ -43,6 +43,10 @@ def find_extents(
     except OverBudgetError:
         if prepared.domains.can_nest:
             raise
+    sizes = _Eliminator(prepared).relation_sizes()
+    if any(size > _WIDE and not prepared.is_static(name) for name, size in sizes.items() if name not in KEYWORDS):
+        with suppress(OverBudgetError):  # few rows of wide relations are needed if those that read them are asked, too
+            return _reach_on_demand(prepared, _Gringo(translation, clingo, quick), combines=True, least=0)
     for narrower, rules in ((_with_automata, _SOME_RULES), (_narrowed, _MANY_RULES)):
         changed = narrower(prepared, within(rules))
         if changed is not prepared:
@@ -65,7 +69,7 @@ def _narrowed(prepared: Prepared, gringo: "_Gringo") -> Prepared:
         return Extents(gringo.translation, parse_names(ground_text(gringo.clingo, text, gringo.budget)))
 
     try:
-        return narrowed(prepared, _Eliminator(prepared).large_relations(), evaluate)
+        return narrowed(prepared, _Eliminator(prepared).large_relations(_MUCH), evaluate)
     except OverBudgetError:  # already the values that single arguments can have
         return prepared
 
@@ -92,9 +96,11 @@ def _with_automata(prepared: Prepared, gringo: "_Gringo") -> Prepared:
     return replace(found, chains=frozenset(chains.relations))
 
 
-def _reach_on_demand(prepared: Prepared, gringo: "_Gringo", *, combines: bool) -> tuple[Prepared, Extents]:
-    """The same for the arguments that are needed; `combines` as for `Demand`."""
-    large = _Eliminator(prepared).large_relations()
+def _reach_on_demand(
+    prepared: Prepared, gringo: "_Gringo", *, combines: bool, least: float | None = None
+) -> tuple[Prepared, Extents]:
+    """The same for the arguments that are needed of relations that may have many rows, or more than `least`."""
+    large = _Eliminator(prepared).large_relations(_MUCH if least is None else least)
     demand = Demand(prepared.clauses, large, prepared.dependencies.component, combines=combines)
     guarded, asking, needed = demand.clauses()
     extents = _reach(prepared, (*guarded, *asking), needed, gringo)
@@ -176,10 +182,10 @@ class _Eliminator:
         """About how many ground rules a clause has."""
         return self._size(clause.body, self._domain_sizes(clause))
 
-    def large_relations(self) -> frozenset[Relation]:
-        """Those that may hold for many arguments."""
+    def large_relations(self, least: float) -> frozenset[Relation]:
+        """Those that may hold for more arguments than that."""
         sizes = self.relation_sizes()
-        return frozenset(relation for relation, size in sizes.items() if size > _MUCH and relation not in KEYWORDS)
+        return frozenset(relation for relation, size in sizes.items() if size > least and relation not in KEYWORDS)
 
     def relation_sizes(self) -> dict[Relation, float]:
         """For about how many arguments each relation may hold; tables apart."""

@@ -161,6 +161,25 @@ def test_a_wide_relation_that_is_only_negated_is_divided_by_its_clauses(monkeypa
     assert sorted(arity for name, arity in found[0] if name.startswith("CASE")) == [2, 4, 4]
 
 
+def test_relations_that_ask_for_few_rows_of_wide_ones_are_asked_themselves() -> None:
+    """Each step of a chain has twice as many arguments, of which the first one asks for a single row."""
+    names = [f"?b{number}" for number in range(24)]
+    rules = [
+        f"(<= (chain{size} {' '.join(names[:size])}) {' '.join(f'(bit {name})' for name in names[:size])}"
+        f" (or (true (step {size})) (chain{size + 1} {' '.join(names[:size])} 0)))"
+        for size in range(1, 24)
+    ]
+    steps = " ".join(f"(<= (next (step {size + 1})) (true (step {size})))" for size in range(1, 24))
+    text = (
+        "(role r) (bit 0) (bit 1) (init (step 1)) (legal r stop) (<= (legal r go) (chain1 0))"
+        f"{' '.join(rules)} {steps}"
+        "(<= (next over) (does r stop)) (<= terminal (true over)) (<= terminal (true (step 24))) (goal r 50)"
+    )
+    rules_of_all = grounded(text)
+    assert len(rules_of_all.heads) < 200
+    assert assert_agree(parse_rulesheet(text), rules_of_all, matches=2, steps=6)
+
+
 def test_all_arguments_where_the_needed_ones_take_more_room(monkeypatch: pytest.MonkeyPatch) -> None:
     """Both attempts with few rules fail, and the next is without conditions on what is needed."""
     monkeypatch.setattr(reach, "QUICK", Budget(seconds=5.0, rules=0))
