@@ -4,6 +4,7 @@ import logging
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
+from ggp.equilibrium.game_tree import Roots
 from ggp.equilibrium.merged import MergedFollower, MergedSolver
 from ggp.equilibrium.policy import Follower, Policy
 from ggp.equilibrium.solving import EquilibriumSolver, SolveSettings
@@ -41,8 +42,16 @@ class Solving(Protocol):
 class Exact:
     """By all histories; the equilibrium is as good as it needs to be in the end."""
 
-    def __init__(self, machine: CircuitMachine, role: str, memory_bytes: int) -> None:
-        self._solver = EquilibriumSolver(machine, SolveSettings(), memory_bytes)
+    def __init__(
+        self,
+        machine: CircuitMachine,
+        role: str,
+        memory_bytes: int,
+        settings: SolveSettings | None = None,
+        roots: Roots | None = None,
+    ) -> None:
+        """roots: where it begins, in place of the initial state."""
+        self._solver = EquilibriumSolver(machine, settings or SolveSettings(), memory_bytes, roots)
         self._role = role
         self._iterations_seen = 0  # when NashConv was looked at last
         self._policy: Policy | None = None  # in the end
@@ -52,6 +61,12 @@ class Exact:
     @property
     def is_enumerated(self) -> bool:
         return self._solver.tree is not None
+
+    @property
+    def is_opposed(self) -> bool:
+        """Whether one role plays, or two whose goals are opposed; once all histories are there."""
+        tree = self._solver.tree
+        return tree is not None and (len(tree.roles) == 1 or (len(tree.roles) == 2 and tree.is_constant_sum))
 
     @property
     def is_done(self) -> bool:

@@ -9,6 +9,8 @@ from functools import partial
 from random import Random
 from time import perf_counter
 
+from ggp.equilibrium.game_tree import Roots
+from ggp.equilibrium.solving import SolveSettings
 from ggp.errors import AmbiguousMovesError, EquilibriumError, EvaluationError
 from ggp.gdl.state_machine import Facts
 from ggp.gdl.terms import Term, to_text
@@ -27,6 +29,8 @@ _SOLVER_SHARE, _TREE_SHARE = 2, 4  # of the memory: one part in so many
 _HISTORIES_SHARE = 4  # the same, of what clingo may take where a belief is lost
 _HISTORIES = 64  # that clingo looks for
 _SEEDS = 2**32
+_SUBGAME = SolveSettings(histories=1_000_000)  # that may follow a belief
+_SUBGAME_PART = 4  # of the time for a move: one part in so many may go into listing them
 
 log = logging.getLogger(__name__)
 
@@ -76,7 +80,7 @@ class InformationSearch:
             self._has_tried = True
             while self._may_solve(thought) and (self._offer_mixed(legal, luck, thought) or thought.now() < half):
                 self._solve(thought)
-        if not self._offer_mixed(legal, luck, thought):
+        if not self._offer_mixed(legal, luck, thought) and not self._solve_subgame(legal, luck, thought):
             self._search_worlds(legal, thought)
 
     def ponder(self, state: Facts, move: Term | None, thought: Thought) -> None:  # noqa: ARG002 - a guess
@@ -127,10 +131,14 @@ class InformationSearch:
         except EquilibriumError as error:
             log.info("not solved: %s", error)
 
-    def _offer_mixed(self, legal: list[Term], luck: float, thought: Thought) -> bool:
-        """A move drawn from the strategy that there is; whether there is one for what the role knows."""
-        found = {} if self._solving is None else self._solving.moves(self._heard)
-        moves = {move: share for move, share in found.items() if share >= _LEAST_SHARE}
+    def _offer_mixed(self, legal: list[Term], luck: float, thought: Thought, found: Solving | None = None) -> bool:
+        """A move drawn from the strategy that there is; whether there is one for what the role knows.
+
+        found: of a subgame that begins now, in place of that of the game.
+        """
+        solving, heard = (self._solving, self._heard) if found is None else (found, [])
+        strategy = {} if solving is None else solving.moves(heard)
+        moves = {move: share for move, share in strategy.items() if share >= _LEAST_SHARE}
         place = luck * sum(moves.values())
         for move, share in moves.items():
             place -= share
@@ -138,6 +146,28 @@ class InformationSearch:
                 thought.offer(move, f"an equilibrium plays {to_text(move)} with {share:.1%}")
                 return True
         return False
+
+    def _solve_subgame(self, legal: list[Term], luck: float, thought: Thought) -> bool:
+        """What can follow the belief, if that is little, as if all roles knew it; whether a move came of that."""
+        belief = self._belief
+        if self._solving is not None:
+            return False
+        roots = Roots(belief.states, belief.keys, belief.weights)
+        subgame = Exact(self._machine, self._role, self._memory // _SOLVER_SHARE, _SUBGAME, roots)
+        enumerated = thought.now() + (thought.stop_at - thought.now()) / _SUBGAME_PART
+        is_offered = False
+        try:
+            while not (thought.stop() or subgame.is_done):
+                if not subgame.is_enumerated and thought.now() >= enumerated:
+                    return False
+                end = perf_counter() + _SLICE_SECONDS
+                subgame.run(lambda end=end: thought.stop() or perf_counter() >= end)  # type: ignore[misc]
+                if subgame.is_enumerated and not subgame.is_opposed:
+                    return False
+                is_offered = self._offer_mixed(legal, luck, thought, subgame)
+        except EquilibriumError as error:
+            log.info("no subgame: %s", error)
+        return is_offered
 
     def _search_worlds(self, legal: list[Term], thought: Thought) -> None:
         belief, search = self._belief, self._search

@@ -131,11 +131,23 @@ class _Work(NamedTuple):
     counters: NDArray[np.int64]
 
 
+class Roots(NamedTuple):
+    """N states in which a subgame begins, as one role takes them to be likely."""
+
+    states: Bits  # (N, words) none of which is terminal
+    keys: Bits  # (N, R) a hash of what each role knows there
+    weights: Values  # (N,) probabilities
+
+
 class Enumeration:
     """The histories of a game, worked out in small steps: `advance` until `is_complete`."""
 
-    def __init__(self, machine: CircuitMachine, most_histories: int, memory_bytes: int) -> None:
+    def __init__(
+        self, machine: CircuitMachine, most_histories: int, memory_bytes: int, roots: Roots | None = None
+    ) -> None:
+        """roots: where histories begin, in place of the initial state."""
         self._machine = machine
+        self._roots = _start_of(machine) if roots is None else roots
         self._most, self._memory_bytes = most_histories, memory_bytes
         self._expansion = make_expansion(machine.batches)
         self._known: list[Bits] = []
@@ -182,7 +194,7 @@ class Enumeration:
 
     def _probe(self) -> None:
         self._is_probed = True
-        mean, error = estimate_histories(self._machine)
+        mean, error = estimate_histories(self._machine, self._roots.states)
         if mean - _SURE * error > self._most:
             raise EquilibriumError(
                 f"{self._machine.rulesheet.source}: there are more than {self._most:,} histories "
@@ -190,15 +202,28 @@ class Enumeration:
             )
 
     def _begin(self) -> None:
-        work, expansion = self._work, self._expansion
-        expansion.after[0] = self._machine.batches.initial[0]
-        look(expansion, expansion.after, 1)
-        value_ends(expansion, expansion.after, 1)
-        work.now.sequence[0] = np.arange(len(self._machine.roles))
-        work.now.infoset[0] = NONE
-        work.chance[0] = 1.0
-        work.counters[STEP] = -1
-        _note(work, expansion, 1)
+        """Each root as what follows a history that nobody knows of but by the key."""
+        roots, roles = self._roots, len(self._machine.roles)
+        count = len(roots.states)
+        now = self._work.now
+        now = now._replace(
+            item=_grown(now.item, count), sequence=_grown(now.sequence, count), infoset=_grown(now.infoset, count)
+        )
+        now.sequence[:count], now.infoset[:count] = np.arange(roles), NONE
+        for role in range(roles):
+            now.item[:count, role] = np.unique(roots.keys[:, role], return_inverse=True)[1]
+        self._work = self._work._replace(now=now)
+        self._work.counters[STEP] = -1
+        expansion = self._expansion
+        for start in range(0, count, LANES):
+            self._make_room()
+            states = roots.states[start : start + LANES]
+            rows = len(states)
+            expansion.after[:rows], expansion.owner[:rows] = states, np.arange(start, start + rows)
+            look(expansion, expansion.after, rows)
+            value_ends(expansion, expansion.after, rows)
+            self._work.chance[:rows] = roots.weights[start : start + rows]
+            _note(self._work, expansion, rows)
         self._next_step()
 
     def _next_step(self) -> None:
@@ -261,17 +286,24 @@ class Enumeration:
         return sum(part.nbytes for part in parts)
 
 
-def estimate_histories(machine: CircuitMachine, seed: int = 0) -> tuple[float, float]:
-    """How many histories a game has, the start included, and the standard error of that (Knuth, 1975).
+def estimate_histories(machine: CircuitMachine, states: Bits | None = None, seed: int = 0) -> tuple[float, float]:
+    """How many histories begin in these states, or in the initial one, and the standard error (Knuth, 1975).
 
-    Without bias, but more often too few than too many.
+    The states are counted, too. Without bias, but more often too few than too many.
     """
+    states = machine.batches.initial if states is None else states
     expansion, weight = make_expansion(machine.batches), np.ones(LANES)
     totals, random = np.ones((_PROBES, LANES)), np.array([2 * seed + 1], np.uint64)
-    for total in totals:
-        expansion.after[:], weight[:] = machine.batches.initial, 1.0
+    begun = np.random.default_rng(seed).integers(len(states), size=totals.shape)
+    for total, numbers in zip(totals, begun, strict=True):
+        expansion.after[:], weight[:] = states[numbers], 1.0
         _play_probes(expansion, weight, total, random)
+    totals *= len(states)
     return float(totals.mean()), float(totals.std() / np.sqrt(totals.size))
+
+
+def _start_of(machine: CircuitMachine) -> Roots:
+    return Roots(machine.batches.initial[:1], np.zeros((1, len(machine.roles)), np.uint64), np.ones(1))
 
 
 def _make_work(machine: CircuitMachine) -> _Work:

@@ -200,7 +200,9 @@ def play(
             moves[role] = legal[0]
             if len(legal) > 1 or isinstance(player, Ours):
                 moves[role] = player.choose(limit if len(legal) > 1 else 0.0) or legal[0]
-            if moves[role] not in legal:
+            if moves[role] not in legal and isinstance(player, Ours):
+                moves[role] = nature.choice(legal)  # as game masters do
+            elif moves[role] not in legal:
                 raise GgpError(f"{to_text(moves[role])} is not legal for {role}")
         if NATURE in machine.roles:
             moves[NATURE] = nature.choice(machine.legal_moves(state, NATURE))

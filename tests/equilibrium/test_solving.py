@@ -3,13 +3,14 @@
 import pytest
 
 import ggp
-from ggp.equilibrium.game_tree import GameTree
+from ggp.equilibrium.game_tree import GameTree, Roots, estimate_histories
 from ggp.equilibrium.policy import Follower, Policy
 from ggp.equilibrium.regret import iterate, make_regrets, uniform
 from ggp.equilibrium.solving import EquilibriumSolver, SolveSettings, best_response, values_of
 from ggp.errors import EquilibriumError
 from ggp.gdl.rulesheet import parse_rulesheet
 from ggp.gdl.terms import to_text
+from ggp.simulation.belief import Belief
 from ggp.simulation.state_machine import CircuitMachine
 from tests.circuit.agreement import make_pair
 from tests.equilibrium.games import MANY, UNKNOWABLE, random_game
@@ -29,9 +30,14 @@ def tree_of(machine: CircuitMachine) -> GameTree:
     return solver.tree
 
 
-def solved(name: str, iterations: int, algorithm: str = "pcfr+") -> EquilibriumSolver:
+def circuit_of(name: str) -> CircuitMachine:
     machine = ggp.load(name, "circuit").machine
     assert isinstance(machine, CircuitMachine)
+    return machine
+
+
+def solved(name: str, iterations: int, algorithm: str = "pcfr+") -> EquilibriumSolver:
+    machine = circuit_of(name)
     solver = EquilibriumSolver(machine, SolveSettings(algorithm=algorithm))  # type: ignore[arg-type]
     solver.run(lambda: False, iterations)
     return solver
@@ -151,8 +157,48 @@ def test_what_is_too_large_is_told() -> None:
     with pytest.raises(EquilibriumError, match="many: there are more than 10,000 histories"):
         EquilibriumSolver(machine, SolveSettings(histories=10_000)).run(lambda: False, 1)
     with pytest.raises(EquilibriumError, match="histories need more than 3 MiB"):
-        EquilibriumSolver(machine, memory_bytes=3 * 2**20).run(lambda: False, 1)
+        EquilibriumSolver(machine, SolveSettings(histories=10**9), memory_bytes=3 * 2**20).run(lambda: False, 1)
     stopped = EquilibriumSolver(machine)
     stopped.run(lambda: True, 1)
     assert stopped.policy() is None
     assert stopped.report().nash_conv is None
+
+
+def test_a_subgame_begins_in_the_worlds_of_a_belief() -> None:
+    """In Kuhn poker; as if both knew the belief: who holds the king bets, and a bet is not called."""
+    machine = circuit_of("kuhnpoker")
+    belief = Belief(machine, "second")
+    assert belief.advance("noop", (("dealt", "king"),))
+    roots = Roots(belief.states, belief.keys, belief.weights)
+    solver = EquilibriumSolver(machine, memory_bytes=2**24, roots=roots)
+    solver.run(lambda: False, 500)
+    report, policy = solver.report(), solver.policy()
+    assert report.histories == 2 * 9  # with a jack and with a queen
+    assert report.nash_conv == pytest.approx(0, abs=0.01)
+    assert report.values == pytest.approx((25, 75), abs=0.01)
+    assert policy is not None
+    second = [decision for decision in policy.decisions() if decision.role == "second"]
+    assert [len(decision.known) for decision in second] == [1, 1]  # after a bet and after a pass
+    assert len([decision for decision in policy.decisions() if not decision.known]) == 2  # the first knows its card
+
+
+def test_a_subgame_from_the_start_is_the_game() -> None:
+    machine = circuit_of("leducpoker")
+    start = Belief(machine, "first")
+    roots = Roots(start.states, start.keys, start.weights)
+    reports = []
+    for each in (None, roots):
+        solver = EquilibriumSolver(machine, memory_bytes=2**26, roots=each)
+        solver.run(lambda: False, 10)
+        reports.append(solver.report())
+    assert reports[0].histories == reports[1].histories
+    assert reports[0].values == pytest.approx(reports[1].values)
+    assert reports[0].gains == pytest.approx(reports[1].gains)
+
+
+def test_random_matches_show_how_many_histories_there_are() -> None:
+    """All matches of goofspiel have as many choices; those of Leduc poker have not."""
+    assert estimate_histories(circuit_of("hiddengoofspiel")) == (46_917, 0)
+    mean, error = estimate_histories(circuit_of("leducpoker"))
+    assert 0 < error < 1000
+    assert abs(mean - 9_451) < 4 * error

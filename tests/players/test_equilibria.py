@@ -8,6 +8,7 @@ from ggp.errors import EquilibriumError
 from ggp.gdl.rulesheet import parse_rulesheet
 from ggp.simulation.state_machine import CircuitMachine
 from players.equilibria import Exact, Merged, Solving
+from players.information import InformationSearch
 from tests.equilibrium.games import random_game
 from tests.players.test_information import Player, text_of
 
@@ -61,3 +62,17 @@ def test_a_game_with_too_many_histories_is_played_by_merged_ones(monkeypatch: py
     player.choose()
     player.choose(("dealt", "king"))
     assert player.choose(("did", "first", "bet")) == "bet"
+
+
+def test_what_can_follow_the_belief_is_solved_where_the_game_is_too_large(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Monty Hall has one role, so that histories are not merged."""
+    monkeypatch.setattr("players.equilibria.SolveSettings", lambda: SolveSettings(histories=2))
+    searches: list[None] = []
+    monkeypatch.setattr(InformationSearch, "_search_worlds", lambda *_: searches.append(None))
+    player = Player(text_of("montyhall"), "candidate")
+    player.choose()
+    chosen = player.choose()
+    assert chosen is not None
+    player.choose()
+    assert player.choose(("opened", next(door for door in "123" if door != chosen[1]))) == "switch"
+    assert searches == []
