@@ -117,11 +117,16 @@ def _search_together() -> None:
     machine.simulator().playouts(1)
     machine.simulator(preferences=True)
     plain = replace(settings, retrograde=False)
-    for variant in (replace(plain, grave_equivalence=20.0), replace(plain, mast_temperature=0.05)):
+    for variant in (
+        replace(plain, grave_equivalence=20.0),
+        replace(plain, mast_temperature=0.05),
+        replace(plain, threads=2),
+    ):
         tried = BatchedMcts(machine, variant)
         tried.run(lambda: False, _VISITS)
         for role in machine.roles:
             tried.variations(role, 1)
+        tried.close()
 
 
 def _search_in_turn() -> None:

@@ -44,7 +44,8 @@ def test_descents_of_a_batch_are_spread_by_the_bounds_of_those_before(virtual_lo
     tree, worker, root = search.tree, search.workers[0], int(search.tree.numbers[ROOT])
     first, count = int(tree.nodes[root, FIRST]), int(tree.nodes[root, COUNT])
     slots = slice(first, first + count)
-    tree.prior[slots] = np.random.default_rng(1).dirichlet(np.ones(count))
+    tree.prior[slots] = tree.visits[slots] / tree.visits[slots].sum() * (1.0 + 0.001 * np.arange(count))
+    tree.value_sum[slots] = 0.5 * tree.visits[slots]
     visits, sums, prior = tree.visits[slots].copy(), tree.value_sum[slots].copy(), tree.prior[slots].astype(float)
     spread = 2.0 * np.sqrt(1.0 + tree.values[root, VISITS] + DESCENTS)
     flights = np.zeros(count)
