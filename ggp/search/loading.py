@@ -34,6 +34,7 @@ from ggp.search.mcts.search import BatchedMcts, SearchSettings
 from ggp.search.mcts.solver import BackgroundProof
 from ggp.search.mcts.tree import ROOT
 from ggp.search.planning.beam import Beam, fuzzy_values, make_cone
+from ggp.search.planning.hindsight import Hindsight
 from ggp.search.planning.pattern_databases import PatternSearch
 from ggp.search.planning.planner import Planner
 from ggp.simulation.belief import Belief
@@ -53,6 +54,7 @@ _PROOF_BYTES = 2**22
 _VISITS = 64
 _ADVANCES = 8  # of a beam
 _LONGEST = 4  # moves of a line
+_VISITED = 256  # states of a run of a beam
 
 
 @cache
@@ -192,6 +194,11 @@ def _search_alone() -> None:
     root = machine.packed(machine.initial_state)
     assert root is not None
     beam = Beam(machine.batches, make_expansion(machine.batches), root, _LEAST_BYTES, 0)
+    hindsight = Hindsight(len(machine.compiled.facts), root.shape[1], 0)
+    states, parents = np.repeat(root, _VISITED, axis=0), np.arange(-1, _VISITED - 1, dtype=np.int32)
+    hindsight.take(states, parents, np.arange(_VISITED))
+    hindsight.advance()
+    hindsight.add_values(states, np.zeros(_VISITED))
     patterns = PatternSearch(machine.batches, root, _LONGEST, 0)
     for _ in range(_ADVANCES):
         beam.advance(1)

@@ -7,7 +7,7 @@ both only grow, so the list is also the queue of the search.
 The beam goes layer by layer; of each only the states that look best are expanded. A run ends where its layer is empty
 or there is no more room; the next is twice as wide and has another notion of what looks best. One notion is a fuzzy
 value of the goal (Schiffel, Thielscher: Fluxplayer, 2007): a fact of the formula counts as 0.8 if it holds and as 0.2
-if not, and gates combine values as they do probabilities.
+if not, and gates combine values as they do probabilities. Another one is learned from the runs before (`hindsight`).
 """
 
 from enum import Enum
@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from ggp.circuit.network import INPUT, LOOP, Circuit, Ids
 from ggp.circuit.schedule import mark_needed
 from ggp.kernel import LANES, Int, kernel, lean
+from ggp.search.planning.hindsight import Hindsight
 from ggp.search.planning.paths import Path, values
 from ggp.simulation.evaluate import Batches, Bits
 from ggp.simulation.expansion import OVER, Expansion, do_steps, is_terminal, list_steps, look, value_ends
@@ -170,6 +171,7 @@ class Notion(Enum):
     FUZZY = "the fuzzy value of the highest goal"
     CHANCE = "nothing: all are alike"
     GOAL = "the goal value of the state itself, then the fuzzy value"
+    HINDSIGHT = "what led far in the runs before"
 
 
 class PackedCone(NamedTuple):
@@ -192,6 +194,7 @@ class Beam:
         self._budget_bytes = budget_bytes
         self._rng = np.random.default_rng(seed)
         self._cone = make_cone(batches.game.circuit)
+        self._hindsight = Hindsight(len(batches.game.facts), state.shape[1], seed)
         self._run = 0
         self._visited = make_visited(state, budget_bytes)
         self._layer_start, self._layer_end, self._scored = 0, 1, 1  # states of the layer; those valued
@@ -201,6 +204,9 @@ class Beam:
     def advance(self, states: int) -> None:
         """Expand up to so many states, or choose among some that are new."""
         visited, counters = self._visited, self._visited.counters
+        if self._hindsight.is_fitting:
+            self._hindsight.advance()
+            return
         if self._scored < self._layer_end:
             self._score()
             return
@@ -216,7 +222,13 @@ class Beam:
         self._scores = np.empty(self._layer_end - self._layer_start)
 
     @property
-    def _notion(self) -> Notion:
+    def has_learned(self) -> bool:
+        """Whether something was learned from its runs."""
+        return self._hindsight.is_fitted
+
+    @property
+    def notion(self) -> Notion:
+        """Of this run."""
         return list(Notion)[self._run % len(Notion)]
 
     @property
@@ -224,7 +236,10 @@ class Beam:
         return _FIRST_WIDTH << (self._run // len(Notion))
 
     def _begin(self) -> None:
-        """The next run."""
+        """The next run, and what is learned from this one."""
+        visited, count = self._visited, int(self._visited.table.size[0])
+        survivors = np.flatnonzero(~visited.ended[: min(count, int(visited.counters[EXPANDED]))])
+        self._hindsight.take(visited.table.states, visited.parents[:count], survivors)
         self._run += 1
         self._visited = make_visited(self._state, self._budget_bytes)
         self._layer_start, self._layer_end, self._scored = 0, 1, 1
@@ -239,9 +254,11 @@ class Beam:
         states = self._visited.table.states[self._scored : end]
         found = self._rng.random(len(states)) * 1e-9
         if self._layer_end - self._layer_start > self._width:
-            if self._notion is not Notion.CHANCE:
+            if self.notion is Notion.HINDSIGHT and self._hindsight.is_fitted:
+                self._hindsight.add_values(states, found)
+            elif self.notion is not Notion.CHANCE:
                 fuzzy_values(self._cone, states, found)
-            if self._notion is Notion.GOAL:
+            if self.notion is Notion.GOAL:
                 found += values(self._batches, states)
         self._scores[self._scored - self._layer_start : end - self._layer_start] = found
         self._scored = end
