@@ -25,6 +25,7 @@ from ggp.equilibrium.solving import EquilibriumSolver
 from ggp.gdl.rulesheet import parse_rulesheet
 from ggp.grounding.clingo import GroundProgram
 from ggp.grounding.tables import Table
+from ggp.kernel import vector_bits
 from ggp.learning.contest import Contest
 from ggp.learning.learner import Learner
 from ggp.learning.symmetries import find_symmetries
@@ -37,8 +38,10 @@ from ggp.search.planning.beam import Beam, fuzzy_values, make_cone
 from ggp.search.planning.hindsight import Hindsight
 from ggp.search.planning.pattern_databases import PatternSearch
 from ggp.search.planning.planner import Planner
+from ggp.simulation.assembler import ASSEMBLED_BITS, assemble
 from ggp.simulation.belief import Belief
 from ggp.simulation.expansion import make_expansion
+from ggp.simulation.machine_code import functions
 from ggp.simulation.state_machine import CircuitMachine
 
 _ALONE = """
@@ -116,7 +119,10 @@ def _search_together() -> None:
         search.principal_variation(role, None, 1)
         machine.goal(start, role)
         machine.percepts(start, ("a", "a"), role)
-    machine.simulator().playouts(1)
+    simulator = machine.simulator()
+    simulator.playouts(1)
+    if vector_bits() == ASSEMBLED_BITS:  # that of so small a game is left to LLVM
+        assemble(functions(simulator.steps), simulator.steps.layout.facts)
     machine.simulator(preferences=True)
     plain = replace(settings, retrograde=False)
     for variant in (

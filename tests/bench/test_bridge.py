@@ -72,7 +72,7 @@ def test_games_with_hidden_information_have_the_same_moves_and_ends(game: str, s
             known = theirs.state.legal_actions()
             assert {TWINS[game].actions[move] for move in machine.legal_moves(state, on_turn)} == set(known)
         joint_move = tuple(rng.choice(machine.legal_moves(state, role)) for role in machine.roles)
-        theirs.advance(joint_move)
+        theirs.advance(joint_move, joint_move[0], ())
         state = machine.next_state(state, joint_move)
     assert theirs.state.is_terminal()
     expected = [math.copysign(1, value) if value else 0 for value in theirs.state.returns()]
