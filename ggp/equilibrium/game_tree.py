@@ -14,16 +14,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ggp.circuit.network import Ids
+from ggp.equilibrium.tree_size import estimate_histories
 from ggp.errors import AmbiguousMovesError, EquilibriumError
 from ggp.gdl.rulesheet import NATURE
 from ggp.gdl.terms import Term
-from ggp.kernel import LANES, Int, draw, inner, lean
+from ggp.kernel import LANES, Int, inner, lean
 from ggp.simulation.evaluate import PERCEPTS, Bits, copy_state, evaluate_rows
 from ggp.simulation.expansion import (
     OVER,
     Expansion,
     count_legal,
-    do_steps,
     evaluate_steps,
     look,
     make_expansion,
@@ -42,9 +42,7 @@ since (in the upper ones); the role's number; and from here on what it was told:
 without `sees` a word for the move of each role."""
 _BATCHES = 8  # of 512 steps, in a slice
 _ROOM = 2 * _BATCHES * LANES  # rows at first
-_PROBES, _MOST_STEPS = 8, 1000  # batches of random matches that show how many histories there are, and their length
 _SURE = 3.0  # standard errors
-_MOST_WEIGHT = 1e100
 
 Values = NDArray[np.float64]
 Array = TypeVar("Array", bound=NDArray[Any])
@@ -286,22 +284,6 @@ class Enumeration:
         return sum(part.nbytes for part in parts)
 
 
-def estimate_histories(machine: CircuitMachine, states: Bits | None = None, seed: int = 0) -> tuple[float, float]:
-    """How many histories begin in these states, or in the initial one, and the standard error (Knuth, 1975).
-
-    The states are counted, too. Without bias, but more often too few than too many.
-    """
-    states = machine.batches.initial if states is None else states
-    expansion, weight = make_expansion(machine.batches), np.ones(LANES)
-    totals, random = np.ones((_PROBES, LANES)), np.array([2 * seed + 1], np.uint64)
-    begun = np.random.default_rng(seed).integers(len(states), size=totals.shape)
-    for total, numbers in zip(totals, begun, strict=True):
-        expansion.after[:], weight[:] = states[numbers], 1.0
-        _play_probes(expansion, weight, total, random)
-    totals *= len(states)
-    return float(totals.mean()), float(totals.std() / np.sqrt(totals.size))
-
-
 def _start_of(machine: CircuitMachine) -> Roots:
     return Roots(machine.batches.initial[:1], np.zeros((1, len(machine.roles)), np.uint64), np.ones(1))
 
@@ -367,36 +349,6 @@ def _grown_knowledge(knowledge: _Knowledge, more: int) -> _Knowledge:
 def _keep_all(table: StateTable) -> None:
     for number in range(table.size[0]):
         keep_state(table, np.int64(number))
-
-
-@lean
-def _play_probes(expansion: Expansion, weight: Values, total: Values, random: NDArray[np.uint64]) -> None:
-    """512 random matches from `after`; adds to the total of each how many joint moves there were, all multiplied."""
-    for row in range(LANES):
-        expansion.owner[row] = row
-    rows = np.int64(LANES)
-    for _ in range(_MOST_STEPS):
-        look(expansion, expansion.after, rows)
-        kept = np.int64(0)
-        for row in range(rows):
-            if expansion.chooser[row] == OVER:
-                continue
-            lane = expansion.owner[row]
-            for role in range(expansion.joint.shape[1]):
-                count = count_legal(expansion, np.int64(row), np.int64(role))
-                weight[lane] = min(weight[lane] * count, _MOST_WEIGHT)
-                move = next_legal(expansion, np.int64(row), np.int64(role), np.int64(0))
-                for _ in range(draw(random, count)):
-                    move = next_legal(expansion, np.int64(row), np.int64(role), move + 1)
-                expansion.joint[kept, role] = move
-            total[lane] += weight[lane]
-            copy_state(expansion.before, kept, expansion.after, np.int64(row))
-            expansion.owner[kept] = lane
-            kept += 1
-        rows = kept
-        if rows == 0:
-            return
-        do_steps(expansion, expansion.joint, rows)
 
 
 @lean

@@ -3,10 +3,11 @@
 import pytest
 
 import ggp
-from ggp.equilibrium.game_tree import GameTree, Roots, estimate_histories
+from ggp.equilibrium.game_tree import GameTree, Roots
 from ggp.equilibrium.policy import Follower, Policy
 from ggp.equilibrium.regret import iterate, make_regrets, uniform
 from ggp.equilibrium.solving import EquilibriumSolver, SolveSettings, best_response, values_of
+from ggp.equilibrium.tree_size import estimate_histories
 from ggp.errors import EquilibriumError
 from ggp.gdl.rulesheet import parse_rulesheet
 from ggp.gdl.terms import to_text

@@ -6,7 +6,6 @@ from itertools import pairwise
 import pytest
 
 import ggp
-from ggp.boards import list_facts
 from ggp.gdl.state_machine import Facts
 from ggp.gdl.validator import validate
 from tests.games.helpers import FIRST_GAMES, draw_state, random_match
@@ -135,7 +134,7 @@ def test_the_drawing_hints_fit(name: str) -> None:
     placed = {hints["fact"] for hints in game.metadata.drawing.values() if "fact" in hints}
     heights = set()
     for terms, _, _ in visited(name)[:70]:
-        rest = list_facts(frozenset(term for term in terms if term[0] not in placed))
+        rest = draw_state(frozenset(term for term in terms if term[0] not in placed), {}).splitlines()
         boards = {name: hints for name, hints in game.metadata.drawing.items() if name not in ("words", "moves")}
         lines = draw_state(terms, boards).splitlines()
         assert lines[-len(rest) :] == rest
