@@ -282,7 +282,9 @@ def kernel_folder() -> Path:
 @cache
 def _kernel_version() -> str:
     """A hexadecimal hash of what all kernels depend on: Python, the libraries, and how they are compiled."""
-    generators = (Path(__file__).with_name(name).read_text("utf-8") for name in ("kernel.py", "transposition.py"))
+    generators = (
+        Path(__file__).with_name(name).read_text("utf-8") for name in ("kernel.py", "transposition.py", "row_sums.py")
+    )
     about = [sys.version, sys.platform, *sorted(_installed()), *generators]
     return hashlib.sha256("\n".join(about).encode(errors="surrogateescape")).hexdigest()[:32]
 

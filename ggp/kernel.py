@@ -29,7 +29,6 @@ from numba.core.dispatcher import Dispatcher
 from numba.core.environment import Environment as UntypedEnvironment
 from numba.core.serialize import dumps as untyped_dumps
 from numba.extending import intrinsic
-from numba.np.arrayobj import populate_array as untyped_populate_array
 from numpy.typing import NDArray
 
 from ggp.cache import keep_kernel, kernel_folder, read_kernel
@@ -42,14 +41,10 @@ config: Any = untyped_config
 CompileResult: Any = UntypedResult
 dumps: Any = untyped_dumps
 Environment: Any = UntypedEnvironment
-populate_array: Any = untyped_populate_array
 runtime: Any = untyped_runtime
 
 LANES = 512
 WORD = LANES // 64  # uint64 in a word
-UNITS = 128  # floats in the rows that `add_rows` adds
-LISTED = 256  # numbers in a list of `make_list`
-_PART = 16  # floats that are added at a time
 TALLY_BITS = 8  # of the counters that `tally` keeps for each lane
 
 BOUNDS_CHECKED = bool(config.BOUNDSCHECK)
@@ -464,45 +459,6 @@ def fast(plain: Callable[Parameters, Result], generator: Any) -> Callable[Parame
     return chosen  # type: ignore[no-any-return]
 
 
-def _add_rows(typing_context: Any, rows: Any, places: Any, count: Any, sums: Any) -> Any:
-    del typing_context, count
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        one, listed, _, total = (
-            context.make_array(kind)(context, builder, value).data if isinstance(kind, types.Array) else value
-            for kind, value in zip(signature.args, arguments, strict=True)
-        )
-        vector = ir.VectorType(ir.FloatType(), _PART)
-        parts = range(UNITS // _PART)
-        held = [cgutils.alloca_once(builder, vector) for _ in parts]  # registers in the end
-
-        def part(data: Any, first: Any, number: int) -> Any:
-            at = builder.add(first, ir.Constant(ir.IntType(64), number * _PART))
-            return builder.bitcast(builder.gep(data, [at]), vector.as_pointer())
-
-        start = ir.Constant(ir.IntType(64), 0)
-        for number in parts:
-            builder.store(builder.load(part(total, start, number), align=4), held[number])
-        with cgutils.for_range(builder, arguments[2]) as loop:
-            row = builder.sext(builder.load(builder.gep(listed, [loop.index])), ir.IntType(64))
-            first = builder.mul(row, ir.Constant(ir.IntType(64), UNITS))
-            for number in parts:
-                more = builder.load(part(one, first, number), align=4)
-                builder.store(builder.fadd(builder.load(held[number]), more), held[number])
-        for number in parts:
-            builder.store(builder.load(held[number]), part(total, start, number), align=4)
-        return context.get_dummy_value()
-
-    return types.void(rows, places, types.int64, sums), generate
-
-
-def plain_rows(rows: NDArray[np.float32], places: NDArray[np.int32], count: Int, sums: NDArray[np.float32]) -> None:
-    """Add so many rows, those at the first places, to the sums, in this order; rows: (n, UNITS)."""
-    for at in range(count):
-        for unit in range(UNITS):
-            sums[unit] += rows[places[at], unit]
-
-
 gate_and = fast(plain_and, _gate("and_"))
 gate_xor = fast(plain_xor, _gate("xor"))
 blend = fast(plain_blend, _blend)
@@ -510,7 +466,6 @@ any_lane = fast(plain_any, _any_lane)
 count_both = fast(plain_count, _count_both)
 fill_random = fast(plain_random, _fill_random)
 tally = fast(plain_tally, _tally)
-add_rows = fast(plain_rows, _add_rows)
 
 
 def _call(typing_context: Any, address: Any, first: Any, second: Any, third: Any) -> Any:
@@ -547,47 +502,7 @@ def _count_ones(typing_context: Any, value: Any) -> Any:
     return types.int64(types.uint64), generate
 
 
-def _prefetch(typing_context: Any, array: Any, row: Any) -> Any:
-    del typing_context, row
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        made = context.make_array(signature.args[0])(context, builder, arguments[0])
-        (stride, *_) = cgutils.unpack_tuple(builder, made.strides)
-        place = builder.gep(builder.bitcast(made.data, cgutils.voidptr_t), [builder.mul(arguments[1], stride)])
-        small = ir.IntType(32)
-        kind = ir.FunctionType(ir.VoidType(), [cgutils.voidptr_t, small, small, small])
-        function = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
-        builder.call(function, [place, *(ir.Constant(small, value) for value in (0, 3, 1))])
-        return context.get_dummy_value()
-
-    return types.void(array, types.int64), generate
-
-
-def _make_list(typing_context: Any) -> Any:
-    del typing_context
-    kind = types.Array(types.int32, 1, "C")
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        del signature, arguments
-        place = cgutils.alloca_once(builder, ir.ArrayType(ir.IntType(32), LISTED))
-        size, width = (context.get_constant(types.intp, value) for value in (LISTED, 4))
-        made = context.make_array(kind)(context, builder)
-        populate_array(
-            made,
-            data=builder.bitcast(place, ir.IntType(32).as_pointer()),
-            shape=[size],
-            strides=[width],
-            itemsize=width,
-            meminfo=None,
-        )
-        return made._getvalue()
-
-    return kind(), generate
-
-
 _jump: Any = intrinsic(_call)
-make_list: Callable[[], NDArray[np.int32]] = cast("Any", intrinsic(_make_list))  # of LISTED, until the kernel is over
-prefetch: Callable[[NDArray[Any], Int], None] = cast("Any", intrinsic(_prefetch))  # have array[row] fetched into caches
 count_ones: Callable[[np.uint64], int] = cast("Any", intrinsic(_count_ones))  # how many bits are set
 lowest: Callable[[np.uint64], int] = cast("Any", intrinsic(_lowest))  # the index of the lowest bit set; not for 0
 

@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ggp.circuit.network import Ids
-from ggp.kernel import LISTED, UNITS, Int, add_rows, draw, fused, inner, kernel, lowest, make_list
+from ggp.kernel import Int, draw, fused, inner, kernel, lowest
+from ggp.row_sums import LISTED, UNITS, add_rows, make_list
 from ggp.simulation.evaluate import Bits
 
 HIDDEN = UNITS

@@ -9,7 +9,6 @@ from ggp.gdl.reader import read_term
 from ggp.gdl.rulesheet import Rulesheet, parse_rulesheet
 from ggp.gdl.state_machine import Facts
 from ggp.gdl.terms import Term
-from ggp.kernel import LISTED
 from ggp.learning.inputs import Inputs, find_inputs, find_pairs
 from ggp.learning.learner import FIRST_CUT, Learner, inputs_of
 from ggp.learning.net import (
@@ -35,6 +34,7 @@ from ggp.learning.net import (
 from ggp.learning.self_play import CUTS, SelfPlaySettings, make_self_play, play_on
 from ggp.learning.symmetries import find_symmetries
 from ggp.library import find_rulesheet
+from ggp.row_sums import LISTED
 from ggp.simulation.evaluate import Batches, pack, unpack
 from ggp.simulation.expansion import look, make_expansion
 from ggp.simulation.state_machine import CircuitMachine

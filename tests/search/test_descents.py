@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 from ggp.circuit.network import Ids
-from ggp.kernel import UNITS, Int, add_rows, kernel, plain_rows
+from ggp.kernel import Int, kernel
 from ggp.learning.net import Floats
+from ggp.row_sums import UNITS, add_rows, plain_rows
 from ggp.search.mcts.backup import back_up_exact, back_up_played, cancel, value_by_net
 from ggp.search.mcts.expansion import (
     evaluate_fresh,

@@ -15,7 +15,8 @@ the tree count: those of playouts are made in 512 lanes at once and are not know
 import numpy as np
 
 from ggp.circuit.network import Ids
-from ggp.kernel import Int, draw, inner, lean, prefetch
+from ggp.kernel import Int, draw, inner, lean
+from ggp.row_sums import prefetch
 from ggp.search.mcts.tree import (
     AMAF,
     ASSURED,
