@@ -121,8 +121,9 @@ async def serve(
         Thread(target=_hear_parent, args=(loop, app, stop), daemon=True).start()
     try:
         async with listening(app, host, port, settings.max_message_bytes) as actual_port:
-            log.info("%s listens on %s, port %d", settings.name or settings.strategy, host, actual_port)
-            if announce:
+            if not announce:
+                log.info("%s listens on %s, port %d", settings.name or settings.strategy, host, actual_port)
+            else:  # nothing else: what is logged before the port is read counts as preparation
                 _announce({"port": actual_port})
                 if is_custom(settings.strategy):
                     logging.getLogger().setLevel(logging.WARNING)  # the parent shows the rest to its author
