@@ -162,11 +162,13 @@ def _learn() -> None:
         while learner.progress().batches == 0:
             learner.run_slice(1)
         Contest(machine.batches).play(learner.net, learner.net, 0, lambda: False)
-    search = BatchedMcts(machine, SearchSettings(memory_bytes=_LEAST_BYTES, retrograde=False, proof=False))
-    search.run(lambda: False, _VISITS)  # a root that has its moves gets priors at once
+    settings = SearchSettings(memory_bytes=_LEAST_BYTES, retrograde=False, proof=False)
     for value_weight in (0.5, 1.0):  # with playouts, and without
-        search.adopt(replace(search.settings, prior_weight=1.0, value_weight=value_weight), learner.net)
-        search.run(lambda: False, _VISITS)
+        for visits in (0, _VISITS):  # a root that has its moves gets priors at once; in one that has none, all is open
+            search = BatchedMcts(machine, settings)
+            search.run(lambda: False, visits)
+            search.adopt(replace(settings, prior_weight=1.0, value_weight=value_weight), learner.net)
+            search.run(lambda: False, _VISITS)
 
 
 def _solve() -> None:

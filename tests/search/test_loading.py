@@ -4,12 +4,17 @@ import gc
 import subprocess
 import sys
 import time
+from dataclasses import replace
 
 import pytest
 
 import ggp
+from ggp.engines import make_machine
+from ggp.learning.learner import Learner
 from ggp.protocol.messages import Play, Start
 from ggp.search.loading import load_kernels
+from ggp.search.mcts.search import BatchedMcts, SearchSettings
+from ggp.simulation.state_machine import CircuitMachine
 from players.settings import PlayerSettings
 from players.strategy import Thought
 from players.thinker import Thinker, make_interpreter
@@ -45,7 +50,20 @@ def loaded_later() -> set[str]:
         thought = Thought(time.monotonic, time.monotonic() + SECONDS, wants_evaluation=True)
         thinker.choose(Play("m", None), None, thought)
         thinker.forget()
+    search_with_knowledge()
     return kernels() - before
+
+
+def search_with_knowledge() -> None:
+    """By priors and values of a net, in a game where not all is proven at once."""
+    machine = make_machine(ggp.load("breakthrough", "interpreter").rulesheet, "circuit")
+    assert isinstance(machine, CircuitMachine)
+    net = Learner(machine.batches, memory_bytes=2**24).net
+    for weight in (0.5, 1.0):  # of values: with playouts, and without
+        search = BatchedMcts(machine, SearchSettings(memory_bytes=2**24))
+        search.adopt(replace(search.settings, prior_weight=1.0, value_weight=weight), net)
+        search.run(lambda: False, 256)
+        search.close()
 
 
 def kernels() -> set[str]:
