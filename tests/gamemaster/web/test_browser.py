@@ -207,7 +207,7 @@ async def test_a_match_is_watched_to_its_end(browser: "Browser", server: Server)
         )
         await page.locator("#status .chip.live").wait_for()
         await page.locator("#moves tr[data-step='4'][aria-current]").wait_for()
-        assert await page.locator("#clock").inner_text() != ""
+        await page.locator("#clock", has_text=re.compile(r"\d")).wait_for()  # once the answer is under way
         is_watched.set()
         await page.locator("#verify").wait_for()  # when all steps are there
         await page.locator("#status .chip", has_text="ended").wait_for()
