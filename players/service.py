@@ -121,12 +121,12 @@ async def serve(
         Thread(target=_hear_parent, args=(loop, app, stop), daemon=True).start()
     try:
         async with listening(app, host, port, settings.max_message_bytes) as actual_port:
-            if not announce:
-                log.info("%s listens on %s, port %d", settings.name or settings.strategy, host, actual_port)
-            else:  # nothing else: what is logged before the port is read counts as preparation
+            if announce:  # and not in the log: what the parent reads there before the port counts as preparation
                 _announce({"port": actual_port})
                 if is_custom(settings.strategy):
                     logging.getLogger().setLevel(logging.WARNING)  # the parent shows the rest to its author
+            else:
+                log.info("%s listens on %s, port %d", settings.name or settings.strategy, host, actual_port)
             await asyncio.Event().wait()
     except asyncio.CancelledError:
         log.info("stopped")

@@ -163,12 +163,12 @@ def _learn() -> None:
             learner.run_slice(1)
         Contest(machine.batches).play(learner.net, learner.net, 0, lambda: False)
     settings = SearchSettings(memory_bytes=_LEAST_BYTES, retrograde=False, proof=False)
-    for value_weight in (0.5, 1.0):  # with playouts, and without
-        for visits in (0, _VISITS):  # a root that has its moves gets priors at once; in one that has none, all is open
-            search = BatchedMcts(machine, settings)
-            search.run(lambda: False, visits)
-            search.adopt(replace(settings, prior_weight=1.0, value_weight=value_weight), learner.net)
-            search.run(lambda: False, _VISITS)
+    # A root that has its moves gets priors at once, but so small a game is proven then; a new tree has leaves to value.
+    for visits, value_weight in ((_VISITS, 0.5), (0, 1.0)):  # with playouts, and without
+        search = BatchedMcts(machine, settings)
+        search.run(lambda: False, visits)
+        search.adopt(replace(settings, prior_weight=1.0, value_weight=value_weight), learner.net)
+        search.run(lambda: False, _VISITS)
 
 
 def _solve() -> None:

@@ -153,7 +153,7 @@ async def test_a_bot_that_ends_by_itself_says_why() -> None:
     bot = await start_bot("legal", 1)
     assert "legal" in await say(bot, "(INFO)")  # the last that it logs
     os.kill(bot.pid, signal.SIGKILL)
-    assert re.search("^ended by signal 9: .*INFO", await bot.ended())
+    assert re.match("ended by signal 9: .*INFO", await bot.ended())
     assert not bot.is_alive
     assert not await bot.reseed(1)
     await bot.stop()

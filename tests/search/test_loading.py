@@ -9,7 +9,6 @@ from dataclasses import replace
 import pytest
 
 import ggp
-from ggp.engines import make_machine
 from ggp.learning.learner import Learner
 from ggp.protocol.messages import Play, Start
 from ggp.search.loading import load_kernels
@@ -56,7 +55,7 @@ def loaded_later() -> set[str]:
 
 def search_with_knowledge() -> None:
     """By priors and values of a net, in a game where not all is proven at once."""
-    machine = make_machine(ggp.load("breakthrough", "interpreter").rulesheet, "circuit")
+    machine = ggp.load("breakthrough", "circuit").machine
     assert isinstance(machine, CircuitMachine)
     net = Learner(machine.batches, memory_bytes=2**24).net
     for weight in (0.5, 1.0):  # of values: with playouts, and without
