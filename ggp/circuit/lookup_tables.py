@@ -1,12 +1,14 @@
-"""Program → lookup tables of up to three values, which processors with AVX-512 evaluate by one instruction each.
+"""Program → tables that a processor evaluates by one instruction each: of up to three values with AVX-512, else of two.
 
 Technology mapping as for field-programmable gate arrays: for each gate a few *cuts* are kept (up to three values that
 decide it, with its truth table), those with the least *area flow* first, and the outputs are covered by tables from the
 last one to the first (Mishchenko, Cho, Chatterjee, Brayton: Combinational and sequential mapping with priority cuts,
 2007). Gates shared by several tables may be evaluated in each of them.
 
-Values are numbered: value r is what row r holds before the program, value `rows` + i what instruction i gives. A truth
-table is 8 bits: bit a + 2 · b + 4 · c is the result for the values a, b and c of the leaves.
+Other processors have AND, OR, XOR and AND with the complement of one side; some values are kept as complements there.
+
+Values are numbered: value r is what row r holds before the program, value `rows` + i what instruction or table i gives.
+A truth table is 8 bits: bit a + 2 · b + 4 · c is the result for the values a, b and c of the leaves.
 """
 
 from typing import NamedTuple
@@ -23,13 +25,15 @@ ROUNDS = 3  # of covering; each but the first knows how often the one before it 
 LEAVES = 3
 _NONE = -1
 _VARIABLES = (0xAA, 0xCC, 0xF0)  # the truth tables of the leaves themselves
+AND, AND_NOT, OR, XOR = 0x88, 0x44, 0xEE, 0x66  # of two leaves; AND_NOT: of the second and the first's complement
+FALSE, NOT, COPY = 0x00, 0x55, 0xAA  # of none, and of one
 
 
 class Cover(NamedTuple):
-    """Tables in the order of the instructions that they stand for."""
+    """Tables in the order in which they are evaluated."""
 
-    instruction: Ids  # (T,) ascending
-    leaves: Ids  # (T, 3) values, -1 after the last one
+    table_of: Ids  # (G,) the table whose result is that of the instruction, or -1 where none is
+    leaves: Ids  # (T, 3) values, of earlier tables or of rows, -1 after the last one
     table: NDArray[np.uint8]  # (T,) the truth table
     segments: Ids  # (S, 4): tables from, to; feedback from, to
     feedback: Ids  # (K, 2) the row of a loop node; 2 · the value that it takes, + 1 for its complement
@@ -58,20 +62,46 @@ class _Values(NamedTuple):
 
 def cover_program(program: Program) -> Cover:
     """Tables that leave the same in the program's outputs."""
-    values = _Values(
-        program.rows,
-        *_number_values(
-            program.left, program.right, program.out, program.segments, program.feedback, program.outputs, program.rows
-        ),
-    )
+    values = _values_of(program)
     readers = found = _count_readers(values)
     for _ in range(ROUNDS):
         readers = (np.float32(0.5) * (readers + found)).astype(np.float32)
         cuts = _find_cuts(values, readers)
         instruction, leaves, table, found = _cover(values, cuts)
+    table_of = np.full(len(program.left), _NONE, np.int32)
+    table_of[instruction] = np.arange(len(instruction))
     segments = program.segments.copy()
     segments[:, :2] = np.searchsorted(instruction, segments[:, :2])
-    return Cover(instruction, leaves, table, segments, values.feedback)
+    leaves = _of_tables(leaves, table_of, program.rows)
+    return Cover(table_of, leaves, table, segments, _feedback_of_tables(values, table_of))
+
+
+def cover_by_gates(program: Program) -> Cover:
+    """The same with tables `AND`, `AND_NOT`, `OR`, `XOR`, `NOT`, `COPY`, `FALSE` and its complement only."""
+    values = _values_of(program)
+    table_of, leaves, table, segments = _place_gates(values, _find_gates(values), program.segments)
+    return Cover(table_of, leaves, table, segments, _feedback_of_tables(values, table_of))
+
+
+def _values_of(program: Program) -> _Values:
+    return _Values(
+        program.rows,
+        *_number_values(
+            program.left, program.right, program.out, program.segments, program.feedback, program.outputs, program.rows
+        ),
+    )
+
+
+def _feedback_of_tables(values: _Values, table_of: Ids) -> Ids:
+    row, literal = values.feedback.T
+    found: Ids = np.stack([row, 2 * _of_tables(literal >> 1, table_of, values.rows) + (literal & 1)], axis=1)
+    return found
+
+
+def _of_tables(values: Ids, table_of: Ids, rows: int) -> Ids:
+    """Values of instructions become those of their tables."""
+    found: Ids = np.where(values >= rows, rows + table_of[np.maximum(values - rows, 0)], values).astype(np.int32)
+    return found
 
 
 @kernel
@@ -286,3 +316,86 @@ def _cover(values: _Values, cuts: Cuts) -> tuple[Ids, Ids, NDArray[np.uint8], ND
                 leaves[at, leaf] = cuts.leaves[gate, 0, leaf]
             at += 1
     return instruction, leaves, table, readers
+
+
+class _Gates(NamedTuple):
+    """What is evaluated for each instruction, if it is needed."""
+
+    kind: NDArray[np.uint8]  # (G,) the table
+    leaves: Ids  # (G, 2) values of rows and instructions, -1 for none
+    is_complement: NDArray[np.bool_]  # (G,) whether the table gives the complement of the instruction
+
+
+@kernel
+def _find_gates(values: _Values) -> _Gates:
+    """Instructions that are wanted are kept as they are, others perhaps as their complement, or as another value."""
+    rows, gates = values.rows, values.left.shape[0]
+    literal_of = 2 * np.arange(rows + gates).astype(np.int32)  # of a value: 2 · what is kept, + 1 for its complement
+    found = _Gates(np.zeros(gates, np.uint8), np.full((gates, 2), _NONE, np.int32), np.zeros(gates, np.bool_))
+    for at in range(gates):
+        a = literal_of[values.left[at] >> 1] ^ (values.left[at] & 1)
+        b = literal_of[values.right[at] >> 1] ^ (values.right[at] & 1)
+        known = _folded(a, b, values.is_xor[at])
+        if known == _NONE:
+            swaps = b & 1 and not a & 1
+            found.leaves[at, 0], found.leaves[at, 1] = (b >> 1, a >> 1) if swaps else (a >> 1, b >> 1)
+            if values.is_xor[at]:
+                found.kind[at] = XOR
+                found.is_complement[at] = (a ^ b) & 1
+            else:
+                found.kind[at] = OR if a & b & 1 else AND_NOT if (a | b) & 1 else AND
+                found.is_complement[at] = a & b & 1
+            literal_of[rows + at] ^= np.int32(found.is_complement[at] and not values.wanted[at])
+        elif values.wanted[at]:
+            found.kind[at] = COPY if known >> 1 else FALSE
+            found.leaves[at, 0] = known >> 1 if known >> 1 else _NONE
+            found.is_complement[at] = known & 1
+        else:
+            literal_of[rows + at] = known
+    return found
+
+
+@kernel
+def _place_gates(values: _Values, gates: _Gates, segments: Ids) -> tuple[Ids, Ids, NDArray[np.uint8], Ids]:
+    """`table_of`, `leaves`, `table` and `segments` of a cover; a complement of what is wanted takes a table more."""
+    rows, needed = values.rows, values.wanted.copy()
+    for at in range(len(needed) - 1, -1, -1):
+        for leaf in gates.leaves[at]:
+            if needed[at] and leaf >= rows:
+                needed[leaf - rows] = True
+    count = np.count_nonzero(needed) + np.count_nonzero(values.wanted & gates.is_complement)
+    table_of = np.full(len(needed), _NONE, np.int32)
+    leaves, table = np.full((count, LEAVES), _NONE, np.int32), np.empty(count, np.uint8)
+    placed = segments.copy()
+    made = 0
+    for segment in range(segments.shape[0]):
+        placed[segment, 0] = made
+        for at in range(segments[segment, 0], segments[segment, 1]):
+            if not needed[at]:
+                continue
+            for side in range(2):
+                leaf = gates.leaves[at, side]
+                leaves[made, side] = rows + table_of[leaf - rows] if leaf >= rows else leaf
+            is_inverted = values.wanted[at] and gates.is_complement[at]
+            table[made] = gates.kind[at]
+            if is_inverted and gates.kind[at] in (COPY, FALSE):
+                table[made] ^= np.uint8(0xFF)
+            elif is_inverted:
+                made += 1
+                leaves[made, 0] = rows + made - 1
+                table[made] = NOT
+            table_of[at] = made
+            made += 1
+        placed[segment, 1] = made
+    return table_of, leaves[:made], table[:made], placed
+
+
+@inner
+def _folded(a: Int, b: Int, is_xor: bool) -> Int:
+    """The literal that an instruction of two literals gives without a gate, or -1."""
+    low, high = min(a, b), max(a, b)
+    if is_xor:
+        return np.int64(low ^ high if low < 2 or low ^ high == 1 or low == high else _NONE)
+    if low in (1, high):
+        return np.int64(high)
+    return np.int64(0 if low == 0 or low ^ 1 == high else _NONE)

@@ -38,7 +38,7 @@ from ggp.search.planning.beam import Beam, fuzzy_values, make_cone
 from ggp.search.planning.hindsight import Hindsight
 from ggp.search.planning.pattern_databases import PatternSearch
 from ggp.search.planning.planner import Planner
-from ggp.simulation.assembler import ASSEMBLED_BITS, assemble
+from ggp.simulation.assembler import NARROW, assemble
 from ggp.simulation.belief import Belief
 from ggp.simulation.expansion import make_expansion
 from ggp.simulation.machine_code import functions
@@ -121,8 +121,8 @@ def _search_together() -> None:
         machine.percepts(start, ("a", "a"), role)
     simulator = machine.simulator()
     simulator.playouts(1)
-    if vector_bits() == ASSEMBLED_BITS:  # that of so small a game is left to LLVM
-        assemble(functions(simulator.steps), simulator.steps.layout.facts)
+    if vector_bits() >= NARROW:  # with AVX-512 that of so small a game is left to LLVM
+        assemble(functions(simulator.steps), simulator.steps.layout.facts, vector_bits())
     machine.simulator(preferences=True)
     plain = replace(settings, retrograde=False)
     for variant in (

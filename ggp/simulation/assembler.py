@@ -1,8 +1,9 @@
-"""Programs → machine code for processors with AVX-512, put together instruction by instruction.
+"""Programs → machine code for processors with AVX-512 or AVX2, put together instruction by instruction.
 
-It takes some 10 µs a gate where LLVM takes 200. Gates become lookup tables (`ggp.circuit.lookup_tables`), for each of
-which there is an instruction, VPTERNLOGQ. Values stay in the 32 vector registers; that which is read again last makes
-room (Belady, 1966) and goes to a spare row. Encodings are those of the Intel 64 and IA-32 Architectures Software
+It takes some 10 µs a gate where LLVM takes 200. Gates become tables (`ggp.circuit.lookup_tables`), for each of which
+there is an instruction: VPTERNLOGQ of three values with AVX-512, the plain ones of two with AVX2, whose code works on
+half of the lanes and is run twice. Values stay in the vector registers, 32 or 16 of them; that which is read again last
+makes room (Belady, 1966) and goes to a spare row. Encodings are those of the Intel 64 and IA-32 Architectures Software
 Developer's Manual, volume 2.
 """
 
@@ -11,27 +12,29 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ggp.circuit.lookup_tables import LEAVES, Cover, cover_program
+from ggp.circuit.lookup_tables import AND, AND_NOT, COPY, LEAVES, OR, XOR, Cover, cover_by_gates, cover_program
 from ggp.circuit.network import Ids
 from ggp.circuit.schedule import SPARE_ROWS, Program
 from ggp.kernel import Int, MachineCode, inner, kernel, lean, load_bytes
 
-ASSEMBLED_BITS = 512  # of the vectors for which this writes code
-REGISTERS = 32
+WIDE, NARROW = 512, 256  # bits of the vectors for which this writes code
+_WIDE_REGISTERS = 32
+_NARROW_REGISTERS = 15  # and one more:
+_ONES = 15  # the register that is all ones
 MOVING = 4  # registers for addresses that move
 _ROW_BYTES = 64
 _MOST_BYTES = 120  # of the code of one table, with all loads and stores that it makes necessary
 _MOST_LOOP_BYTES = 64  # for each loop node, at the beginning and end of its segment
-_SEGMENT_BYTES = REGISTERS * 12 + 64
+_SEGMENT_BYTES = _WIDE_REGISTERS * 12 + 64
 _NONE = -1
 _NEVER = 1 << 30
 
 # vector instructions: opcode and map (1: 0F, 2: 0F38, 3: 0F3A)
 _AND, _AND_NOT, _OR, _XOR = 0xDB, 0xDF, 0xEB, 0xEF
-_LOAD, _STORE, _TERNARY, _TEST = 0x6F, 0x7F, 0x25, 0x27
+_LOAD, _STORE, _TERNARY, _TEST, _NARROW_TEST, _EQUAL = 0x6F, 0x7F, 0x25, 0x27, 0x17, 0x76
 
 # of how many values, its truth table with the first one as bit 1 and the second as bit 0, and the instruction for it
-_PLAIN = ((1, 0xAA, _LOAD), (2, 0x88, _AND), (2, 0xEE, _OR), (2, 0x66, _XOR), (2, 0x22, _AND_NOT))
+_PLAIN = ((1, COPY, _LOAD), (2, AND, _AND), (2, OR, _OR), (2, XOR, _XOR), (2, 0x22, _AND_NOT))
 
 # registers that hold addresses
 _CURRENT, _FOLLOWING, _REST, _SPILLED = 7, 6, 2, 0  # RDI, RSI, RDX; RAX: the 128th of the spare rows
@@ -48,9 +51,11 @@ class _Tables(NamedTuple):
     rows: int
     facts: int  # rows 1 … F are the current state, F + 1 … 2 F the following one
     home: Ids  # (T,) the output row of a table, or -1
-    spare: Ids  # rows that values may be put into
+    spare: Ids  # rows that values may be put into; with AVX2 halves of rows, as `rows`, `rows` + 1 …: twice as near
+    first_spare: int  # the row where they begin
     next_use: Ids  # (T, 3) the table that reads the leaf next, _NEVER where none does
     first_use: Ids  # (rows + T,) the table that reads the value first
+    is_wide: bool  # whether vectors have all 512 lanes
 
 
 class _State(NamedTuple):
@@ -58,28 +63,30 @@ class _State(NamedTuple):
 
     code: NDArray[np.uint8]
     size: NDArray[np.int64]  # (1,) bytes written
-    held: Ids  # (32,) the value in each register, or -1
-    dirty: NDArray[np.bool_]  # (32,) whether it is in no row
-    locked: NDArray[np.bool_]  # (32,) whether it is to stay for now
+    held: Ids  # (registers,) the value in each, or -1
+    dirty: NDArray[np.bool_]  # (registers,) whether it is in no row
+    locked: NDArray[np.bool_]  # (registers,) whether it is to stay for now
     turn: Ids  # (2,) the register after the one that was taken last; of those for addresses, too
     base: Ids  # (MOVING,) from which base each moving address is counted
     place: Ids  # (MOVING,) how many rows it is away from that
     far: Ids  # (8,) by base, the last row that was too far for a short offset
     register: Ids  # (rows + T,) that holds the value, or -1
-    row: Ids  # (rows + T,) in which it is kept, or -1
+    row: Ids  # (rows + T,) in which it is kept, spare ones as in `_Tables.spare`, or -1
     next_of: Ids  # (rows + T,) the table that reads it next
     free: Ids  # spare rows that are free, as a stack
     free_count: NDArray[np.int64]  # (1,)
+    is_wide: bool
 
 
-def assemble(named: dict[str, Program], facts: int) -> MachineCode | None:
+def assemble(named: dict[str, Program], facts: int, bits: int) -> MachineCode | None:
     """The programs as functions (current, following, rest), as `write_function` says; None where rows do not suffice.
 
-    facts: how many rows, from row 1 on, each of the two states has. Only for processors with AVX-512.
+    facts: how many rows, from row 1 on, each of the two states has; bits: `WIDE` for processors with AVX-512, `NARROW`
+    for those with AVX2.
     """
     parts, starts, size = [], {}, 0
     for name, program in named.items():
-        code = _assemble(program, facts)
+        code = _assemble(program, facts, bits)
         if code is None:
             return None
         starts[name] = size
@@ -88,38 +95,35 @@ def assemble(named: dict[str, Program], facts: int) -> MachineCode | None:
     return load_bytes(b"".join(parts), starts)
 
 
-def _assemble(program: Program, facts: int) -> bytes | None:
+def _assemble(program: Program, facts: int, bits: int) -> bytes | None:
     """The code of one program, as long as a multiple of 64 bytes."""
-    tables = _prepare(program, cover_program(program), facts)
+    is_wide = bits == WIDE
+    tables = _prepare(program, cover_program(program) if is_wide else cover_by_gates(program), facts, is_wide=is_wide)
     capacity = _MOST_BYTES * len(tables.table) + _MOST_LOOP_BYTES * len(tables.feedback)
     capacity += _SEGMENT_BYTES * len(tables.segments)
     code, size = _write(tables, capacity)
     return code[:size].tobytes().ljust(-(-size // 64) * 64, b"\xcc") if size >= 0 else None
 
 
-def _prepare(program: Program, cover: Cover, facts: int) -> _Tables:
+def _prepare(program: Program, cover: Cover, facts: int, *, is_wide: bool) -> _Tables:
     written = np.where(program.out < 0, ~program.out, program.out)
     last = np.full(program.rows, _NONE)
     last[written] = np.arange(len(written))
-    table_of = np.full(len(written) + 1, _NONE)  # the last one is of rows that are not written
-    table_of[cover.instruction] = np.arange(len(cover.instruction))
-    home = np.full(len(cover.instruction) + 1, _NONE, np.int32)
-    home[table_of[last[program.outputs]]] = program.outputs
+    home = np.full(len(cover.table) + 1, _NONE, np.int32)
+    home[cover.table_of[last[program.outputs]]] = program.outputs
     taken = np.concatenate([program.outputs, program.feedback[:, 0]])
-    leaves = _renumbered(cover.leaves, table_of, program.rows)
-    feedback = cover.feedback.copy()
-    feedback[:, 1] = 2 * _renumbered(cover.feedback[:, 1] >> 1, table_of, program.rows) + (cover.feedback[:, 1] & 1)
-    uses = _find_uses(leaves, cover.segments, feedback, program.rows)
-    spare = np.union1d(np.setdiff1d(written, taken), np.arange(program.rows - SPARE_ROWS, program.rows)).astype(
-        np.int32
-    )
-    return _Tables(leaves, cover.table, cover.segments, feedback, program.rows, facts, home[:-1], spare, *uses)
-
-
-def _renumbered(values: Ids, table_of: NDArray[np.int64], rows: int) -> Ids:
-    """Values of instructions become those of their tables."""
-    found: Ids = np.where(values >= rows, rows + table_of[np.maximum(values - rows, 0)], values).astype(np.int32)
-    return found
+    spare = np.union1d(np.setdiff1d(written, taken), np.arange(program.rows - SPARE_ROWS, program.rows))
+    first_spare = int(spare[0])
+    if (
+        not is_wide
+    ):  # halves of the last ones that are side by side; all but one, since the second run begins half a row on
+        first_spare = int(spare[np.flatnonzero(np.diff(spare, prepend=-1) > 1)[-1]])
+        spare = program.rows + np.arange(2 * (program.rows - first_spare) - 1)
+    return _Tables(
+        cover.leaves, cover.table, cover.segments, cover.feedback, program.rows, facts, home[:-1],
+        spare.astype(np.int32), first_spare,
+        *_find_uses(cover.leaves, cover.segments, cover.feedback, program.rows), is_wide,
+    )  # fmt: skip
 
 
 @kernel
@@ -146,12 +150,13 @@ def _find_uses(leaves: Ids, segments: Ids, feedback: Ids, rows: Int) -> tuple[Id
 def _write(tables: _Tables, capacity: Int) -> tuple[NDArray[np.uint8], Int]:
     """The code and its size; -1 for the size where rows do not suffice."""
     values = tables.rows + tables.leaves.shape[0]
+    registers = _WIDE_REGISTERS if tables.is_wide else _NARROW_REGISTERS
     state = _State(
         code=np.empty(capacity, np.uint8),
         size=np.zeros(1, np.int64),
-        held=np.full(REGISTERS, _NONE, np.int32),
-        dirty=np.zeros(REGISTERS, np.bool_),
-        locked=np.zeros(REGISTERS, np.bool_),
+        held=np.full(registers, _NONE, np.int32),
+        dirty=np.zeros(registers, np.bool_),
+        locked=np.zeros(registers, np.bool_),
         turn=np.zeros(2, np.int32),
         base=np.full(MOVING, _NONE, np.int32),
         place=np.zeros(MOVING, np.int32),
@@ -161,10 +166,16 @@ def _write(tables: _Tables, capacity: Int) -> tuple[NDArray[np.uint8], Int]:
         next_of=tables.first_use.copy(),
         free=tables.spare[::-1].copy(),
         free_count=np.full(1, tables.spare.shape[0], np.int64),
+        is_wide=tables.is_wide,
     )
     for row in range(tables.rows):
         state.row[row] = row
-    if tables.spare.shape[0]:
+    if not tables.is_wide:
+        _bytes(state, 5, 17 - 5 << 8 | 0xE8)  # CALL to what follows these 17 bytes, which is run once more after them
+        for register in (_CURRENT, _FOLLOWING, _REST):
+            _bytes(state, 4, _ROW_BYTES // 2 << 24 | (0xC0 | register) << 16 | 0x8348)  # ADD register, 32
+        _vector(state, _EQUAL, 1, _ONES, _ONES, _ONES)
+    elif tables.spare.shape[0]:
         _bytes(state, 3, 0x828D48)  # LEA RAX, [RDX + …]
         _bytes(state, 4, _ROW_BYTES * (np.int64(tables.spare[0]) + 128))
     for segment in range(tables.segments.shape[0]):
@@ -222,6 +233,8 @@ def _write_table(tables: _Tables, state: _State, table: Int, first_table: Int) -
             first, second = second, leaf
         else:
             first = leaf
+    if not tables.is_wide and tables.table[table] == AND_NOT:
+        first, second = 0, 1  # the first operand's complement is taken
     if first != _NONE and state.register[leaves[first]] == _NONE:
         loaded = _take_register(tables, state)
         _at_row(tables, state, _LOAD, 1, loaded, 0, state.row[leaves[first]])
@@ -307,13 +320,15 @@ def _write_operation(  # noqa: PLR0913, PLR0917 - kernel
             operation = _PLAIN[plain][2]
     kind = 3 if operation == _TERNARY else 1
     other = 0 if operation == _LOAD else first if count >= 2 else result
+    if operation == _TERNARY and not tables.is_wide:  # a complement, or all ones or zeros
+        operation, kind, other = (_XOR, 1, _ONES) if count else (_EQUAL if truth else _XOR, 1, result)
     if count == 0:
         _vector(state, operation, kind, result, result, result)
     elif second == _NONE:
         _at_row(tables, state, operation, kind, result, other, second_row)
     else:
         _vector(state, operation, kind, result, other, second)
-    if operation == _TERNARY:
+    if kind == 3:
         _bytes(state, 1, immediate)
 
 
@@ -328,8 +343,8 @@ def _hold(state: _State, register: Int, value: Int) -> None:
 def _take_register(tables: _Tables, state: _State) -> int:
     """A register that holds nothing any more; what is in it is put into a row if need be."""
     chosen, latest = _NONE, -1
-    for at in range(REGISTERS):
-        register = (state.turn[0] + at) & (REGISTERS - 1)
+    for at in range(state.held.shape[0]):
+        register = (state.turn[0] + at) % state.held.shape[0]
         if state.locked[register]:
             continue
         if state.held[register] == _NONE:
@@ -337,7 +352,7 @@ def _take_register(tables: _Tables, state: _State) -> int:
             break
         if state.next_of[state.held[register]] > latest:
             chosen, latest = register, state.next_of[state.held[register]]
-    state.turn[0] = (chosen + 1) & (REGISTERS - 1)
+    state.turn[0] = (chosen + 1) % state.held.shape[0]
     if state.held[chosen] != _NONE:
         _keep(tables, state, chosen)
         state.register[state.held[chosen]] = _NONE
@@ -361,7 +376,7 @@ def _keep(tables: _Tables, state: _State, register: Int) -> None:
 @lean
 def _flush(tables: _Tables, state: _State) -> None:
     """Leave nothing in registers."""
-    for register in range(REGISTERS):
+    for register in range(state.held.shape[0]):
         if state.held[register] != _NONE:
             _keep(tables, state, register)
             state.register[state.held[register]] = _NONE
@@ -378,14 +393,19 @@ def _write_feedback(tables: _Tables, state: _State, first: Int, last: Int, begin
             _vector(state, _XOR, 1, 0, 0, 0)
         else:
             _at_row(tables, state, _LOAD, 1, 0, 0, state.row[literal >> 1])
-        if literal & 1:
+        if literal & 1 and not tables.is_wide:
+            _vector(state, _XOR, 1, 0, 0, _ONES)
+        elif literal & 1:
             _vector(state, _TERNARY, 3, 0, 0, 0)
             _bytes(state, 1, 0x55)
         _at_row(tables, state, _XOR, 1, 1, 0, row)
         _vector(state, _OR, 1, 2, 2, 1)
         _at_row(tables, state, _STORE, 1, 0, 0, row)
-    _vector(state, _TEST, 2, 1, 2, 2)  # to the mask K1
-    _bytes(state, 4, 0xC998F8C5)  # KORTESTW K1, K1
+    if tables.is_wide:
+        _vector(state, _TEST, 2, 1, 2, 2)  # to the mask K1
+        _bytes(state, 4, 0xC998F8C5)  # KORTESTW K1, K1
+    else:
+        _vector(state, _NARROW_TEST, 2, 2, 0, 2)
     _bytes(state, 2, 0x850F)  # JNZ
     _bytes(state, 4, begin - state.size[0] - 4)
 
@@ -395,6 +415,11 @@ def _at_row(  # noqa: PLR0913, PLR0917 - kernel: arrays in a tuple cost more
     tables: _Tables, state: _State, operation: Int, kind: Int, target: Int, other: Int, row: Int
 ) -> None:
     """A vector instruction whose last operand is a row."""
+    if row >= tables.rows:  # half of a spare one
+        _prefix(state, operation, kind, target, other, np.int64(_REST))
+        _bytes(state, 1, 0x80 | (target & 7) << 3 | _REST)
+        _bytes(state, 4, _ROW_BYTES * tables.first_spare + _ROW_BYTES // 2 * (row - tables.rows))
+        return
     base: Int = np.int64(_REST)
     offset: Int = np.int64(row)
     middle = np.int64(tables.spare[0]) + 128 if tables.spare.shape[0] else np.int64(-1 << 20)
@@ -402,15 +427,16 @@ def _at_row(  # noqa: PLR0913, PLR0917 - kernel: arrays in a tuple cost more
         base, offset = _CURRENT, offset - 1
     elif tables.facts < row <= 2 * tables.facts:
         base, offset = _FOLLOWING, offset - 1 - tables.facts
-    elif -128 <= offset - middle < 128:
+    elif tables.is_wide and -128 <= offset - middle < 128:
         base, offset = _SPILLED, offset - middle
-    if not -128 <= offset < 128:
+    if tables.is_wide and not -128 <= offset < 128:
         base, offset = _move_base(state, base, offset)
     _prefix(state, operation, kind, target, other, base)
-    is_short = -128 <= offset < 128
+    unit = 1 if tables.is_wide else _ROW_BYTES  # of short offsets
+    is_short = -128 <= offset * unit < 128
     _bytes(state, 1, (0x40 if is_short else 0x80) | (target & 7) << 3 | (base & 7))
     if is_short:
-        _bytes(state, 1, offset)
+        _bytes(state, 1, offset * unit)
     else:
         _bytes(state, 4, _ROW_BYTES * offset)
 
@@ -443,7 +469,15 @@ def _vector(state: _State, operation: Int, kind: Int, target: Int, other: Int, l
 
 @inner
 def _prefix(state: _State, operation: Int, kind: Int, target: Int, other: Int, last: Int) -> None:
-    """The EVEX prefix (512 bits, W1, 66, no mask) and the opcode."""
+    """The EVEX prefix (512 bits, W1, 66, no mask) or the VEX prefix (256 bits, W0, 66), and the opcode."""
+    if not state.is_wide:
+        side = (~target >> 3 & 1) << 7
+        if kind == 1 and last < 8:  # what has a short prefix
+            _bytes(state, 2, (side | (~other & 15) << 3 | 5) << 8 | 0xC5)
+        else:
+            _bytes(state, 3, ((~other & 15) << 3 | 5) << 16 | (side | 0x40 | (~last >> 3 & 1) << 5 | kind) << 8 | 0xC4)
+        _bytes(state, 1, operation)
+        return
     high = (~target >> 3 & 1) << 7 | (~last >> 4 & 1) << 6 | (~last >> 3 & 1) << 5 | (~target >> 4 & 1) << 4
     _bytes(state, 1, 0x62)
     _bytes(state, 1, high | kind)

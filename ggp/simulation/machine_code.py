@@ -1,7 +1,7 @@
 """Programs → machine code of one game, made in a thread. Programs run interpreted until it is there.
 
-The code is straight-line, on vectors as wide as the machine's. With AVX-512 that of all but small games is
-put together by `ggp.simulation.assembler`; else it is written in LLVM's language and kept in the cache.
+The code is straight-line, on vectors as wide as the machine's. With AVX2, and with AVX-512 for all but small games, it
+is put together by `ggp.simulation.assembler`; else it is written in LLVM's language and kept in the cache.
 """
 
 import hashlib
@@ -16,7 +16,7 @@ from ggp.cache import Cache, CacheEntry
 from ggp.circuit.network import Ids
 from ggp.circuit.schedule import Program
 from ggp.kernel import MachineCode, compile_object, load_object, machine_name, vector_bits
-from ggp.simulation.assembler import ASSEMBLED_BITS, assemble
+from ggp.simulation.assembler import NARROW, WIDE, assemble
 from ggp.simulation.steps import Steps
 
 CHUNK = 40_000  # instructions of one function; what crosses from one to the next goes through memory
@@ -25,7 +25,7 @@ _POINTERS = ("current", "following", "rest")
 _PARAMETERS = ", ".join(f"ptr noalias %{base}" for base in _POINTERS)
 KIND = "native"
 MOST_GATES = 100_000  # of all programs of a game; above, LLVM takes longer than it saves
-LEAST_ASSEMBLED = 6_000  # below, LLVM's code is up to a tenth faster, and soon made
+LEAST_ASSEMBLED = 6_000  # with AVX-512; below, LLVM's code is up to a tenth faster, and soon made
 MOST_ASSEMBLED = 3_000_000  # the same where LLVM is not needed: some 30 s
 _OBJECT = "object"
 
@@ -47,7 +47,7 @@ def is_worthwhile(steps: Steps) -> bool:
 
 def is_small(named: dict[str, Program]) -> bool:
     """Whether programs are few and short enough to be compiled."""
-    most = MOST_ASSEMBLED if vector_bits() == ASSEMBLED_BITS else MOST_GATES
+    most = MOST_ASSEMBLED if vector_bits() >= NARROW else MOST_GATES
     return sum(len(program.left) for program in named.values()) <= most
 
 
@@ -77,10 +77,11 @@ def compile_programs(named: dict[str, Program], facts: int, about: str, cache: C
 
 def _assembled(named: dict[str, Program], facts: int) -> MachineCode | None:
     """Code made without LLVM, None where that cannot be."""
-    if vector_bits() < ASSEMBLED_BITS or sum(len(program.left) for program in named.values()) < LEAST_ASSEMBLED:
+    bits, gates = vector_bits(), sum(len(program.left) for program in named.values())
+    if bits < NARROW or (bits == WIDE and gates < LEAST_ASSEMBLED):
         return None
     try:
-        return assemble(named, facts)
+        return assemble(named, facts, bits)
     except OSError:  # the system allows no memory that is written and then run
         return None
 

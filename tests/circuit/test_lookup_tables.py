@@ -1,12 +1,13 @@
 """Lookup tables say what the instructions say that they stand for."""
 
+from collections.abc import Callable
 from random import Random
 
 import numpy as np
 import pytest
 
 from ggp.circuit.assembly import Assembly
-from ggp.circuit.lookup_tables import Cover, cover_program
+from ggp.circuit.lookup_tables import AND, AND_NOT, COPY, NOT, OR, XOR, Cover, cover_by_gates, cover_program
 from ggp.circuit.network import Loops, both, differ, either
 from ggp.circuit.schedule import Program, make_program
 from ggp.kernel import LANES
@@ -27,28 +28,30 @@ def scheduled(sketch: Sketch) -> Program:
 def naive_values(cover: Cover, inputs: list[int], rows: int) -> dict[int, int]:
     """What the tables give, by instruction, one lane after the other; inputs: the words of rows 1 …."""
     values = {0: 0} | dict(enumerate(inputs, 1))
-    tables = zip(cover.instruction.tolist(), cover.leaves.tolist(), cover.table.tolist(), strict=True)
-    for instruction, leaves, table in tables:
+    for number, (leaves, table) in enumerate(zip(cover.leaves.tolist(), cover.table.tolist(), strict=True)):
         result = 0
         for lane in range(LANES):
             index = sum((values[leaf] >> lane & 1) << at for at, leaf in enumerate(leaves) if leaf >= 0)
             result |= (table >> index & 1) << lane
-        values[rows + instruction] = result
-    return {value - rows: word for value, word in values.items() if value >= rows}
+        values[rows + number] = result
+    return {at: values[rows + table] for at, table in enumerate(cover.table_of.tolist()) if table >= 0}
 
 
-def test_random_networks() -> None:
+@pytest.mark.parametrize("make", [cover_program, cover_by_gates])
+def test_random_networks(make: Callable[[Program], Cover]) -> None:
     random = Random(7)
     for size in (1, 5, 20, 60, 200):
         for _ in range(8):
             sketch = random_sketch(random, 4, size)
             program = scheduled(sketch)
-            cover = cover_program(program)
+            cover = make(program)
             inputs = [random.randint(0, ALL) for _ in range(sketch.inputs)]
             found = naive_values(cover, inputs, program.rows)
             last = {int(out) if out >= 0 else ~int(out): at for at, out in enumerate(program.out)}
             assert [found[last[row]] for row in program.outputs.tolist()] == naive_outputs(sketch, inputs)
-            assert len(cover.table) <= len(program.left)
+            assert len(cover.table) <= len(program.left) + np.count_nonzero(cover.table == NOT)
+            if make is cover_by_gates:
+                assert set(cover.table.tolist()) <= {AND, AND_NOT, OR, XOR, NOT, COPY, 0x00, 0xFF}
 
 
 def test_a_full_adder_takes_two_tables() -> None:
@@ -62,12 +65,13 @@ def test_a_full_adder_takes_two_tables() -> None:
     assert sorted(cover.table.tolist()) == [0x96, 0xE8]
 
 
-def test_what_loops_take_is_kept() -> None:
+@pytest.mark.parametrize("make", [cover_program, cover_by_gates])
+def test_what_loops_take_is_kept(make: Callable[[Program], Cover]) -> None:
     random = Random(9)
     for _ in range(40):
         program = scheduled(random_sketch(random, 4, 30, 3))
-        cover = cover_program(program)
-        known = {0, *range(program.rows), *(program.rows + cover.instruction).tolist()}
-        assert {value >> 1 for value in cover.feedback[:, 1].tolist()} <= known
+        cover = make(program)
+        assert (cover.feedback[:, 1] >> 1 < program.rows + len(cover.table)).all()
         for (start, end, *_), (first, last, *_) in zip(program.segments, cover.segments, strict=True):
-            assert ((start <= cover.instruction[first:last]) & (cover.instruction[first:last] < end)).all()
+            tables = cover.table_of[start:end]
+            assert ((first <= tables) & (tables < last) | (tables < 0)).all()

@@ -10,7 +10,7 @@ from ggp.circuit.schedule import Program
 from ggp.kernel import vector_bits
 from ggp.simulation import machine_code
 from ggp.simulation import steps as step_module
-from ggp.simulation.assembler import ASSEMBLED_BITS
+from ggp.simulation.assembler import NARROW
 from ggp.simulation.machine_code import compile_in_background, compile_steps, functions, is_worthwhile
 from ggp.simulation.playout import Simulator
 from tests.simulation.games import FATES, TURNS, rounds
@@ -24,8 +24,8 @@ def cache(tmp_path: Path) -> Cache:
 
 @pytest.fixture
 def by_llvm(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As on a processor without AVX-512."""
-    monkeypatch.setattr(machine_code, "vector_bits", lambda: min(256, vector_bits()))
+    """As on a processor without AVX2."""
+    monkeypatch.setattr(machine_code, "vector_bits", lambda: 128)
 
 
 def refuse(text: str) -> bytes:
@@ -118,8 +118,8 @@ def test_trouble_leaves_the_circuit_interpreted(
     assert simulator.playouts(600).playouts == 600
 
 
-@pytest.mark.skipif(vector_bits() < ASSEMBLED_BITS, reason="needs AVX-512")
-def test_with_avx_512_llvm_is_not_asked(cache: Cache, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.skipif(vector_bits() < NARROW, reason="needs AVX2")
+def test_with_avx2_or_avx_512_llvm_is_not_asked(cache: Cache, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(machine_code, "LEAST_ASSEMBLED", 0)
     monkeypatch.setattr(machine_code, "compile_object", refuse)
     simulator = Truth(TURNS).simulator()
@@ -132,7 +132,7 @@ def test_with_avx_512_llvm_is_not_asked(cache: Cache, monkeypatch: pytest.Monkey
 def test_where_nothing_can_be_assembled_llvm_is_asked(
     cache: Cache, result: PermissionError | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def assemble(named: dict[str, Program], facts: int) -> None:
+    def assemble(named: dict[str, Program], facts: int, bits: int) -> None:
         if result is not None:
             raise result
 

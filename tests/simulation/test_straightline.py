@@ -8,7 +8,7 @@ import pytest
 from ggp.circuit.schedule import Program, make_program
 from ggp.kernel import LANES, MachineCode, Words, aligned_words, call, compile_object, load_object, vector_bits
 from ggp.simulation import assembler, machine_code
-from ggp.simulation.assembler import ASSEMBLED_BITS, assemble
+from ggp.simulation.assembler import NARROW, WIDE, assemble
 from ggp.simulation.evaluate import join_programs, run_program
 from ggp.simulation.machine_code import declarations, write_function
 from ggp.simulation.steps import RowLayout, make_layout
@@ -16,6 +16,10 @@ from tests.simulation.networks import Sketch, naive_outputs, number_of, put_numb
 
 FACTS = 4
 WIDTHS = sorted({128, 256, vector_bits()})
+ASSEMBLED = [
+    pytest.param(bits, marks=pytest.mark.skipif(vector_bits() < bits, reason=f"needs {name}"))
+    for bits, name in ((NARROW, "AVX2"), (WIDE, "AVX-512"))
+]
 
 
 def scheduled(sketch: Sketch) -> tuple[Program, RowLayout]:
@@ -38,18 +42,18 @@ def random_words(random: Random, rows: int) -> Words:
     return words
 
 
-def check(sketches: list[Sketch], random: Random, width: int) -> None:
-    """All functions in one object, by LLVM for vectors of a width or, for 0, assembled."""
+def check(sketches: list[Sketch], random: Random, width: int, *, assembled: bool = False) -> None:
+    """All functions in one object for vectors of a width, by LLVM or assembled."""
     programs = [scheduled(sketch) for sketch in sketches]
     names = tuple(f"f{number}" for number in range(len(programs)))
     named = {name: program for name, (program, _) in zip(names, programs, strict=True)}
-    if width:
+    if assembled:
+        made = assemble(named, FACTS, width)
+        assert made
+        code = made
+    else:
         texts = [write_function(name, program, FACTS, width) for name, program in named.items()]
         code = load_object(compile_object(declarations(width) + "\n".join(texts)), names)
-    else:
-        assembled = assemble(named, FACTS)
-        assert assembled
-        code = assembled
     compare(sketches, programs, code, random)
 
 
@@ -96,37 +100,40 @@ def test_a_program_without_instructions() -> None:
     check([Sketch(FACTS, sketch.left, sketch.right, sketch.loops, np.zeros(0, np.int32))], Random(1), vector_bits())
 
 
-needs_avx_512 = pytest.mark.skipif(vector_bits() < ASSEMBLED_BITS, reason="needs AVX-512")
-
-
-@needs_avx_512
-def test_assembled_random_networks() -> None:
+@pytest.mark.parametrize("bits", ASSEMBLED)
+def test_assembled_random_networks(bits: int) -> None:
     random = Random(1)
-    check([random_sketch(random, FACTS, random.choice((1, 5, 20, 60, 300))) for _ in range(120)], random, 0)
+    check(
+        [random_sketch(random, FACTS, random.choice((1, 5, 20, 60, 300))) for _ in range(120)],
+        random,
+        bits,
+        assembled=True,
+    )
 
 
-@needs_avx_512
-def test_assembled_random_networks_with_loops() -> None:
+@pytest.mark.parametrize("bits", ASSEMBLED)
+def test_assembled_random_networks_with_loops(bits: int) -> None:
     random = Random(2)
     check(
         [random_sketch(random, FACTS, random.choice((2, 6, 12, 60)), random.randint(1, 4)) for _ in range(150)],
         random,
-        0,
+        bits,
+        assembled=True,
     )
 
 
-@needs_avx_512
-def test_assembled_values_that_do_not_fit_into_registers() -> None:
+@pytest.mark.parametrize("bits", ASSEMBLED)
+def test_assembled_values_that_do_not_fit_into_registers(bits: int) -> None:
     random = Random(3)
     sketches = [random_sketch(random, FACTS, 3000, components) for components in (0, 0, 3)]
     for sketch in sketches:
         sketch.outputs[:] = random.choices(range(2 * len(sketch.left)), k=len(sketch.outputs))
-    check(sketches, random, 0)
+    check(sketches, random, bits, assembled=True)
 
 
-@needs_avx_512
+@pytest.mark.parametrize("bits", ASSEMBLED)
 @pytest.mark.parametrize("components", [0, 3])
-def test_assembled_rows_far_apart(components: int) -> None:
+def test_assembled_rows_far_apart(components: int, bits: int) -> None:
     random = Random(4 + components)
     sketches = [random_sketch(random, FACTS, 500, components) for _ in range(6)]
     spread = [random.choices(range(2 * len(sketch.left)), k=700) for sketch in sketches]
@@ -134,23 +141,27 @@ def test_assembled_rows_far_apart(components: int) -> None:
         Sketch(FACTS, sketch.left, sketch.right, sketch.loops, np.array(outputs, np.int32))
         for sketch, outputs in zip(sketches, spread, strict=True)
     ]
-    check(sketches, random, 0)
+    check(sketches, random, bits, assembled=True)
 
 
-@needs_avx_512
-def test_an_assembled_program_without_instructions() -> None:
+@pytest.mark.parametrize("bits", ASSEMBLED)
+def test_an_assembled_program_without_instructions(bits: int) -> None:
     sketch = random_sketch(Random(1), FACTS, 5)
-    check([Sketch(FACTS, sketch.left, sketch.right, sketch.loops, np.zeros(0, np.int32))], Random(1), 0)
+    check(
+        [Sketch(FACTS, sketch.left, sketch.right, sketch.loops, np.zeros(0, np.int32))], Random(1), bits, assembled=True
+    )
 
 
-@needs_avx_512
-def test_there_is_no_code_where_rows_do_not_suffice(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("bits", ASSEMBLED)
+def test_there_is_no_code_where_rows_do_not_suffice(bits: int, monkeypatch: pytest.MonkeyPatch) -> None:
     prepare = vars(assembler)["_prepare"]
     random = Random(3)
     sketch = random_sketch(random, FACTS, 3000)
     sketch.outputs[:] = random.choices(range(2 * len(sketch.left)), k=len(sketch.outputs))
     program, _ = scheduled(sketch)
     monkeypatch.setattr(
-        assembler, "_prepare", lambda *arguments: prepare(*arguments)._replace(spare=np.zeros(0, np.int32))
+        assembler,
+        "_prepare",
+        lambda *arguments, **named: prepare(*arguments, **named)._replace(spare=np.zeros(0, np.int32)),
     )
-    assert assemble({"f": program}, FACTS) is None
+    assert assemble({"f": program}, FACTS, bits) is None
