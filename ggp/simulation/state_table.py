@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from ggp.circuit.network import Ids
 from ggp.kernel import Int, inner, lean
+from ggp.row_sums import prefetch
 from ggp.simulation.evaluate import Bits, copy_state
 
 EMPTY = -1  # in place of a number: no state
@@ -68,6 +69,12 @@ def _slot_of(table: StateTable, states: Bits, row: Int) -> Int:
     while slots[at] != EMPTY and not same_state(states, row, table.states, np.int64(slots[at])):
         at = (at + 1) & mask
     return np.int64(at)
+
+
+@inner
+def fetch_state(table: StateTable, states: Bits, row: Int) -> None:
+    """Have the processor fetch where `find_state` begins to look."""
+    prefetch(table.slots, hash_state(states, row) & (len(table.slots) - 1))
 
 
 @inner

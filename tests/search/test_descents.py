@@ -10,7 +10,7 @@ from ggp.circuit.network import Ids
 from ggp.kernel import Int, kernel
 from ggp.learning.net import Floats
 from ggp.row_sums import UNITS, add_rows, plain_rows
-from ggp.search.mcts.backup import back_up_exact, back_up_played, cancel, value_by_net
+from ggp.search.mcts.backup import back_up, cancel, value_by_net
 from ggp.search.mcts.expansion import (
     evaluate_fresh,
     find_leaves,
@@ -23,7 +23,22 @@ from ggp.search.mcts.expansion import (
     settle_fresh,
 )
 from ggp.search.mcts.search import BatchedMcts, SearchSettings, Worker
-from ggp.search.mcts.tree import COUNT, EXACT, FIRST, IN_FLIGHT, READY, ROOT, VISITS
+from ggp.search.mcts.tree import (
+    ABOVE,
+    COUNT,
+    DEPTH,
+    EXACT,
+    FIRST,
+    GROUP_NODE,
+    GROUPS,
+    IN_FLIGHT,
+    NONE,
+    READY,
+    ROOT,
+    SIZE,
+    SLOT,
+    VISITS,
+)
 from tests.search.books import check_flow, check_statistics, check_structure
 from tests.search.test_mcts import never, pair_of
 
@@ -56,21 +71,26 @@ def test_descents_of_a_batch_are_spread_by_the_bounds_of_those_before(virtual_lo
     select(tree, worker.batch, worker.expansion, search.parameters, DESCENTS)
     assert tree.in_flight[slots].tolist() == flights.tolist()
     assert np.count_nonzero(flights) > 1
-    assert np.bincount(worker.batch.slots[:DESCENTS, 0, 0] - first, minlength=count).tolist() == flights.tolist()
-    assert (worker.batch.path[:DESCENTS, 0] == root).all()
+    groups = worker.batch.groups[: worker.batch.numbers[GROUPS]]
+    after_root = groups[groups[:, DEPTH] == 1]
+    assert np.bincount(after_root[:, SLOT] - first, after_root[:, SIZE], count).tolist() == flights.tolist()
+    assert groups[0, GROUP_NODE] == root
     _check_flights(search, worker)
     cancel(tree, worker.batch)
     assert not tree.nodes[:, IN_FLIGHT].any()
 
 
 def _check_flights(search: BatchedMcts, worker: Worker) -> None:
-    """Each node knows how many descents are in it."""
+    """Each node knows how many descents are in it; none is met twice on a way down."""
     batch, expected = worker.batch, np.zeros(len(search.tree.nodes), int)
-    for descent in range(DESCENTS):
-        path = batch.path[descent, : batch.depth[descent]]
-        assert len(set(path.tolist())) == len(path)
-        np.add.at(expected, path, 1)
-        expected[batch.leaf[descent]] += 1
+    groups = batch.groups[: batch.numbers[GROUPS]]
+    for group in groups:
+        expected[group[GROUP_NODE]] += group[SIZE] if group[GROUP_NODE] != NONE else 0
+        above, met = group[ABOVE], [group[GROUP_NODE]]
+        while above != NONE:
+            met.append(groups[above, GROUP_NODE])
+            above = groups[above, ABOVE]
+        assert len(set(met)) == len(met)
     assert (search.tree.nodes[:, IN_FLIGHT] == expected).all()
 
 
@@ -94,11 +114,10 @@ def test_workers_keep_out_of_what_others_work_on(name: str) -> None:
         for part in parts[stage + 1 :]:
             part()
         evaluate_fresh(one.batch, one.expansion)
-        settle_fresh(tree, one.batch, one.expansion, parameters, DESCENTS)
-        back_up_exact(tree, one.batch, parameters, net, DESCENTS)
+        settle_fresh(tree, one.batch, one.expansion, parameters)
         for worker in (one, other):
             value_by_net(worker.batch, DESCENTS)
-            back_up_played(tree, worker.batch, parameters, net, worker.leaves, DESCENTS)
+            back_up(tree, worker.batch, parameters, net, worker.leaves, DESCENTS)
         nodes = check_structure(tree)
         check_statistics(tree, nodes)
         check_flow(tree, nodes, sum(worker.visits for worker in search.workers))

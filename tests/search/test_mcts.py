@@ -147,6 +147,37 @@ def test_two_threads_keep_the_books_of_one(name: str) -> None:
     check_replay(search, pair_of(name).interpreter, 60)
 
 
+@pytest.mark.parametrize("name", ["connectfour", "biddingtictactoe"])
+def test_two_threads_make_room_while_the_tree_is_read(name: str) -> None:
+    search = search_of(name, 5, threads=2, memory_bytes=2**20, playouts=1)
+    role, is_over = search.machine.roles[0], threading.Event()
+
+    def read() -> None:
+        while not is_over.is_set():
+            for report in search.result(role).moves:
+                assert report.value is None or -1e-6 <= report.value <= 100 + 1e-6
+            search.variations(role, 2)
+
+    reader = threading.Thread(target=read)
+    reader.start()
+    for _ in range(3):
+        search.run(never, 12_000)
+        check_books(search)
+    is_over.set()
+    reader.join()
+    assert search.tree.numbers[COLLAPSED] > 0
+    search.close()
+
+
+@pytest.mark.parametrize(("grave", "mast"), [(20.0, 0.0), (0.0, 0.05)])
+def test_two_threads_share_what_is_known_of_moves(grave: float, mast: float) -> None:
+    settings = SearchSettings(threads=2, memory_bytes=2**22, grave_equivalence=grave, mast_temperature=mast)
+    search = BatchedMcts(pair_of("connectfour").circuit, settings, 5)
+    search.run(never, 8000)
+    check_books(search)
+    search.close()
+
+
 def walk(search: BatchedMcts, machine: StateMachine, visits: int, seed: int) -> int:
     """A random match with a search in each state; how many steps it had."""
     random, state, steps = Random(seed), machine.initial_state, 0

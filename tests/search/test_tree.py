@@ -24,6 +24,7 @@ from ggp.search.mcts.tree import (
     VISITS,
     Tree,
     add_edge,
+    clear_slots,
     collapse,
     find_edge,
     hold,
@@ -124,6 +125,7 @@ class Model:
         if first == NONE:
             self.done.add("no room for slots")
             return
+        clear_slots(tree, first, sum(counts))
         tree.nodes[number, COUNT:], tree.nodes[number, FIRST], tree.nodes[number, KIND] = counts, first, INNER
         plain.counts = counts
         for slot in range(first, first + sum(counts)):
@@ -251,6 +253,7 @@ def linked(tree: Tree, state: int, above: int = NONE, count: int = 1) -> int:
     first = int(new_slots(tree, count + 1))
     tree.nodes[number, IN_FLIGHT] = 0
     assert first != NONE
+    clear_slots(tree, first, count + 1)
     tree.nodes[number, FIRST], tree.nodes[number, COUNT:] = first, (1, count)
     return number
 

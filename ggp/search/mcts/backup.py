@@ -6,30 +6,46 @@ itself and, once that is proven, a move of which it is proven. Where several rol
 role can be sure of whatever the others do. Where chance chooses, bounds are expectations.
 """
 
-import numpy as np
+from typing import TypeAlias
 
+import numpy as np
+from numpy.typing import NDArray
+
+from ggp.circuit.network import Ids
 from ggp.kernel import Int, inner, lean
 from ggp.learning.net import Net
-from ggp.search.mcts.minimax import carry_up, uses_minimax
-from ggp.search.mcts.selection import count_choosers, update_amaf
+from ggp.locks import lock, unlock
+from ggp.row_sums import prefetch
+from ggp.search.mcts.minimax import uses_minimax, value_node
+from ggp.search.mcts.selection import count_choosers, is_exact, update_amaf
 from ggp.search.mcts.tree import (
     BACKED_UP,
+    BELOW,
+    BELOW_END,
+    BLOCKED_GROUPS,
     COUNT,
-    DEPTHS,
     EDGES,
     EXACT,
     EXACT_BACKED_UP,
     FIRST,
+    FRESH_NODES,
+    GROUP_NODE,
+    GROUPS,
+    HEAD,
     IDLE,
     IN_FLIGHT,
-    INNER,
-    KIND,
     LENGTH,
+    LOCK,
     LONG,
+    NARROWED,
     NONE,
     PHASE,
     PLAYING,
     READY,
+    SHARED,
+    SIZE,
+    SLOT,
+    TAIL,
     UNVALUED,
     VISITS,
     Batch,
@@ -38,28 +54,17 @@ from ggp.search.mcts.tree import (
     counts_joint_moves,
 )
 from ggp.simulation.evaluate import Bits, copy_state
-from ggp.simulation.playout import Lanes
+from ggp.simulation.playout import Lanes, PlayoutPlan, load_lanes
+
+_Totals: TypeAlias = NDArray[np.float64]
+_AHEAD = 4  # groups whose nodes and slots are fetched before their turn
 
 
 @lean
-def back_up_exact(tree: Tree, batch: Batch, parameters: Parameters, net: Net, count: Int) -> None:
-    """Back up the descents whose leaves' values are known, and tighten the bounds above them."""
-    roles = tree.nodes.shape[1] - COUNT
-    for descent in range(count):
-        if batch.status[descent] == EXACT:
-            for role in range(roles):
-                batch.values[descent, role] = tree.values[batch.leaf[descent], roles + role]
-            _tighten_path(tree, batch, parameters, descent)
-            if uses_minimax(parameters, net):
-                tree.minimax[batch.leaf[descent]] = batch.values[descent, 0]
-                carry_up(tree, batch, parameters, descent)
-            _back_up(tree, batch, parameters, descent)
-            batch.numbers[EXACT_BACKED_UP] += 1
-
-
-@lean
-def start_playouts(tree: Tree, batch: Batch, leaves: Lanes, starts: Bits, count: Int, rounds: Int) -> None:
-    """Put the leaves of descents that are READY into lanes: descent d has the lanes d, d + count, d + 2 count …"""
+def start_playouts(  # noqa: PLR0913, PLR0917 - kernel
+    tree: Tree, batch: Batch, plan: PlayoutPlan, leaves: Lanes, starts: Bits, count: Int, rounds: Int
+) -> None:
+    """Load the leaves of descents that are READY into lanes: descent d has the lanes d, d + count, d + 2 count …"""
     copies = len(leaves.quota) // count
     for descent in range(count):
         if batch.status[descent] != READY:
@@ -71,36 +76,56 @@ def start_playouts(tree: Tree, batch: Batch, leaves: Lanes, starts: Bits, count:
             copy_state(starts, lane, tree.table.states, leaf)
             leaves.phase[lane] = tree.nodes[leaf, PHASE]
             leaves.quota[lane] = rounds
+    load_lanes(plan, leaves, starts)
 
 
 @lean
-def back_up_played(tree: Tree, batch: Batch, parameters: Parameters, net: Net, leaves: Lanes, count: Int) -> None:
-    """Back up the descents whose playouts are all over, mixed with the learned values of the leaves."""
-    copies, roles = len(leaves.quota) // count, batch.values.shape[1]
+def back_up(tree: Tree, batch: Batch, parameters: Parameters, net: Net, leaves: Lanes, count: Int) -> None:
+    """Back up all descents, whose playouts are over or whose leaves' values are known, and tighten bounds."""
     for descent in range(count):
-        if batch.status[descent] != PLAYING:
-            continue
-        batch.values[descent] = 0.0
-        done = 0
-        for copy in range(copies):
-            lane = descent + copy * count
-            done += leaves.done[lane]
-            leaves.done[lane] = 0
-            for role in range(roles):
-                batch.values[descent, role] += leaves.values[lane, role]
-                leaves.values[lane, role] = 0.0
-        for role in range(roles):
-            batch.values[descent, role] = min(max(batch.values[descent, role] / max(done, 1), 0.0), 1.0)
+        if batch.status[descent] == PLAYING:
+            _value_played(batch, parameters, net, leaves, np.int64(descent), count)
+        elif batch.status[descent] == EXACT:
+            for role in range(batch.values.shape[1]):
+                batch.values[descent, role] = tree.values[batch.leaf[descent], batch.values.shape[1] + role]
+            batch.numbers[EXACT_BACKED_UP] += 1
+        batch.status[descent] = IDLE
+    for number in range(batch.numbers[GROUPS] - 1, -1, -1):
+        _fetch(tree, batch, np.int64(number) - _AHEAD)
+        if batch.groups[number, SIZE]:
+            _back_up_group(tree, batch, parameters, net, np.int64(number))
+    batch.numbers[GROUPS] = 0
+    batch.numbers[BACKED_UP] += count
+
+
+@inner
+def _value_played(batch: Batch, parameters: Parameters, net: Net, leaves: Lanes, descent: Int, count: Int) -> None:
+    """The values of a descent: the mean of the playouts of its leaf, mixed with what was learned of it."""
+    done = np.int64(0)
+    batch.values[descent] = 0.0
+    for copy in range(len(leaves.quota) // count):
+        lane = descent + copy * count
+        done += np.int64(leaves.done[lane])
+        leaves.done[lane] = 0
+        for role in range(batch.values.shape[1]):
+            batch.values[descent, role] += leaves.values[lane, role]
+            leaves.values[lane, role] = 0.0
+    for role in range(batch.values.shape[1]):
+        value = min(max(batch.values[descent, role] / max(done, 1), 0.0), 1.0)
         if parameters.value_weight > 0.0 and len(net.policy) > 0:
-            for role in range(roles):
-                learned = batch.learned[descent, role]
-                batch.values[descent, role] += parameters.value_weight * (learned - batch.values[descent, role])
-        if uses_minimax(parameters, net):
-            leaf = batch.leaf[descent]
-            if tree.minimax[leaf] == UNVALUED:
-                tree.minimax[leaf] = 0.5 * (batch.learned[descent, 0] + 1.0 - batch.learned[descent, 1])
-            carry_up(tree, batch, parameters, descent)
-        _back_up(tree, batch, parameters, descent)
+            value += parameters.value_weight * (batch.learned[descent, role] - value)
+        batch.values[descent, role] = value
+
+
+@inner
+def _fetch(tree: Tree, batch: Batch, number: Int) -> None:
+    """Have the processor fetch what a group's turn changes, here and in the node above."""
+    if number >= 0 and batch.groups[number, GROUP_NODE] != NONE:
+        prefetch(tree.nodes, np.int64(batch.groups[number, GROUP_NODE]))
+        prefetch(tree.values, np.int64(batch.groups[number, GROUP_NODE]))
+        if number > 0:
+            for role in range(batch.values.shape[1]):
+                prefetch(tree.visits, np.int64(batch.groups[number, SLOT + role]))
 
 
 @lean
@@ -114,42 +139,136 @@ def value_by_net(batch: Batch, count: Int) -> None:
 @lean
 def cancel(tree: Tree, batch: Batch) -> None:
     """Take all descents back as if they had never begun."""
-    for descent in range(len(batch.status)):
-        if batch.status[descent] == IDLE:
+    for number in range(batch.numbers[GROUPS] - 1, -1, -1):
+        group = batch.groups[number]
+        node = np.int64(group[GROUP_NODE])
+        if node == NONE or group[SIZE] == 0:
             continue
-        batch.status[descent] = IDLE
-        tree.nodes[batch.leaf[descent], IN_FLIGHT] -= 1
-        for at in range(batch.depth[descent]):
-            tree.nodes[batch.path[descent, at], IN_FLIGHT] -= 1
+        lock(tree.nodes, node, LOCK)
+        tree.nodes[node, IN_FLIGHT] -= group[SIZE]
+        for below in range(group[BELOW], group[BELOW_END]):
             for role in range(batch.values.shape[1]):
-                tree.in_flight[batch.slots[descent, at, role]] -= 1
+                tree.in_flight[batch.groups[below, SLOT + role]] -= batch.groups[below, SIZE]
+        unlock(tree.nodes, node, LOCK)
+    batch.numbers[GROUPS] = batch.numbers[BLOCKED_GROUPS] = batch.numbers[FRESH_NODES] = 0
+    batch.status[:] = IDLE
 
 
 @inner
-def _back_up(tree: Tree, batch: Batch, parameters: Parameters, descent: Int) -> None:
-    """Add the values of a descent along its path, from each node on within the node's bounds."""
-    nodes, roles = tree.nodes, batch.values.shape[1]
-    batch.status[descent] = IDLE
-    depth = batch.depth[descent]
-    batch.numbers[BACKED_UP] += 1
-    batch.numbers[DEPTHS] += depth
-    for at in range(depth, -1, -1):
-        node = batch.path[descent, at] if at < depth else batch.leaf[descent]
-        nodes[node, IN_FLIGHT] -= 1
-        tree.values[node, VISITS] += 1.0
-        if at < depth:
-            if parameters.grave_equivalence > 0.0:
-                update_amaf(tree, batch, parameters.first_move, descent, np.int64(at))
-            for role in range(roles):
-                slot, value = batch.slots[descent, at, role], batch.values[descent, role]
-                tree.in_flight[slot] -= 1
-                tree.visits[slot] += 1.0
-                tree.value_sum[slot] += value
-                tree.square_sum[slot] += value * value
-                if parameters.mast_temperature > 0.0 and nodes[node, COUNT + role] > 1:
-                    move = parameters.first_move[role] + tree.move[slot]
-                    parameters.mast[0, move] += 1.0
-                    parameters.mast[1, move] += value
+def _back_up_group(tree: Tree, batch: Batch, parameters: Parameters, net: Net, number: Int) -> None:
+    """What the descents of a group bring to its node and to the slots by which they went on."""
+    nodes, values, group, roles = tree.nodes, tree.values, batch.groups[number], batch.values.shape[1]
+    node, totals, is_bounded = np.int64(group[GROUP_NODE]), batch.totals[number], False
+    lock(nodes, node, LOCK)
+    for role in range(roles):
+        totals[role] = totals[roles + role] = 0.0
+    _sum_up(batch, group, totals)
+    if uses_minimax(parameters, net) and group[HEAD] != NONE:
+        _value_leaf(tree, batch, node, np.int64(group[HEAD]))
+    is_closer = group[BELOW] == group[BELOW_END]
+    if not is_closer:
+        is_closer = _gather(tree, batch, parameters, net, number)
+    for role in range(roles):
+        is_bounded = is_bounded or values[node, roles + role] > 0.0 or values[node, 2 * roles + role] < 1.0
+    group[NARROWED] = 1 if is_closer and is_bounded else 0
+    if is_bounded:
+        _keep_within(tree, batch, parameters, node, group)
+        for role in range(roles):
+            totals[role] = totals[roles + role] = 0.0
+        _sum_up(batch, group, totals)
+    nodes[node, IN_FLIGHT] -= group[SIZE]
+    values[node, VISITS] += group[SIZE]
+    for role in range(roles):
+        values[node, role] += totals[role]
+    unlock(nodes, node, LOCK)
+
+
+@inner
+def _gather(tree: Tree, batch: Batch, parameters: Parameters, net: Net, number: Int) -> bool:
+    """Take what the groups below bring to a group's node, its slots and its list; whether its bounds became closer."""
+    group, totals = batch.groups[number], batch.totals[number]
+    node = np.int64(group[GROUP_NODE])
+    choosers, is_closer = count_choosers(tree, node), False
+    for below in range(group[BELOW], group[BELOW_END]):
+        if batch.groups[below, SIZE]:
+            _back_up_slots(tree, batch, parameters, node, np.int64(below))
+            for column in range(len(totals)):
+                totals[column] += batch.totals[below, column]
+            if batch.groups[below, NARROWED]:
+                _narrow_slots(tree, batch, node, np.int64(below), choosers)
+                is_closer = True
+            if uses_minimax(parameters, net):
+                _carry_minimax(tree, batch, node, np.int64(below))
+            _join(batch, group, batch.groups[below])
+    if is_closer:
+        is_closer = tighten(tree, batch, parameters, node)
+    if uses_minimax(parameters, net):
+        value_node(tree, parameters, node)
+    return is_closer
+
+
+@inner
+def _sum_up(batch: Batch, group: Ids, totals: _Totals) -> None:
+    """Add the values of the descents that are listed in a group, and their squares."""
+    descent, roles = np.int64(group[HEAD]), batch.values.shape[1]
+    while descent != NONE:
+        for role in range(roles):
+            value = batch.values[descent, role]
+            totals[role] += value
+            totals[roles + role] += value * value
+        descent = np.int64(batch.following[descent]) if descent != group[TAIL] else np.int64(NONE)
+
+
+@inner
+def _join(batch: Batch, group: Ids, below: Ids) -> None:
+    """The descents of a group below are listed in the one above, too."""
+    if group[HEAD] == NONE:
+        group[HEAD] = below[HEAD]
+    else:
+        batch.following[group[TAIL]] = below[HEAD]
+    group[TAIL] = below[TAIL]
+
+
+@inner
+def _back_up_slots(tree: Tree, batch: Batch, parameters: Parameters, node: Int, number: Int) -> None:
+    """Add what a group brings to the slots that led to it from a node above, whose lock is held."""
+    group, totals, roles = batch.groups[number], batch.totals[number], batch.values.shape[1]
+    size = np.int64(group[SIZE])
+    for role in range(roles):
+        slot = np.int64(group[SLOT + role])
+        tree.in_flight[slot] -= size
+        tree.visits[slot] += size
+        tree.value_sum[slot] += totals[role]
+        tree.square_sum[slot] += totals[roles + role]
+    if parameters.grave_equivalence > 0.0 or parameters.mast_temperature > 0.0:
+        lock(tree.locks, SHARED, 0)
+        if parameters.grave_equivalence > 0.0:
+            update_amaf(tree, batch, parameters.first_move, number)
+        for role in range(roles):
+            if parameters.mast_temperature > 0.0 and tree.nodes[node, COUNT + role] > 1:
+                move = parameters.first_move[role] + tree.move[group[SLOT + role]]
+                parameters.mast[0, move] += size
+                parameters.mast[1, move] += totals[role]
+        unlock(tree.locks, SHARED, 0)
+
+
+@inner
+def _narrow_slots(tree: Tree, batch: Batch, node: Int, number: Int, choosers: int) -> None:
+    """Carry the bounds of the node of a group to the slot that led there from a node above, whose lock is held."""
+    group, roles = batch.groups[number], batch.values.shape[1]
+    child = np.int64(group[GROUP_NODE])
+    for role in range(roles):
+        slot = np.int64(group[SLOT + role])
+        if (choosers == 1 and tree.nodes[node, COUNT + role] > 1) or (choosers == 0 and role == 0):
+            tree.lower[slot] = max(tree.lower[slot], tree.values[child, roles + role])
+            tree.upper[slot] = min(tree.upper[slot], tree.values[child, 2 * roles + role])
+
+
+@inner
+def _keep_within(tree: Tree, batch: Batch, parameters: Parameters, node: Int, group: Ids) -> None:
+    """From a node on the values of descents are within its bounds."""
+    descent, roles = np.int64(group[HEAD]), batch.values.shape[1]
+    while descent != NONE:
         for role in range(roles):
             value = batch.values[descent, role]
             bounded = min(max(value, tree.values[node, roles + role]), tree.values[node, 2 * roles + role])
@@ -157,39 +276,35 @@ def _back_up(tree: Tree, batch: Batch, parameters: Parameters, descent: Int) -> 
                 batch.values[descent, role] = bounded
                 if parameters.zero_sum[0]:
                     batch.values[descent, 1 - role] = 1.0 - bounded
-        for role in range(roles):
-            tree.values[node, role] += batch.values[descent, role]
+        descent = np.int64(batch.following[descent]) if descent != group[TAIL] else np.int64(NONE)
 
 
 @inner
-def _tighten_path(tree: Tree, batch: Batch, parameters: Parameters, descent: Int) -> None:
-    """Carry a leaf's bounds upwards as far as they change something."""
-    nodes, values, roles = tree.nodes, tree.values, batch.values.shape[1]
-    child = np.int64(batch.leaf[descent])
-    changed = False
-    for role in range(roles):
-        changed = changed or values[child, roles + role] > 0.0 or values[child, 2 * roles + role] < 1.0
-    at = np.int64(batch.depth[descent]) - 1
-    while changed and at >= 0:
-        node = np.int64(batch.path[descent, at])
-        choosers = count_choosers(tree, node)
-        for role in range(roles):
-            slot = batch.slots[descent, at, role]
-            if (choosers == 1 and nodes[node, COUNT + role] > 1) or (choosers == 0 and role == 0):
-                tree.lower[slot] = max(tree.lower[slot], values[child, roles + role])
-                tree.upper[slot] = min(tree.upper[slot], values[child, 2 * roles + role])
-        changed = tighten(tree, parameters, node)
-        child = node
-        at -= 1
+def _value_leaf(tree: Tree, batch: Batch, node: Int, descent: Int) -> None:
+    """The minimax value of a node where descents ended."""
+    if is_exact(tree, node):
+        tree.minimax[node] = batch.values[descent, 0]
+    elif tree.minimax[node] == UNVALUED:
+        tree.minimax[node] = 0.5 * (batch.learned[descent, 0] + 1.0 - batch.learned[descent, 1])
+
+
+@inner
+def _carry_minimax(tree: Tree, batch: Batch, node: Int, number: Int) -> None:
+    """The minimax value of the node of a group becomes that of the move that led there."""
+    value = tree.minimax[batch.groups[number, GROUP_NODE]]
+    if value != UNVALUED:
+        for role in range(batch.values.shape[1]):
+            if tree.nodes[node, COUNT + role] > 1:
+                slot = batch.groups[number, SLOT + role]
+                own = value if role == 0 else np.float32(1.0) - value
+                tree.move_minimax[slot] = min(max(own, tree.lower[slot]), tree.upper[slot])
 
 
 @lean
-def tighten(tree: Tree, parameters: Parameters, node: Int) -> bool:
-    """Work out the bounds of a node anew; whether they became closer."""
-    if tree.nodes[node, KIND] != INNER:
-        return False
+def tighten(tree: Tree, batch: Batch, parameters: Parameters, node: Int) -> bool:
+    """Work out the bounds of a node with slots anew; whether they became closer. Its lock is held."""
     choosers = count_choosers(tree, node)
-    changed = _from_edges(tree, parameters, node) if choosers > 1 else _from_slots(tree, parameters, node)
+    changed = _from_edges(tree, batch, parameters, node) if choosers > 1 else _from_slots(tree, parameters, node)
     if changed:
         _measure(tree, node)
     return changed
@@ -243,7 +358,7 @@ def _from_slots(tree: Tree, parameters: Parameters, node: Int) -> bool:
 
 
 @lean
-def _from_edges(tree: Tree, parameters: Parameters, node: Int) -> bool:
+def _from_edges(tree: Tree, batch: Batch, parameters: Parameters, node: Int) -> bool:
     """Where several roles choose at once: what each can be sure of."""
     nodes, values = tree.nodes, tree.values
     roles = nodes.shape[1] - COUNT
@@ -256,7 +371,7 @@ def _from_edges(tree: Tree, parameters: Parameters, node: Int) -> bool:
     for role in range(roles):
         count = np.int64(nodes[node, COUNT + role])
         stride //= count
-        low, high, seen = tree.scratch[0, :count], tree.scratch[1, :count], tree.scratch[2, :count]
+        low, high, seen = batch.scratch[0, :count], batch.scratch[1, :count], batch.scratch[2, :count]
         low[:], high[:], seen[:] = 1.0, 0.0, 0.0
         edge = nodes[node, EDGES]
         while edge != NONE:

@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from ggp.kernel import LANES, Int, fused, lean
+from ggp.circuit.network import Ids
+from ggp.kernel import LANES, Int, fused, inner, lean
 from ggp.learning.net import (
     Net,
     add_move,
@@ -13,44 +14,55 @@ from ggp.learning.net import (
     role_value,
     sum_inputs,
 )
-from ggp.search.mcts.backup import back_up_exact, tighten
+from ggp.locks import lock, unlock
+from ggp.row_sums import prefetch
+from ggp.search.mcts.backup import tighten
 from ggp.search.mcts.minimax import first_role_value, uses_minimax, value_node
-from ggp.search.mcts.selection import count_choosers, descend, descend_further, is_exact
+from ggp.search.mcts.selection import append, count_choosers, descend, descend_further, is_exact
 from ggp.search.mcts.tree import (
+    ABOVE,
     COUNT,
-    EDGES,
     END,
     EXACT,
-    EXPANDING,
     EXPANDING_NODES,
     FIRST,
-    FRESH,
     FRESH_NODES,
+    GROUP_NODE,
+    HEAD,
     IN_FLIGHT,
     INNER,
     KIND,
     LEAF,
     LENGTH,
     LISTED,
+    LOCK,
+    NODE_TOP,
     NONE,
-    PENDING,
     PHASE,
     PLAYING,
     READY,
-    REFERENCES,
     ROWS,
+    SIZE,
+    SLOT,
+    STRUCTURE,
     UNVALUED,
     Batch,
     Parameters,
     Tree,
-    free_node,
+    add_edge,
+    clear_slots,
+    find_edge,
     hold,
+    joint_code,
     new_node,
     new_slots,
+    release,
 )
 from ggp.simulation.evaluate import copy_state
 from ggp.simulation.expansion import OVER, Expansion, count_legal, evaluate_steps, look, next_legal
-from ggp.simulation.state_table import find_state, keep_state
+from ggp.simulation.state_table import fetch_state, find_state, keep_state
+
+_AHEAD = 4  # states whose nodes are fetched before their turn
 
 
 @lean
@@ -64,39 +76,46 @@ def select(tree: Tree, batch: Batch, expansion: Expansion, parameters: Parameter
 
 @lean
 def look_at_expanding(batch: Batch, expansion: Expansion) -> None:
-    """Which moves are legal there; without the lock."""
+    """Which moves are legal there."""
     look(expansion, expansion.before, batch.numbers[EXPANDING_NODES])
 
 
 @lean
 def give_slots(tree: Tree, batch: Batch, expansion: Expansion) -> None:
     """The nodes in `batch.expanding` get slots with moves, and are EXPANDING still; LEAF where there is no room."""
-    nodes = tree.nodes
+    nodes, expanding = tree.nodes, batch.numbers[EXPANDING_NODES]
     roles = nodes.shape[1] - COUNT
-    for row in range(batch.numbers[EXPANDING_NODES]):
-        node, total = batch.expanding[row], np.int64(0)
+    lock(tree.locks, STRUCTURE, 0)
+    for row in range(expanding):
+        total = np.int64(0)
         for role in range(roles):
             total += count_legal(expansion, row, role)
-        slot = new_slots(tree, total)
-        nodes[node, FIRST] = slot
-        if slot == NONE:
-            nodes[node, KIND] = LEAF
-            continue
-        for role in range(roles):
-            nodes[node, COUNT + role] = count_legal(expansion, row, role)
+        batch.lookahead_slot[row] = new_slots(tree, total)
+    unlock(tree.locks, STRUCTURE, 0)
+    for row in range(expanding):
+        slot = np.int64(batch.lookahead_slot[row])
+        for role in range(roles if slot != NONE else 0):
+            count = np.int64(count_legal(expansion, row, role))
+            clear_slots(tree, slot, count)
             move: Int = np.int64(-1)
-            for _ in range(nodes[node, COUNT + role]):
+            for _ in range(count):
                 move = next_legal(expansion, np.int64(row), np.int64(role), move + 1)
                 tree.move[slot] = move
                 slot += 1
+    lock(tree.locks, STRUCTURE, 0)
+    for row in range(expanding):
+        node = np.int64(batch.expanding[row])
+        nodes[node, FIRST] = batch.lookahead_slot[row]
+        for role in range(roles if nodes[node, FIRST] != NONE else 0):
+            nodes[node, COUNT + role] = count_legal(expansion, row, role)
+    unlock(tree.locks, STRUCTURE, 0)
 
 
 @lean
 def look_ahead(tree: Tree, batch: Batch, expansion: Expansion, parameters: Parameters, net: Net) -> bool:
     """Priors of the nodes that are EXPANDING; one-ply lookahead where one role chooses among few moves.
 
-    As many nodes as there are lanes for their successors; False, with nothing done, once there are no more. Without
-    the lock.
+    As many nodes as there are lanes for their successors; False, with nothing done, once there are no more.
     """
     nodes = tree.nodes
     roles, rows, expanding = nodes.shape[1] - COUNT, np.int64(0), batch.numbers[EXPANDING_NODES]
@@ -175,35 +194,49 @@ def _choosing(tree: Tree, node: Int) -> Int:
 @lean
 def link_ends(tree: Tree, batch: Batch, expansion: Expansion, parameters: Parameters, net: Net) -> None:
     """Of the states that were looked at those that are ends become nodes; then bounds, and minimax values."""
-    nodes, values, rows = tree.nodes, tree.values, batch.numbers[ROWS]
-    roles = nodes.shape[1] - COUNT
+    rows, ends = batch.numbers[ROWS], 0
     for row in range(rows):
-        nodes[batch.lookahead_parent[row], KIND] = INNER
-    for row in range(rows):
-        parent, slot = batch.lookahead_parent[row], batch.lookahead_slot[row]
-        if expansion.chooser[row] != OVER:
-            continue
-        child = find_state(tree.table, expansion.after, row)
-        if child == NONE:
-            child = new_node(tree)
-            if child == NONE:
+        ends += expansion.chooser[row] == OVER
+    if ends:
+        lock(tree.locks, STRUCTURE, 0)
+        for row in range(rows):
+            if expansion.chooser[row] != OVER:
                 continue
-            _settle_state(tree, expansion, parameters, child, parent, row)
-        hold(tree, child)
-        tree.child[slot] = child
-    for row in range(rows):
-        parent, slot = batch.lookahead_parent[row], batch.lookahead_slot[row]
-        child = tree.child[slot]
-        if child != NONE:
-            role, first = 0, nodes[parent, FIRST]
-            while first + nodes[parent, COUNT + role] <= slot:
-                first += nodes[parent, COUNT + role]
-                role += 1
-            tree.lower[slot] = values[child, roles + role]
-            tree.upper[slot] = values[child, 2 * roles + role]
-            tighten(tree, parameters, np.int64(parent))
+            child = find_state(tree.table, expansion.after, row)
+            if child == NONE:
+                child = new_node(tree)
+                if child == NONE:
+                    continue
+                _settle_state(tree, expansion, parameters, child, batch.lookahead_parent[row], row)
+            hold(tree, child)
+            tree.child[batch.lookahead_slot[row]] = child
+        unlock(tree.locks, STRUCTURE, 0)
+    is_closer = False
+    for row in range(rows if ends else 0):
+        parent, slot = np.int64(batch.lookahead_parent[row]), np.int64(batch.lookahead_slot[row])
+        if tree.child[slot] != NONE:
+            _bound_slot(tree, parent, slot)
+            is_closer = True
+        if row == rows - 1 or batch.lookahead_parent[row + 1] != parent:
+            if is_closer:
+                lock(tree.nodes, parent, LOCK)
+                tighten(tree, batch, parameters, parent)
+                unlock(tree.nodes, parent, LOCK)
+            is_closer = False
     if uses_minimax(parameters, net):
         _set_minimax(tree, batch, parameters, rows)
+
+
+@inner
+def _bound_slot(tree: Tree, parent: Int, slot: Int) -> None:
+    """Give a slot the bounds of the node that it leads to."""
+    child, roles = np.int64(tree.child[slot]), tree.nodes.shape[1] - COUNT
+    role, first = 0, tree.nodes[parent, FIRST]
+    while first + tree.nodes[parent, COUNT + role] <= slot:
+        first += tree.nodes[parent, COUNT + role]
+        role += 1
+    tree.lower[slot] = tree.values[child, roles + role]
+    tree.upper[slot] = tree.values[child, 2 * roles + role]
 
 
 @lean
@@ -234,15 +267,19 @@ def _set_minimax(tree: Tree, batch: Batch, parameters: Parameters, rows: Int) ->
         is_first = slot < nodes[parent, FIRST] + nodes[parent, COUNT]
         tree.move_minimax[slot] = value if is_first else 1.0 - value
         if row == rows - 1 or batch.lookahead_parent[row + 1] != parent:
+            lock(nodes, parent, LOCK)
             value_node(tree, parameters, parent)
+            unlock(nodes, parent, LOCK)
 
 
 @lean
 def finish_expanding(tree: Tree, batch: Batch) -> None:
-    """Nodes that have got their slots are INNER from now on."""
+    """Nodes that have got their slots are INNER from now on, others LEAF again."""
     for row in range(batch.numbers[EXPANDING_NODES]):
-        if tree.nodes[batch.expanding[row], KIND] == EXPANDING:
-            tree.nodes[batch.expanding[row], KIND] = INNER
+        node = np.int64(batch.expanding[row])
+        lock(tree.nodes, node, LOCK)
+        tree.nodes[node, KIND] = LEAF if tree.nodes[node, FIRST] == NONE else INNER
+        unlock(tree.nodes, node, LOCK)
     batch.numbers[EXPANDING_NODES] = 0
 
 
@@ -252,12 +289,13 @@ def select_further(tree: Tree, batch: Batch, expansion: Expansion, parameters: P
     finish_expanding(tree, batch)
     descend_further(tree, batch, parameters)
     for row in range(batch.numbers[FRESH_NODES]):
-        copy_state(expansion.before, row, tree.table.states, batch.fresh_parent[row])
+        above = batch.groups[batch.fresh[row], ABOVE]
+        copy_state(expansion.before, row, tree.table.states, batch.groups[above, GROUP_NODE])
 
 
 @lean
 def evaluate_fresh(batch: Batch, expansion: Expansion) -> None:
-    """Work out the states of the nodes in `batch.fresh`; without the lock."""
+    """Work out the states that the groups in `batch.fresh` lead to."""
     if batch.numbers[FRESH_NODES]:
         evaluate_steps(expansion, batch.fresh_joint, batch.numbers[FRESH_NODES])
 
@@ -279,41 +317,97 @@ def _settle_state(tree: Tree, expansion: Expansion, parameters: Parameters, node
 
 
 @lean
-def settle_fresh(tree: Tree, batch: Batch, expansion: Expansion, parameters: Parameters, count: Int) -> None:
-    """These nodes get their states; descents that wait for them become READY or EXACT."""
-    fresh = batch.numbers[FRESH_NODES]
+def settle_fresh(tree: Tree, batch: Batch, expansion: Expansion, parameters: Parameters) -> None:
+    """The groups in `batch.fresh` get their nodes, new or known ones; their descents become READY or EXACT."""
+    nodes, fresh = tree.nodes, batch.numbers[FRESH_NODES]
     for row in range(fresh):
-        node, parent = np.int64(batch.fresh[row]), np.int64(batch.fresh_parent[row])
-        known = find_state(tree.table, expansion.after, row)
-        if known == NONE:
-            _settle_state(tree, expansion, parameters, node, parent, row)
-        else:
-            _replace(tree, batch, node, known, row)
-    for descent in range(count):
-        if batch.status[descent] != FRESH:
+        fetch_state(tree.table, expansion.after, np.int64(row))
+    lock(tree.locks, STRUCTURE, 0)
+    for row in range(fresh):
+        if row + _AHEAD < fresh:
+            _fetch_parent(tree, batch, np.int64(batch.fresh[row + _AHEAD]))
+        group = batch.groups[batch.fresh[row]]
+        above = batch.groups[group[ABOVE]]
+        parent = np.int64(above[GROUP_NODE])
+        node = find_state(tree.table, expansion.after, row)
+        if node == NONE:
+            node = new_node(tree)
+            if node != NONE:
+                _settle_state(tree, expansion, parameters, node, parent, row)
+        if node == NONE or not _link(tree, batch, group, parent, node):
+            _stay_above(tree, batch, group, above)
             continue
-        leaf = batch.leaf[descent]
-        if tree.nodes[leaf, KIND] == PENDING:
-            leaf = tree.nodes[leaf, LENGTH]  # written by `_replace`
-            batch.leaf[descent] = leaf
-        exact = tree.nodes[leaf, KIND] == END or is_exact(tree, np.int64(leaf))
-        batch.status[descent] = EXACT if exact else READY
-    for row in range(fresh):
-        node = np.int64(batch.fresh[row])
-        if tree.nodes[node, KIND] == PENDING:
-            tree.nodes[node, IN_FLIGHT] = 0
-            free_node(tree, node)
+        lock(nodes, node, LOCK)
+        group[GROUP_NODE] = node
+        nodes[node, IN_FLIGHT] += group[SIZE]
+        status = EXACT if nodes[node, KIND] == END or is_exact(tree, node) else READY
+        unlock(nodes, node, LOCK)
+        descent = group[HEAD]
+        for _ in range(group[SIZE]):
+            batch.leaf[descent], batch.status[descent] = node, status
+            descent = batch.following[descent]
+    unlock(tree.locks, STRUCTURE, 0)
     batch.numbers[FRESH_NODES] = 0
+
+
+@inner
+def _fetch_parent(tree: Tree, batch: Batch, number: Int) -> None:
+    """Have the processor fetch what `_link` changes, and the next new node."""
+    prefetch(tree.nodes, np.int64(batch.groups[batch.groups[number, ABOVE], GROUP_NODE]))
+    for role in range(len(batch.chosen)):
+        prefetch(tree.visits, np.int64(batch.groups[number, SLOT + role]))
+    node = min(tree.numbers[NODE_TOP] + _AHEAD, len(tree.nodes) - 1)
+    prefetch(tree.nodes, node)
+    prefetch(tree.values, node)
+    prefetch(tree.table.states, node)
+
+
+@inner
+def _link(tree: Tree, batch: Batch, group: Ids, parent: Int, node: Int) -> bool:
+    """Have what led a group away from a node lead to another one; whether there is room. STRUCTURE is held."""
+    for role in range(len(batch.chosen)):
+        batch.chosen[role] = group[SLOT + role]
+    hold(tree, node)  # making room for an edge must not free it
+    lock(tree.nodes, parent, LOCK)
+    if count_choosers(tree, parent) > 1:
+        code = joint_code(tree, parent, batch.chosen)
+        is_linked = find_edge(tree, parent, code) != NONE or add_edge(tree, parent, code, node)
+    else:
+        slot = np.int64(_choosing(tree, parent))
+        for role in range(len(batch.chosen)):
+            if tree.nodes[parent, COUNT + role] > 1:
+                slot = np.int64(batch.chosen[role])
+        is_linked = True
+        if tree.child[slot] == NONE:
+            tree.child[slot] = node
+            hold(tree, node)
+    unlock(tree.nodes, parent, LOCK)
+    release(tree, node)
+    return is_linked
+
+
+@inner
+def _stay_above(tree: Tree, batch: Batch, group: Ids, above: Ids) -> None:
+    """Where there is no room for their node, descents end where they came from."""
+    parent = np.int64(above[GROUP_NODE])
+    lock(tree.nodes, parent, LOCK)
+    for role in range(len(batch.chosen)):
+        tree.in_flight[group[SLOT + role]] -= group[SIZE]
+    unlock(tree.nodes, parent, LOCK)
+    descent = np.int64(group[HEAD])
+    for _ in range(group[SIZE]):
+        after = np.int64(batch.following[descent])
+        batch.leaf[descent], batch.status[descent] = parent, READY
+        append(batch, above, descent)
+        descent = after
+    group[SIZE] = 0
 
 
 @lean
 def evaluate_leaves(
     tree: Tree, batch: Batch, expansion: Expansion, parameters: Parameters, net: Net, count: Int
 ) -> None:
-    """What the net says the leaves of descents that are PLAYING are worth, in `batch.learned`, where that is used.
-
-    Without the lock.
-    """
+    """What the net says the leaves of descents that are PLAYING are worth, in `batch.learned`, where that is used."""
     if len(net.policy) == 0 or (parameters.value_weight == 0.0 and not uses_minimax(parameters, net)):
         return
     ready = np.int64(0)
@@ -332,7 +426,7 @@ def evaluate_leaves(
 
 @lean
 def find_leaves(tree: Tree, batch: Batch, expansion: Expansion, parameters: Parameters, net: Net, count: Int) -> None:
-    """All of the above, for a worker that has the tree for itself: a call from Python costs as much as some visits."""
+    """All of the above but `evaluate_leaves`: a call from Python costs as much as some visits."""
     select(tree, batch, expansion, parameters, count)
     look_at_expanding(batch, expansion)
     give_slots(tree, batch, expansion)
@@ -340,23 +434,4 @@ def find_leaves(tree: Tree, batch: Batch, expansion: Expansion, parameters: Para
         link_ends(tree, batch, expansion, parameters, net)
     select_further(tree, batch, expansion, parameters)
     evaluate_fresh(batch, expansion)
-    settle_fresh(tree, batch, expansion, parameters, count)
-    back_up_exact(tree, batch, parameters, net, count)
-
-
-@lean
-def _replace(tree: Tree, batch: Batch, node: Int, known: Int, row: Int) -> None:
-    """A state that has a node already: what led to the new one leads there."""
-    nodes = tree.nodes
-    parent, place = np.int64(batch.fresh_parent[row]), batch.fresh_slot[row]
-    if place != NONE:
-        tree.child[place] = known
-    else:
-        edge = nodes[parent, EDGES]
-        while tree.edge_code[edge] != batch.fresh_code[row]:
-            edge = tree.edge_next[edge]
-        tree.edge_child[edge] = known
-    hold(tree, known)
-    nodes[node, REFERENCES] = 0
-    nodes[known, IN_FLIGHT] += nodes[node, IN_FLIGHT]
-    nodes[node, LENGTH] = known
+    settle_fresh(tree, batch, expansion, parameters)

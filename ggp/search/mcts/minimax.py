@@ -8,7 +8,7 @@ import numpy as np
 
 from ggp.kernel import Int, fused, inner, lean
 from ggp.learning.net import Floats, Net, role_value
-from ggp.search.mcts.tree import COUNT, FIRST, NONE, UNVALUED, VISITS, Batch, Parameters, Tree
+from ggp.search.mcts.tree import COUNT, FIRST, NONE, UNVALUED, VISITS, Parameters, Tree
 
 _OPPOSED = 2  # roles
 
@@ -53,21 +53,3 @@ def value_node(tree: Tree, parameters: Parameters, node: Int) -> None:
         if best != UNVALUED:
             best = min(max(best, values[node, 2 + chooser]), values[node, 4 + chooser])
             tree.minimax[node] = best if chooser == 0 else np.float32(1.0) - best
-
-
-@lean
-def carry_up(tree: Tree, batch: Batch, parameters: Parameters, descent: Int) -> None:
-    """The minimax values along the path of a descent."""
-    nodes = tree.nodes
-    child = np.int64(batch.leaf[descent])
-    for at in range(batch.depth[descent] - 1, -1, -1):
-        node = np.int64(batch.path[descent, at])
-        value = tree.minimax[child]
-        if value != UNVALUED:
-            for role in range(_OPPOSED):
-                if nodes[node, COUNT + role] > 1:
-                    slot = batch.slots[descent, at, role]
-                    own = value if role == 0 else np.float32(1.0) - value
-                    tree.move_minimax[slot] = min(max(own, tree.lower[slot]), tree.upper[slot])
-        value_node(tree, parameters, node)
-        child = node

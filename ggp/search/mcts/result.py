@@ -29,8 +29,8 @@ from ggp.search.mcts.tree import (
     Parameters,
     Tree,
     counts_joint_moves,
-    find_edge,
     joint_code,
+    see_edge,
 )
 from ggp.simulation.evaluate import Bits
 from ggp.simulation.state_machine import CircuitMachine
@@ -445,4 +445,4 @@ def _child(tree: Tree, node: int, slots: list[int]) -> int:
     choosers = np.flatnonzero(tree.nodes[node, COUNT:] > 1)
     if len(choosers) < 2:
         return int(tree.child[slots[choosers[0] if len(choosers) else 0]])
-    return int(find_edge(tree, node, joint_code(tree, node, np.array(slots, np.int32))))
+    return int(see_edge(tree, node, joint_code(tree, node, np.array(slots, np.int32))))

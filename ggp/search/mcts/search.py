@@ -1,24 +1,25 @@
 """Monte-Carlo tree search on the circuit: a compiled game and a state → what each move is worth.
 
 Up to 512 descents are in flight at a time. Each cycle of a worker brings them to leaves, works out the leaves' states
-in one batch, plays them out in lanes, and backs all up. Several workers share one tree under one lock, which is free
-while circuit and net are evaluated.
+in one batch, plays them out in lanes, and backs all up. Several workers share one tree, whose nodes have locks of their
+own (`tree.py`).
 """
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from threading import Lock
 from time import perf_counter
 
 import numpy as np
 
+from ggp.circuit.network import Ids
 from ggp.errors import EvaluationError, SettingsError
 from ggp.gdl.state_machine import Facts, JointMove
 from ggp.gdl.terms import Term
 from ggp.kernel import LANES
 from ggp.learning.net import Net, no_net
-from ggp.search.mcts.backup import back_up_exact, back_up_played, cancel, start_playouts, value_by_net
+from ggp.locks import KernelLock
+from ggp.search.mcts.backup import back_up, cancel, start_playouts, value_by_net
 from ggp.search.mcts.expansion import (
     evaluate_fresh,
     evaluate_leaves,
@@ -47,9 +48,11 @@ from ggp.search.mcts.tree import (
     KIND,
     LEAF,
     LENGTH,
+    LOCK,
     NONE,
     PHASE,
     ROOT,
+    STRUCTURE,
     THRESHOLD,
     VISITS,
     Batch,
@@ -94,7 +97,7 @@ _SLICE_SECONDS = 0.002  # of playouts between two looks at the clock
 class BatchedMcts:
     """A search tree for one match, kept from move to move; run by one caller at a time.
 
-    Its threads are kept until it is closed. Locking: `lock` is held while the tree is changed or read (`tree.py`);
+    Its threads are kept until it is closed. Locking: as `tree.py` says;
     `tree`, `settings`, `parameters` and `net` are replaced only while no worker runs.
     """
 
@@ -111,7 +114,6 @@ class BatchedMcts:
         self.machine = machine
         self.guidance = guidance
         self.settings = settings
-        self.lock = Lock()
         compiled, simulator = machine.compiled, machine.simulator()
         self._can_use_mast = simulator.steps.gates <= MOST_GATES and int(simulator.plan.random.max()) >= 2
         self.parameters = make_parameters(settings, compiled, with_mast=self._can_use_mast)
@@ -142,7 +144,7 @@ class BatchedMcts:
         if node == previous and node != NONE:
             return
         for worker in self.workers:
-            worker.abandon(tree, self.lock)
+            worker.abandon(tree)
         self.parameters.mast[:] *= FORGET
         if node == NONE:
             node = int(new_node(tree))
@@ -172,7 +174,7 @@ class BatchedMcts:
             for done in [self._pool.submit(self._work, worker, stop, limit) for worker in self.workers]:
                 done.result()
         while self.is_solved and self.solver.is_solving and not self.solver.is_decided(self.tree) and not stop():
-            self.solver.solve(self.tree, self.lock, _STEPS_AT_ONCE)
+            self.solver.solve(self.tree, KernelLock(self._structure), _STEPS_AT_ONCE)
 
     def _work(self, worker: "Worker", stop: Callable[[], bool], limit: int | None) -> None:
         """A worker's part of a run; limit: visits of all workers."""
@@ -180,14 +182,24 @@ class BatchedMcts:
             if limit is not None and sum(each.visits for each in self.workers) >= limit:
                 break
             if worker is self.workers[0]:
-                self.solver.solve(self.tree, self.lock)
+                self.solver.solve(self.tree, KernelLock(self._structure))
             if worker is self.workers[-1]:
                 is_alone = len(self.workers) > 1
-                if self.solver.prove(self.tree, self.lock, stop, is_alone=is_alone):
+                if self.solver.prove(self.tree, KernelLock(self._structure), stop, is_alone=is_alone):
                     continue
             count, rounds = self._batch_size()
             if not worker.cycle(self, count, rounds, stop):
                 break
+
+    @property
+    def lock(self) -> KernelLock:
+        """While it is held the tree can be read: nodes stay what they are, and nothing is backed up to the root."""
+        return KernelLock(self._structure, (self.tree.nodes, int(self.tree.numbers[ROOT]), LOCK))
+
+    @property
+    def _structure(self) -> tuple[Ids, int, int]:
+        """The place of the lock of what is in use."""
+        return self.tree.locks, STRUCTURE, 0
 
     @property
     def is_solved(self) -> bool:
@@ -313,63 +325,53 @@ class Worker:
 
         count: a divisor of 512; False when `stop` came in between: the descents that were in flight are taken back.
         """
-        tree, lock, parameters, net, batch = search.tree, search.lock, search.parameters, search.net, self.batch
+        tree, parameters, net, batch = search.tree, search.parameters, search.net, self.batch
         evaluate = search.guidance.evaluate
-        with lock:
-            is_known = bool(tree.values[tree.numbers[ROOT], VISITS] >= LEAST_VISITS)
-            leaves, plan = self._lanes(parameters, decisive=search.settings.decisive_moves, is_known=is_known)
-            if len(search.workers) == 1 and search.guidance.weigh is None:
-                find_leaves(tree, batch, self.expansion, parameters, net, count)
-        if len(search.workers) > 1 or search.guidance.weigh is not None:
+        is_known = bool(tree.values[tree.numbers[ROOT], VISITS] >= LEAST_VISITS)
+        leaves, plan = self._lanes(parameters, decisive=search.settings.decisive_moves, is_known=is_known)
+        if search.guidance.weigh is None:
+            find_leaves(tree, batch, self.expansion, parameters, net, count)
+        else:
             self._find_leaves(search, count)
         is_played = evaluate is None and (parameters.value_weight < 1.0 or not len(net.policy))
-        with lock:
-            if is_played:
-                start_playouts(tree, batch, leaves, self._starts, count, rounds)
-            elif evaluate is not None:
-                with self._undone(tree):
-                    value_leaves(tree, batch, leaves, count, evaluate)
-            else:
-                value_by_net(batch, count)
+        if is_played:
+            start_playouts(tree, batch, plan, leaves, self._starts, count, rounds)
+        elif evaluate is not None:
+            with self._undone(tree):
+                value_leaves(tree, batch, leaves, count, evaluate)
+        else:
+            value_by_net(batch, count)
         if len(net.policy) and max(parameters.value_weight, parameters.minimax_weight) > 0.0:
             evaluate_leaves(tree, batch, self.expansion, parameters, net, count)
         if is_played:
-            load_lanes(plan, leaves, self._starts)
             while not self._play(plan, leaves):
                 if stop():
-                    self.abandon(tree, lock)
+                    self.abandon(tree)
                     return False
-        with lock:
-            back_up_played(tree, batch, parameters, net, leaves, count)
+        back_up(tree, batch, parameters, net, leaves, count)
         return True
 
     def _find_leaves(self, search: BatchedMcts, count: int) -> None:
-        """The kernel of that name in parts, so that others have the tree while circuit and net are evaluated."""
-        tree, lock, parameters, net, batch = search.tree, search.lock, search.parameters, search.net, self.batch
+        """The kernel of that name in parts, as priors are a caller's own."""
+        tree, parameters, net, batch = search.tree, search.parameters, search.net, self.batch
         expansion, weigh = self.expansion, search.guidance.weigh
-        with lock:
-            select(tree, batch, expansion, parameters, count)
+        select(tree, batch, expansion, parameters, count)
         look_at_expanding(batch, expansion)
-        with lock:
-            give_slots(tree, batch, expansion)
+        give_slots(tree, batch, expansion)
         while look_ahead(tree, batch, expansion, parameters, net):
-            with lock:
-                link_ends(tree, batch, expansion, parameters, net)
-        with lock:
-            if weigh is not None:
-                nodes = batch.expanding[: batch.numbers[EXPANDING_NODES]].copy()
-                finish_expanding(tree, batch)
-                with self._undone(tree):
-                    weigh_moves(tree, parameters, nodes, weigh)
-            select_further(tree, batch, expansion, parameters)
+            link_ends(tree, batch, expansion, parameters, net)
+        if weigh is not None:
+            nodes = batch.expanding[: batch.numbers[EXPANDING_NODES]].copy()
+            finish_expanding(tree, batch)
+            with self._undone(tree):
+                weigh_moves(tree, parameters, nodes, weigh)
+        select_further(tree, batch, expansion, parameters)
         evaluate_fresh(batch, expansion)
-        with lock:
-            settle_fresh(tree, batch, expansion, parameters, count)
-            back_up_exact(tree, batch, parameters, net, count)
+        settle_fresh(tree, batch, expansion, parameters)
 
     @contextmanager
     def _undone(self, tree: Tree) -> Iterator[None]:
-        """A caller's function that raises takes the descents in flight back; the lock is held."""
+        """A caller's function that raises takes the descents in flight back."""
         try:
             yield
         except BaseException:
@@ -406,10 +408,9 @@ class Worker:
         drop_lanes(self._plan, leaves)
         return (self.steps - before) / LANES, zero_sum
 
-    def abandon(self, tree: Tree, lock: Lock) -> None:
+    def abandon(self, tree: Tree) -> None:
         """Take all descents back that are in flight."""
-        with lock:
-            cancel(tree, self.batch)
+        cancel(tree, self.batch)
         drop_lanes(self._plan, self.leaves)
         for lanes, plan in self._decisive.values():
             drop_lanes(plan, lanes)

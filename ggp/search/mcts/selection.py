@@ -16,13 +16,18 @@ import numpy as np
 
 from ggp.circuit.network import Ids
 from ggp.kernel import Int, draw, inner, lean
+from ggp.locks import lock, unlock
 from ggp.row_sums import prefetch
 from ggp.search.mcts.tree import (
+    ABOVE,
     AMAF,
     ASSURED,
+    BELOW,
+    BELOW_END,
     BLOCKED,
     BLOCKED_GROUPS,
     COUNT,
+    DEPTH,
     END,
     EXACT,
     EXPANDING,
@@ -31,22 +36,25 @@ from ggp.search.mcts.tree import (
     FRESH,
     FRESH_NODES,
     GROUP_NODE,
+    GROUPS,
     GROWTH,
     HEAD,
     IN_FLIGHT,
     KIND,
     LEAF,
-    MARK,
+    LOCK,
+    MOST_DEPTH,
+    NARROWED,
     NEXT_AMAF,
     NONE,
     OWNER,
-    PENDING,
     READY,
-    REFERENCES,
     ROOT,
     SIZE,
+    SLOT,
     TABLE,
     TAIL,
+    TWIN,
     USUAL,
     VISITS,
     WANTED,
@@ -54,35 +62,33 @@ from ggp.search.mcts.tree import (
     Batch,
     Parameters,
     Tree,
-    add_edge,
     find_edge,
-    free_node,
     joint_code,
-    new_node,
 )
 
 GRAVE_REFERENCE = 64  # visits of a node before it has a table ("ref" in the paper)
 _ATTEMPTS = 8  # to find a free table
 _AHEAD = 4  # groups whose slots are fetched before their turn
+_FETCHED = 16  # slots of a node that are
 
 
-@inner
-def update_amaf(tree: Tree, batch: Batch, first_move: Ids, descent: Int, at: Int) -> None:
-    """Add a descent's values to the table of the node at one depth of its path, for all moves from there on."""
-    nodes, depth, node = tree.nodes, batch.depth[descent], batch.path[descent, at]
-    if nodes[node, AMAF] == NONE:
-        if tree.values[node, VISITS] < GRAVE_REFERENCE:
-            return
-        _take_table(tree, node)
-        if nodes[node, AMAF] == NONE:
-            return
-    table = nodes[node, AMAF]
-    for below in range(at, depth):
-        for role in range(nodes.shape[1] - COUNT):
-            if nodes[batch.path[descent, below], COUNT + role] > 1:
-                move = first_move[role] + tree.move[batch.slots[descent, below, role]]
-                tree.amaf[table, 0, move] += 1.0
-                tree.amaf[table, 1, move] += batch.values[descent, role]
+@lean
+def update_amaf(tree: Tree, batch: Batch, first_move: Ids, number: Int) -> None:
+    """Add what a group brings to the tables of all nodes above it, for the moves that led to it; SHARED is held."""
+    nodes, group = tree.nodes, batch.groups[number]
+    roles, above = nodes.shape[1] - COUNT, np.int64(group[ABOVE])
+    before = np.int64(batch.groups[above, GROUP_NODE])
+    while above != NONE:
+        node = np.int64(batch.groups[above, GROUP_NODE])
+        if nodes[node, AMAF] == NONE and tree.values[node, VISITS] >= GRAVE_REFERENCE:
+            _take_table(tree, node)
+        table = nodes[node, AMAF]
+        for role in range(roles if table != NONE else 0):
+            if nodes[before, COUNT + role] > 1:
+                move = first_move[role] + tree.move[group[SLOT + role]]
+                tree.amaf[table, 0, move] += group[SIZE]
+                tree.amaf[table, 1, move] += batch.totals[number, role]
+        above = np.int64(batch.groups[above, ABOVE])
 
 
 @inner
@@ -111,87 +117,86 @@ _AMAF_PRIOR = 10.0  # visits of a move in an AMAF table before it counts half as
 @lean
 def descend(tree: Tree, batch: Batch, parameters: Parameters, count: Int) -> None:
     """Bring the first `count` descents from the root to leaves, or to nodes that are to get slots first."""
-    root = np.int64(tree.numbers[ROOT])
     for descent in range(count):
-        batch.depth[descent] = 0
         batch.following[descent] = descent + 1
-    tree.nodes[root, IN_FLIGHT] += count
-    group = batch.groups[0, 0]
-    group[GROUP_NODE], group[HEAD], group[TAIL], group[SIZE], group[TABLE] = root, 0, count - 1, count, NONE
-    batch.numbers[BLOCKED_GROUPS] = 0
-    _descend_groups(tree, batch, parameters, np.int64(1), WANTED)
+    group = batch.groups[0]
+    group[:] = NONE
+    group[GROUP_NODE], group[HEAD], group[TAIL], group[SIZE] = tree.numbers[ROOT], 0, count - 1, count
+    group[DEPTH] = group[BELOW] = group[BELOW_END] = 0
+    batch.numbers[GROUPS], batch.numbers[BLOCKED_GROUPS] = 1, 0
+    _descend_groups(tree, batch, parameters, np.int64(0), WANTED)
 
 
 @lean
 def descend_further(tree: Tree, batch: Batch, parameters: Parameters) -> None:
     """Bring the descents that are BLOCKED to leaves, once what they waited for has its slots."""
-    groups = np.int64(batch.numbers[BLOCKED_GROUPS])
-    for number in range(groups):
-        for column in range(batch.groups.shape[2]):
-            batch.groups[0, number, column] = batch.groups[2, number, column]
+    _descend_groups(tree, batch, parameters, np.int64(batch.numbers[GROUPS]), BLOCKED)
     batch.numbers[BLOCKED_GROUPS] = 0
-    _descend_groups(tree, batch, parameters, groups, BLOCKED)
 
 
-@inner
-def _descend_groups(tree: Tree, batch: Batch, parameters: Parameters, count: Int, was: int) -> None:
-    """Descents that are in the same node after the same path go down as a group, level by level.
+@lean
+def _descend_groups(tree: Tree, batch: Batch, parameters: Parameters, first: Int, was: int) -> None:
+    """Bring groups to leaves, and those that follow from them, level by level.
 
-    So what a node's moves are worth is worked out once for all of them, and what a group reads is fetched while others
-    are worked on.
+    was: BLOCKED, for those that are, in `batch.blocked`; else WANTED, for those from number `first` on.
     """
-    this = 0
-    while count:
-        below: Int = np.int64(0)
-        for number in range(min(count, _AHEAD)):
-            _fetch_slots(tree, parameters, np.int64(batch.groups[this, number, GROUP_NODE]))
-        for number in range(count):
-            if number + _AHEAD < count:
-                _fetch_slots(tree, parameters, np.int64(batch.groups[this, number + _AHEAD, GROUP_NODE]))
-            group = batch.groups[this, number]
-            status = _status_in(tree, batch, group, was)
-            if status == WANTED:
-                below = _spread(tree, batch, parameters, group, batch.groups[1 - this], below)
-                continue
-            if status == BLOCKED:
-                for column in range(len(group)):
-                    batch.groups[2, batch.numbers[BLOCKED_GROUPS], column] = group[column]
-                batch.numbers[BLOCKED_GROUPS] += 1
-            descent = group[HEAD]
-            for _ in range(group[SIZE]):
-                batch.leaf[descent], batch.status[descent] = group[GROUP_NODE], status
-                descent = batch.following[descent]
-        this = 1 - this
-        count = below
+    blocked = batch.numbers[BLOCKED_GROUPS]
+    at, number = np.int64(0), np.int64(first)
+    while at < blocked or number < batch.numbers[GROUPS]:
+        is_blocked = at < blocked
+        if number + _AHEAD < batch.numbers[GROUPS]:
+            _fetch_slots(tree, np.int64(batch.groups[number + _AHEAD, GROUP_NODE]))
+        _enter(tree, batch, parameters, np.int64(batch.blocked[at]) if is_blocked else number, was, is_blocked)
+        if is_blocked:
+            at += 1
+        else:
+            number += 1
 
 
 @inner
-def _fetch_slots(tree: Tree, parameters: Parameters, node: Int) -> None:
+def _enter(tree: Tree, batch: Batch, parameters: Parameters, number: Int, was: int, is_blocked: bool) -> None:
+    """What the descents of a group do in its node; is_blocked: they are in it already."""
+    group = batch.groups[number]
+    node, status = np.int64(group[GROUP_NODE]), FRESH
+    if node != NONE:
+        lock(tree.nodes, node, LOCK)
+        if not is_blocked:
+            tree.nodes[node, IN_FLIGHT] += group[SIZE]
+        status = _status_in(tree, batch, group, was)
+        if status == WANTED:
+            _spread(tree, batch, parameters, number)
+        unlock(tree.nodes, node, LOCK)
+    if status == BLOCKED:
+        batch.blocked[batch.numbers[BLOCKED_GROUPS]] = number
+        batch.numbers[BLOCKED_GROUPS] += 1
+    if status != WANTED:
+        descent = group[HEAD]
+        for _ in range(group[SIZE]):
+            batch.leaf[descent], batch.status[descent] = node, status
+            descent = batch.following[descent]
+
+
+@inner
+def _fetch_slots(tree: Tree, node: Int) -> None:
     """Have the processor fetch what `_spread` reads of a node."""
-    first = np.int64(tree.nodes[node, FIRST])
-    if first != NONE:
-        prefetch(tree.visits, first)
-        prefetch(tree.in_flight, first)
-        prefetch(tree.value_sum, first)
-        prefetch(tree.lower, first)
-        prefetch(tree.upper, first)
-        prefetch(tree.child, first)
-        if parameters.prior_weight > 0.0:
-            prefetch(tree.prior, first)
-        else:
-            prefetch(tree.square_sum, first)
+    if node != NONE:
+        first = np.int64(tree.nodes[node, FIRST])
+        if first != NONE:
+            end = first
+            for column in range(COUNT, tree.nodes.shape[1]):
+                end += np.int64(tree.nodes[node, column])
+            for slot in range(first, min(end, first + _FETCHED)):
+                prefetch(tree.visits, slot)
 
 
 @inner
 def _status_in(tree: Tree, batch: Batch, group: Ids, was: int) -> int:
-    """What a group of descents does in its node; WANTED: it goes on."""
+    """What a group of descents does in its node, whose lock is held; WANTED: it goes on."""
     nodes, node = tree.nodes, np.int64(group[GROUP_NODE])
     kind = nodes[node, KIND]
     status = WANTED
     if kind == END or is_exact(tree, node):
         status = EXACT
-    elif kind == PENDING:
-        status = FRESH
     elif kind == EXPANDING:
         status = BLOCKED if nodes[node, OWNER] == batch.numbers[WORKER] else READY
     elif kind == LEAF:
@@ -204,10 +209,11 @@ def _status_in(tree: Tree, batch: Batch, group: Ids, was: int) -> int:
             batch.numbers[EXPANDING_NODES] += 1
             status = BLOCKED
     else:
-        descent, depth, met = group[HEAD], batch.depth[group[HEAD]], 0
-        for at in range(depth):
-            met += batch.path[descent, at] == node
-        if met or depth == batch.path.shape[1]:
+        above, met = group[ABOVE], 0
+        while above != NONE:
+            met += batch.groups[above, GROUP_NODE] == node
+            above = batch.groups[above, ABOVE]
+        if met or group[DEPTH] == MOST_DEPTH:
             status = READY
     return status
 
@@ -232,55 +238,92 @@ def is_exact(tree: Tree, node: Int) -> bool:
 
 
 @inner
-def _spread(tree: Tree, batch: Batch, parameters: Parameters, group: Ids, targets: Ids, below: Int) -> Int:
+def _spread(tree: Tree, batch: Batch, parameters: Parameters, number: Int) -> None:
     """Choose a joint move for each descent of a group, with the AMAF table of a node above if there is one.
 
-    Those with the same joint move become a group of the next level, behind the first `below` of `targets`; returns how
-    many there are then. Descents for which there is no room, or whose next state another worker works out, are READY.
+    Those with the same joint move become a group. Descents for which there is no room stay, and are READY.
     """
-    nodes, node, descent = tree.nodes, np.int64(group[GROUP_NODE]), np.int64(group[HEAD])
-    table = np.int64(group[TABLE] if nodes[node, AMAF] == NONE else nodes[node, AMAF])
-    roles, depth, earlier = nodes.shape[1] - COUNT, batch.depth[group[HEAD]], below
-    first = np.int64(nodes[node, FIRST])
-    choosers = count_choosers(tree, node)
+    nodes, group = tree.nodes, batch.groups[number]
+    node, first = np.int64(group[GROUP_NODE]), np.int64(nodes[group[GROUP_NODE], FIRST])
+    group[TABLE] = group[TABLE] if nodes[node, AMAF] == NONE else nodes[node, AMAF]
+    table, roles, choosers = np.int64(group[TABLE]), nodes.shape[1] - COUNT, count_choosers(tree, node)
     start: Int = first
+    decider, options, count, is_plain = 0, start, np.int64(1), choosers == 1
     for role in range(roles):
-        count = np.int64(nodes[node, COUNT + role])
-        if count > 1 and not parameters.nature[role]:
-            _weigh_bounds(tree, batch, parameters, node, role)
-            _score(tree, batch, parameters, role, first, start, start + count, table)
-        start += count
+        moves = np.int64(nodes[node, COUNT + role])
+        batch.chosen[role] = start
+        if moves > 1:
+            decider, options, count = role, start, moves
+            is_forced = node == tree.numbers[ROOT] and parameters.forced[role] != NONE
+            is_plain = is_plain and not parameters.nature[role] and not is_forced
+            if not parameters.nature[role]:
+                _weigh_bounds(tree, batch, parameters, node, role)
+                _score(tree, batch, parameters, role, first, start, start + moves, table)
+        start += moves
+    descent = np.int64(group[HEAD])
+    group[HEAD] = group[TAIL] = NONE
+    group[BELOW] = group[BELOW_END] = batch.numbers[GROUPS]
+    target: Int = np.int64(NONE)
+    deciding: Int = first
+    rival = np.inf
     for left in range(group[SIZE], 0, -1):
-        deciding = _choose_slots(tree, batch, parameters, node, descent, choosers)
-        code = joint_code(tree, node, batch.slots[descent, depth]) if choosers > 1 else np.int64(0)
-        child = find_edge(tree, node, code) if choosers > 1 else np.int64(tree.child[deciding])
-        if child == NONE:
-            child = _add_child(tree, batch, descent, node, np.int64(NONE) if choosers > 1 else deciding, code)
-        elif nodes[child, KIND] == PENDING and nodes[child, OWNER] != batch.numbers[WORKER]:
-            child = np.int64(NONE)
         after = np.int64(batch.following[descent])
-        if child == NONE:
+        if target == NONE or not batch.scores[deciding - first] > rival:
+            if is_plain:
+                place, rival = _best_two(batch, options - first, count)
+                deciding = options + place
+                batch.chosen[decider] = deciding
+            else:
+                deciding = _choose_slots(tree, batch, parameters, node, choosers)
+            target = _find_group(tree, batch, group, deciding, choosers)
+            if target == NONE:
+                target = _add_group(tree, batch, number, deciding, choosers)
+        if target == NONE:
             batch.leaf[descent], batch.status[descent] = node, READY
+            append(batch, group, descent)
         else:
-            batch.path[descent, depth] = node
-            batch.depth[descent] = depth + 1
-            nodes[child, IN_FLIGHT] += 1
-            below = _join_group(tree, batch, targets, earlier, below, child, descent, table)
-            start = first
+            append(batch, batch.groups[target], descent)
+            batch.groups[target, SIZE] += 1
             for role in range(roles):
-                slot, count = np.int64(batch.slots[descent, depth, role]), np.int64(nodes[node, COUNT + role])
+                slot = np.int64(batch.chosen[role])
                 tree.in_flight[slot] += 1
-                if left > 1 and count > 1 and not parameters.nature[role]:
+                if left > 1 and nodes[node, COUNT + role] > 1 and not parameters.nature[role]:
                     _score(tree, batch, parameters, role, first, slot, slot + 1, table)
-                start += count
         descent = after
-    return below
 
 
 @inner
-def _choose_slots(tree: Tree, batch: Batch, parameters: Parameters, node: Int, descent: Int, choosers: int) -> Int:
-    """A slot of each role for a descent, by the scores; returns that of the last role which has a choice."""
-    nodes, first, depth = tree.nodes, np.int64(tree.nodes[node, FIRST]), batch.depth[descent]
+def _best_two(batch: Batch, start: Int, count: Int) -> tuple[Int, float]:
+    """The place from `start` on with the highest score, counted from there, and the highest score of the others.
+
+    At random among those with the same score.
+    """
+    best, second = -10.0, -10.0
+    place: Int = np.int64(0)
+    for at in range(count):
+        score = float(batch.scores[start + at])
+        second = max(second, min(score, best))
+        place = np.int64(at) if score > best else place
+        best = max(best, score)
+    if second == best:
+        place = _draw_close(batch, start, count, best)
+    return place, second
+
+
+@inner
+def append(batch: Batch, group: Ids, descent: Int) -> None:
+    """A descent becomes the last one of a group."""
+    if group[HEAD] == NONE:
+        group[HEAD] = descent
+    else:
+        batch.following[group[TAIL]] = descent
+    group[TAIL] = descent
+
+
+@inner
+def _choose_slots(tree: Tree, batch: Batch, parameters: Parameters, node: Int, choosers: int) -> Int:
+    """`batch.chosen`, a slot of each role, by the scores; returns that of the last role which has a choice."""
+    nodes, first = tree.nodes, np.int64(tree.nodes[node, FIRST])
     margin = parameters.tie_margin if choosers > 1 else 0.0
     start: Int = first
     deciding: Int = first
@@ -297,50 +340,69 @@ def _choose_slots(tree: Tree, batch: Batch, parameters: Parameters, node: Int, d
             slot = start + _best_place(batch, start - first, count, margin)
         if count > 1:
             deciding = slot
-        batch.slots[descent, depth, role] = slot
+        batch.chosen[role] = slot
         start += count
     return deciding
 
 
 @inner
-def _join_group(  # noqa: PLR0913, PLR0917 - kernel: as `_spread`
-    tree: Tree, batch: Batch, targets: Ids, earlier: Int, below: Int, child: Int, descent: Int, table: Int
-) -> Int:
-    """Put a descent into the group of its new node; those before number `earlier` came there in another way."""
-    number = np.int64(tree.nodes[child, MARK])
-    if earlier <= number < below and targets[number, GROUP_NODE] == child:
-        batch.following[targets[number, TAIL]] = descent
-        targets[number, TAIL] = descent
-        targets[number, SIZE] += 1
-        return below
-    tree.nodes[child, MARK] = below
-    target = targets[below]
-    target[GROUP_NODE], target[HEAD], target[TAIL], target[SIZE], target[TABLE] = child, descent, descent, 1, table
-    prefetch(tree.nodes, child)
-    prefetch(tree.values, child)
-    return below + 1
+def _find_group(tree: Tree, batch: Batch, group: Ids, deciding: Int, choosers: int) -> Int:
+    """The group of those that go on from a group by the slots that are chosen, or NONE."""
+    found = np.int64(batch.places[deciding - tree.nodes[group[GROUP_NODE], FIRST]])
+    if not group[BELOW] <= found < group[BELOW_END] or not _leads_by(batch, found, deciding):
+        found = np.int64(NONE)
+    while choosers > 1 and found != NONE:
+        same = True
+        for role in range(len(batch.chosen)):
+            same = same and batch.groups[found, SLOT + role] == batch.chosen[role]
+        if same:
+            break
+        found = np.int64(batch.groups[found, TWIN])
+    return np.int64(found)
 
 
 @inner
-def _add_child(tree: Tree, batch: Batch, descent: Int, node: Int, slot: Int, code: Int) -> Int:
-    """A new node below a slot or, where that is NONE, a joint-move edge; its state is wanted. NONE without room."""
-    child: Int = new_node(tree)
-    if child == NONE:
+def _leads_by(batch: Batch, number: Int, slot: Int) -> bool:
+    """Whether a slot is among those that led to a group."""
+    found = False
+    for role in range(len(batch.chosen)):
+        found = found or batch.groups[number, SLOT + role] == slot
+    return found
+
+
+@inner
+def _add_group(tree: Tree, batch: Batch, above: Int, deciding: Int, choosers: int) -> Int:
+    """A new group behind a group by the slots that are chosen; NONE where there is no room."""
+    number, parent = np.int64(batch.numbers[GROUPS]), batch.groups[above]
+    if number == len(batch.groups):
         return NONE
-    if slot != NONE:
-        tree.child[slot] = child
-        tree.nodes[child, REFERENCES] += 1
-    elif not add_edge(tree, node, code, child):
-        free_node(tree, child)
-        return NONE
-    tree.nodes[child, OWNER] = batch.numbers[WORKER]
-    fresh = batch.numbers[FRESH_NODES]
-    batch.fresh[fresh], batch.fresh_parent[fresh] = child, node
-    batch.fresh_slot[fresh], batch.fresh_code[fresh] = slot, code
-    for role in range(tree.nodes.shape[1] - COUNT):
-        batch.fresh_joint[fresh, role] = tree.move[batch.slots[descent, batch.depth[descent], role]]
-    batch.numbers[FRESH_NODES] += 1
-    return child
+    batch.numbers[GROUPS] += 1
+    node, group = np.int64(parent[GROUP_NODE]), batch.groups[number]
+    place = deciding - np.int64(tree.nodes[node, FIRST])
+    twin = np.int64(batch.places[place])
+    group[HEAD] = group[TAIL] = NONE
+    group[SIZE] = group[NARROWED] = group[BELOW] = group[BELOW_END] = 0
+    group[TABLE], group[ABOVE], group[DEPTH] = parent[TABLE], above, parent[DEPTH] + 1
+    is_twin = parent[BELOW] <= twin < number and _leads_by(batch, twin, deciding)
+    group[TWIN] = twin if is_twin else np.int64(NONE)
+    batch.places[place] = number
+    parent[BELOW_END] = number + 1
+    for role in range(len(batch.chosen)):
+        group[SLOT + role] = batch.chosen[role]
+    if choosers > 1:
+        group[GROUP_NODE] = find_edge(tree, node, joint_code(tree, node, batch.chosen))
+    else:
+        group[GROUP_NODE] = tree.child[deciding]
+    if group[GROUP_NODE] == NONE:
+        fresh = batch.numbers[FRESH_NODES]
+        batch.fresh[fresh] = number
+        for role in range(len(batch.chosen)):
+            batch.fresh_joint[fresh, role] = tree.move[batch.chosen[role]]
+        batch.numbers[FRESH_NODES] += 1
+    else:
+        prefetch(tree.nodes, np.int64(group[GROUP_NODE]))
+        prefetch(tree.values, np.int64(group[GROUP_NODE]))
+    return np.int64(number)
 
 
 @inner

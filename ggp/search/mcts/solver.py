@@ -5,11 +5,11 @@ grown for long, one more visit tells little, and the proof gets more work; a wor
 nothing else.
 
 Locking: the retrograde solver belongs to the first worker, the proof to the last one; `solution` and the notes of a
-proof are written as a whole and read by other threads. The tree is written with its lock held.
+proof are written as a whole and read by other threads. The tree is written with STRUCTURE held (`tree.py`).
 """
 
 from collections.abc import Callable
-from threading import Lock
+from contextlib import AbstractContextManager
 from typing import TypeAlias
 
 import numpy as np
@@ -17,6 +17,8 @@ from numpy.typing import NDArray
 
 from ggp.gdl.rulesheet import NATURE
 from ggp.kernel import Int, lean
+from ggp.locks import lock as take
+from ggp.locks import unlock
 from ggp.search.mcts.settings import SearchSettings
 from ggp.search.mcts.tree import (
     COUNT,
@@ -26,6 +28,7 @@ from ggp.search.mcts.tree import (
     KIND,
     LEAF,
     LENGTH,
+    LOCK,
     LONG,
     NODE_TOP,
     NONE,
@@ -107,7 +110,7 @@ class Solver:
         proof = self.proof
         return lengths if proof is None else proof.longer(lengths, role)
 
-    def solve(self, tree: Tree, lock: Lock, more: int = 0) -> None:
+    def solve(self, tree: Tree, lock: AbstractContextManager[object], more: int = 0) -> None:
         """Some retrograde analysis, in proportion to the visits of the root, or so many steps more."""
         if not self._may_solve:
             return
@@ -128,7 +131,9 @@ class Solver:
         if found.has_failed or found.is_settled:
             self._may_solve, self._retrograde = False, None
 
-    def prove(self, tree: Tree, lock: Lock, stop: Callable[[], bool], *, is_alone: bool) -> bool:
+    def prove(
+        self, tree: Tree, lock: AbstractContextManager[object], stop: Callable[[], bool], *, is_alone: bool
+    ) -> bool:
         """Some work on the proof, once states are many; is_alone: other threads visit.
 
         Whether there is more of it for a thread that does nothing else.
@@ -172,7 +177,9 @@ class BackgroundProof:
         self._ahead = self.prover.work_done - _wanted(tree)
         self._take_note()
 
-    def work(self, tree: Tree, lock: Lock, stop: Callable[[], bool], *, is_alone: bool) -> bool:
+    def work(
+        self, tree: Tree, lock: AbstractContextManager[object], stop: Callable[[], bool], *, is_alone: bool
+    ) -> bool:
         """Some of the work: as visits ask for or, by a thread that does nothing else, more; whether any was done.
 
         What is proven is written into the tree.
@@ -217,6 +224,7 @@ def write_proof(tree: Tree, node: Int, chooser: Int, low: NDArray[np.float64], h
     slot, values = np.int64(tree.nodes[node, FIRST]), tree.values
     if slot == NONE:
         return
+    take(tree.nodes, node, LOCK)
     least, most = low[0], high[0]
     for move in range(1, len(low)):
         if chooser == 0:
@@ -241,6 +249,7 @@ def write_proof(tree: Tree, node: Int, chooser: Int, low: NDArray[np.float64], h
         else:
             tree.lower[slot], tree.upper[slot] = 0.0, 1.0
         slot += 1
+    unlock(tree.nodes, node, LOCK)
 
 
 @lean
@@ -249,6 +258,7 @@ def write_exact_values(tree: Tree, node: Int, known: StateValues) -> None:
     number = find_state(known.graph.table, tree.table.states, node)
     if number == EMPTY:
         return
+    take(tree.nodes, node, LOCK)
     roles = known.low.shape[1]
     for role in range(roles):
         low, high = roles + role, 2 * roles + role
@@ -256,15 +266,15 @@ def write_exact_values(tree: Tree, node: Int, known: StateValues) -> None:
         tree.values[node, high] = min(tree.values[node, high], known.high[number, role])
     tree.nodes[node, LENGTH] = known.length[number]
     slot, chooser = np.int64(tree.nodes[node, FIRST]), known.chooser[number]
-    if slot == NONE or chooser == OVER:
-        return
-    for role in range(chooser):
-        slot += tree.nodes[node, COUNT + role]
-    for edge in range(known.graph.first[number], known.graph.first[number + 1]):  # both are in the order of the moves
-        target = known.graph.target[edge]
-        tree.lower[slot] = max(tree.lower[slot], known.low[target, chooser])
-        tree.upper[slot] = min(tree.upper[slot], known.high[target, chooser])
-        slot += 1
+    if slot != NONE and chooser != OVER:
+        for role in range(chooser):
+            slot += tree.nodes[node, COUNT + role]
+        for edge in range(known.graph.first[number], known.graph.first[number + 1]):  # both in the order of the moves
+            target = known.graph.target[edge]
+            tree.lower[slot] = max(tree.lower[slot], known.low[target, chooser])
+            tree.upper[slot] = min(tree.upper[slot], known.high[target, chooser])
+            slot += 1
+    unlock(tree.nodes, node, LOCK)
 
 
 @lean

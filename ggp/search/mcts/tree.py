@@ -7,15 +7,21 @@ algorithm of page replacement: Corbató, 1968).
 Where at most one role has a choice, the nodes below hang on the slots of that role (`child`); where several roles
 choose at once, on joint-move edges, a list for each node.
 
-Locking, while workers run: all fields of `Tree`, and `Parameters.mast`, are changed and read only with the lock of
-`BatchedMcts` held, with two exceptions. A worker reads the states of nodes that its descents are in, and reads and
-writes the slots of nodes that are EXPANDING for it, as others do not enter these, and nothing in flight is freed.
-And whether the search is over, and how large batches should be, is decided by reading the root's row of `values`; each
-number there is read whole, and one that is a moment old does no harm. A `Batch` belongs to one worker and is used by
-its thread alone.
+What is read together lies together: all fields of a slot are one line of the cache, those of a node one or two
+(`_make_records`).
+
+Locking, while workers run. Each node has a lock (column LOCK) for its kind, its row of `values` and `minimax`, its
+slots and its edges. `Tree.locks` has one for what is in use (STRUCTURE: the table, lists of free nodes, slots and
+edges, references, `numbers`) and one for statistics that nodes share (SHARED: tables of AMAF values, and
+`Parameters.mast`). Who holds several takes STRUCTURE first, then a node's, then SHARED; of two nodes at once, the
+second one only if it is free. What nobody can see or take is used without: a node that is not linked yet, the slots of
+one that is EXPANDING by who expands it; and nodes in flight are not freed and keep their slots. Bounds and minimax
+values of a node below, and the root's row of `values`, are read without a lock: each number is read whole, and
+one that is a moment old does no harm. A `Batch` belongs to one worker and is used by its thread alone.
 """
 
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +31,7 @@ from ggp.circuit.network import Ids
 from ggp.gdl.rulesheet import NATURE
 from ggp.kernel import LANES, Int, inner, lean
 from ggp.learning.net import HIDDEN
+from ggp.locks import try_lock, unlock
 from ggp.search.mcts.settings import SearchSettings
 from ggp.simulation.expansion import goal_range
 from ggp.simulation.state_table import StateTable, forget_state, make_state_table
@@ -33,14 +40,16 @@ from ggp.simulation.state_table import StateTable, forget_state, make_state_tabl
 FREE, PENDING, LEAF, EXPANDING, INNER, END = range(6)  # PENDING: its state is not worked out; EXPANDING: getting slots
 
 # columns of Tree.nodes
-KIND, PHASE, IN_FLIGHT, FIRST, REFERENCES, LINK, EDGES, MARK, LENGTH, AMAF, OWNER, COUNT = range(12)
-# OWNER: the number of the worker that works on it, while it is PENDING or EXPANDING
+KIND, PHASE, IN_FLIGHT, FIRST, REFERENCES, LINK, EDGES, LOCK, LENGTH, AMAF, OWNER, COUNT = range(12)
+# OWNER: the number of the worker that works on it, while it is EXPANDING
 
 VISITS = -1  # column of Tree.values
 
 # indices of Tree.numbers
 (NODE_TOP, SLOT_TOP, EDGE_TOP, FREE_NODE, FREE_EDGE, GARBAGE, NODES, SLOTS, ROOT, CLOCK_HAND, THRESHOLD, COLLAPSED,
  EDGE_COUNT, RETURNED, NEXT_AMAF) = range(15)  # fmt: skip
+
+STRUCTURE, SHARED = range(2)  # rows of Tree.locks
 
 GRAIN = 4  # blocks of slots have multiples of this
 NONE = -1
@@ -59,10 +68,15 @@ IDLE, WANTED, BLOCKED, FRESH, READY, EXACT, PLAYING = range(7)
 MOST_DEPTH = 400  # a longer descent plays out from where it is
 
 # indices of Batch.numbers
-EXPANDING_NODES, FRESH_NODES, BACKED_UP, EXACT_BACKED_UP, DEPTHS, BLOCKED_GROUPS, LISTED, ROWS, WORKER = range(9)
+(EXPANDING_NODES, FRESH_NODES, BACKED_UP, EXACT_BACKED_UP, GROUPS, BLOCKED_GROUPS, LISTED, ROWS,
+ WORKER) = range(9)  # fmt: skip
 # LISTED: expanding nodes that were looked ahead from; ROWS: states after them that were looked at; WORKER: its number
 
-GROUP_NODE, HEAD, TAIL, SIZE, TABLE = range(5)  # columns of Batch.groups; TABLE: the AMAF table above, or NONE
+# columns of Batch.groups: the node, or NONE while it is FRESH; the descents that end there, as a list (HEAD, TAIL) or
+# NONE; how many came there (SIZE); the AMAF table above, or NONE (TABLE); the group that they came from, and the steps
+# from the root; the groups that follow are those from BELOW to before BELOW_END; another one with the same last slot
+# (TWIN); whether bounds became closer (NARROWED); from SLOT on the slot of each role that led there
+GROUP_NODE, HEAD, TAIL, SIZE, TABLE, ABOVE, DEPTH, BELOW, BELOW_END, TWIN, NARROWED, SLOT = range(12)
 ASSURED, USUAL, GROWTH = range(3)  # columns of Batch.terms: a lower bound, the mean, the term of exploration
 
 
@@ -88,9 +102,9 @@ class Tree(NamedTuple):
     edge_next: Ids  # (E,) the node's next edge
     amaf: NDArray[np.float64]  # (A, 2, M) visits and value sums of all moves below some nodes
     amaf_owner: Ids  # (A,) the node, or NONE
-    scratch: NDArray[np.float64]  # (3, most moves)
     heads: Ids  # free blocks by their size / GRAIN
     numbers: NDArray[np.int64]
+    locks: Ids  # (2, 16) the first column
 
 
 class Batch(NamedTuple):
@@ -98,25 +112,22 @@ class Batch(NamedTuple):
 
     status: Ids  # (512,)
     leaf: Ids  # (512,)
-    depth: Ids  # (512,) steps from the root to the leaf
     following: Ids  # (512,) the next descent of the same group, but for the TAIL
-    groups: Ids  # (3, 512, 5) descents in the same node: at this level and at the next one, and those that are BLOCKED
-    path: Ids  # (512, depth) nodes
-    slots: Ids  # (512, depth, roles)
+    groups: Ids  # (G, 12 + roles) descents that came to the same node in the same way, those of the root first
+    totals: NDArray[np.float64]  # (G, 2 roles) what is backed up from a group: sums of values, and of their squares
+    places: Ids  # (most moves,) by the place of a slot in its node: a group that it leads to
+    chosen: Ids  # (roles,) slots
+    blocked: Ids  # (512,) a list of groups that are BLOCKED
     values: NDArray[np.float64]  # (512, roles) of the leaf
     learned: NDArray[np.float64]  # (512, roles) what the net says of the leaf
     expanding: Ids  # (512,) a list of nodes that are to get slots
-    fresh: Ids  # (512,) a list of nodes whose states are to be worked out; the next four belong to it
-    fresh_parent: Ids  # (512,)
-    fresh_joint: Ids  # (512, roles) numbers of moves
-    fresh_slot: Ids  # (512,) that leads to the node, or NONE
-    fresh_code: NDArray[np.int64]  # (512,) of the edge that leads to it, where no slot does
+    fresh: Ids  # (512,) a list of groups whose nodes' states are to be worked out
+    fresh_joint: Ids  # (512, roles) numbers of moves that lead there
     lookahead_parent: Ids  # (512,) one-ply lookahead: the node, and its slot
     lookahead_slot: Ids  # (512,)
-    lookahead_value: NDArray[
-        np.float64
-    ]  # (512,) what the net says it is worth to role 0, where minimax values are kept
+    lookahead_value: NDArray[np.float64]  # (512,) what the net says of it, where minimax values are kept
     scores: NDArray[np.float64]  # (most moves,)
+    scratch: NDArray[np.float64]  # (3, most moves)
     terms: NDArray[np.float64]  # (roles, 3) of the scores of a role's moves
     hidden: NDArray[np.float32]  # (HIDDEN,) of the learned net
     sums: NDArray[np.float32]  # (HIDDEN,) the same before rectification
@@ -185,14 +196,22 @@ def with_settings(parameters: Parameters, settings: SearchSettings, *, with_mast
     )
 
 
+_SLOT_FIELDS: Mapping[str, Any] = {  # in 64 bytes
+    "visits": np.float64, "value_sum": np.float64, "square_sum": np.float64, "lower": np.float64, "upper": np.float64,
+    "in_flight": np.int32, "child": np.int32, "move": np.int32, "prior": np.float32, "move_minimax": np.float32,
+}  # fmt: skip
+_LINE = 64  # bytes of the cache
+
+
 def make_tree(words: int, roles: int, most_moves: int, budget_bytes: int) -> Tree:
     """An empty tree that takes at most so many bytes; `most_moves` is the most slots that a node may need."""
-    node_bytes = 8 * words + 4 * (COUNT + roles) + 8 * (3 * roles + 1) + 12
-    slot_bytes, edge_bytes = 60, 16
+    node_fields = {"values": (np.float64, 3 * roles + 1), "nodes": (np.int32, COUNT + roles), "minimax": np.float32}
+    node_bytes = _record_bytes(node_fields) + 8 * words + 8
+    slot_bytes, edge_bytes = _record_bytes(_SLOT_FIELDS), 16
     share = max(budget_bytes, 2**20) // 16
     nodes = max(2048, 7 * share // node_bytes)
     nodes = min(nodes, 1 << (nodes.bit_length() - 1)) if nodes > 2048 else nodes
-    slots = max(8 * share // slot_bytes, 4 * (most_moves + GRAIN))
+    slots = max((15 * share - nodes * node_bytes) // slot_bytes, 4 * (most_moves + GRAIN))
     edges = max(share // edge_bytes // 2, 1024) if roles > 1 else 1
     tables = min(max(share // (32 * most_moves + 8), 1), _MOST_AMAF)
     numbers = np.zeros(16, np.int64)
@@ -200,28 +219,32 @@ def make_tree(words: int, roles: int, most_moves: int, budget_bytes: int) -> Tre
     numbers[THRESHOLD] = 2
     return Tree(
         table=make_state_table(words, nodes),
-        nodes=np.zeros((nodes, COUNT + roles), np.int32),
-        values=np.zeros((nodes, 3 * roles + 1), np.float64),
-        move=np.zeros(slots, np.int32),
-        visits=np.zeros(slots, np.float64),
-        in_flight=np.zeros(slots, np.int32),
-        value_sum=np.zeros(slots, np.float64),
-        square_sum=np.zeros(slots, np.float64),
-        lower=np.zeros(slots, np.float64),
-        upper=np.zeros(slots, np.float64),
-        prior=np.zeros(slots, np.float32),
-        minimax=np.zeros(nodes, np.float32),
-        move_minimax=np.zeros(slots, np.float32),
-        child=np.zeros(slots, np.int32),
+        **_make_records(nodes, node_fields),
+        **_make_records(slots, _SLOT_FIELDS),
         edge_code=np.zeros(edges, np.int64),
         edge_child=np.zeros(edges, np.int32),
         edge_next=np.zeros(edges, np.int32),
         amaf=np.zeros((tables, 2, most_moves)),
         amaf_owner=np.full(tables, NONE, np.int32),
-        scratch=np.zeros((3, most_moves + 1)),
         heads=np.full(most_moves // GRAIN + 2, NONE, np.int32),
         numbers=numbers,
+        locks=np.zeros((2, _LINE // 4), np.int32),
     )
+
+
+def _record_bytes(fields: Mapping[str, Any]) -> int:
+    """How many bytes a record takes: whole lines of the cache."""
+    return -(-np.dtype(list(fields.items())).itemsize // _LINE) * _LINE
+
+
+def _make_records(count: int, fields: Mapping[str, Any]) -> dict[str, NDArray[Any]]:
+    """So many records, each in lines of the cache of its own; by its name what each of the fields holds of all."""
+    size = _record_bytes(fields)
+    raw = np.zeros(count * size + _LINE, np.uint8)
+    skip = -raw.ctypes.data % _LINE
+    kind = np.dtype([*fields.items(), ("rest", np.uint8, size - np.dtype(list(fields.items())).itemsize)])
+    records = raw[skip : skip + count * size].view(kind)
+    return {name: records[name] for name in fields}
 
 
 @lean
@@ -256,7 +279,7 @@ def new_node(tree: Tree) -> Int:
 
 @lean
 def new_slots(tree: Tree, count: Int) -> Int:
-    """A block of so many slots, all unknown, or NONE."""
+    """A block of so many slots, for `clear_slots` to begin with, or NONE."""
     size, numbers = (count + GRAIN - 1) // GRAIN, tree.numbers
     first: Int = _take_block(tree, size)
     for _ in range(_ROUNDS):
@@ -269,13 +292,18 @@ def new_slots(tree: Tree, count: Int) -> Int:
         first = _take_block(tree, size)
     if first != NONE:
         numbers[SLOTS] += GRAIN * size
-        for slot in range(first, first + count):
-            tree.in_flight[slot] = 0
-            tree.visits[slot] = tree.value_sum[slot] = tree.square_sum[slot] = tree.lower[slot] = 0.0
-            tree.upper[slot] = 1.0
-            tree.move_minimax[slot] = UNVALUED
-            tree.child[slot] = NONE
     return first
+
+
+@inner
+def clear_slots(tree: Tree, first: Int, count: Int) -> None:
+    """Nothing is known of so many slots."""
+    for slot in range(first, first + count):
+        tree.in_flight[slot] = 0
+        tree.visits[slot] = tree.value_sum[slot] = tree.square_sum[slot] = tree.lower[slot] = 0.0
+        tree.upper[slot] = 1.0
+        tree.move_minimax[slot] = UNVALUED
+        tree.child[slot] = NONE
 
 
 @inner
@@ -391,11 +419,15 @@ def _sweep(tree: Tree) -> bool:
             numbers[CLOCK_HAND] = (node + 1) % top
             if nodes[node, KIND] == INNER and nodes[node, IN_FLIGHT] == 0 and node != numbers[ROOT]:
                 some = True
-                if tree.values[node, VISITS] < numbers[THRESHOLD]:
-                    collapse(tree, node)
-                    nodes[node, KIND] = LEAF
-                    numbers[COLLAPSED] += 1
-                    return True
+                if tree.values[node, VISITS] < numbers[THRESHOLD] and try_lock(nodes, node, LOCK):
+                    is_free = nodes[node, KIND] == INNER and nodes[node, IN_FLIGHT] == 0
+                    if is_free:
+                        collapse(tree, node)
+                        nodes[node, KIND] = LEAF
+                        numbers[COLLAPSED] += 1
+                    unlock(nodes, node, LOCK)
+                    if is_free:
+                        return True
         if some:
             numbers[THRESHOLD] *= 2
     return False
@@ -483,6 +515,15 @@ def find_edge(tree: Tree, node: Int, code: Int) -> Int:
 
 
 @lean
+def see_edge(tree: Tree, node: Int, code: Int) -> Int:
+    """The same, and nothing is changed; NONE also while a worker changes the order."""
+    edge = np.int64(tree.nodes[node, EDGES])
+    while edge != NONE and tree.edge_code[edge] != code:
+        edge = np.int64(tree.edge_next[edge])
+    return edge if edge == NONE else np.int64(tree.edge_child[edge])
+
+
+@lean
 def add_edge(tree: Tree, node: Int, code: Int, target: Int) -> bool:
     """Put a node below a joint move, as one more reference to it; False when there is no room."""
     numbers = tree.numbers
@@ -511,26 +552,26 @@ def make_batch(roles: int, most_moves: int, seed: int, worker: int = 0) -> Batch
     def ids(*shape: int) -> Ids:
         return np.zeros((LANES, *shape), np.int32)
 
+    groups = LANES * (MOST_DEPTH + 1)
     made = Batch(
         status=ids(),
         leaf=ids(),
-        depth=ids(),
         following=ids(),
-        groups=np.zeros((3, LANES, 5), np.int32),
-        path=ids(MOST_DEPTH),
-        slots=ids(MOST_DEPTH, roles),
+        groups=np.zeros((groups, SLOT + roles), np.int32),
+        totals=np.zeros((groups, 2 * roles), np.float64),
+        places=np.zeros(max(1, most_moves), np.int32),
+        chosen=np.zeros(roles, np.int32),
+        blocked=ids(),
         values=np.zeros((LANES, roles), np.float64),
         learned=np.zeros((LANES, roles), np.float64),
         expanding=ids(),
         fresh=ids(),
-        fresh_parent=ids(),
         fresh_joint=ids(roles),
-        fresh_slot=ids(),
-        fresh_code=np.zeros(LANES, np.int64),
         lookahead_parent=ids(),
         lookahead_slot=ids(),
         lookahead_value=np.zeros(LANES, np.float64),
         scores=np.zeros(max(1, most_moves), np.float64),
+        scratch=np.zeros((3, most_moves + 1), np.float64),
         terms=np.zeros((roles, 3), np.float64),
         hidden=np.zeros(HIDDEN, np.float32),
         sums=np.zeros(HIDDEN, np.float32),
