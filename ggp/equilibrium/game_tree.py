@@ -25,8 +25,11 @@ from ggp.simulation.expansion import (
     Expansion,
     count_legal,
     evaluate_steps,
+    first_joint_move,
+    legal_rank,
     look,
     make_expansion,
+    next_joint_move,
     next_legal,
     part_between,
     value_ends,
@@ -121,8 +124,8 @@ class _Work(NamedTuple):
     told: Bits  # (512, ·) percepts
     key: Bits  # (1, ·)
     joint: Ids  # (R,) the joint move of history NEXT that comes next
-    rank: Ids  # (R,) the number of each of its moves among the legal ones
-    ranks: Ids  # (512, R) of the steps that are listed
+    order: Ids  # (R,) the roles, as their moves change in joint moves: the last the quickest
+    ranks: Ids  # (512, R) the number of each move among the legal ones, in the steps that are listed
     chance: Values  # (512,)
     nature: NDArray[np.bool_]  # (R,)
     first_percept: Ids  # (R + 1,)
@@ -317,7 +320,7 @@ def _make_work(machine: CircuitMachine) -> _Work:
     knowledge = _Knowledge(make_state_table(key_words, few), np.zeros(few, np.int32), np.zeros(few, np.uint64))
     return _Work(
         histories(), histories(), knowledge, found, np.zeros((LANES, told_words), np.uint64),
-        np.zeros((1, key_words), np.uint64), np.zeros(roles, np.int32), np.zeros(roles, np.int32),
+        np.zeros((1, key_words), np.uint64), np.zeros(roles, np.int32), np.arange(roles, dtype=np.int32),
         np.zeros((LANES, roles), np.int32), np.zeros(LANES), np.array([role == NATURE for role in machine.roles]),
         batches.first_percept if machine.compiled.has_percepts else np.zeros(0, np.int32), counters,
     )  # fmt: skip
@@ -378,9 +381,7 @@ def _list_steps(work: _Work, expansion: Expansion, history: Int, rows: Int) -> I
     copy_state(expansion.legal, 0, work.now.legal, history)
     if counters[STARTED] == 0:
         counters[STARTED] = 1
-        for role in range(roles):
-            work.joint[role] = next_legal(expansion, np.int64(0), np.int64(role), np.int64(0))
-            work.rank[role] = 0
+        first_joint_move(expansion, np.int64(0), work.joint)
     chance = work.now.chance[history]
     for role in range(roles):
         if work.nature[role]:
@@ -389,33 +390,14 @@ def _list_steps(work: _Work, expansion: Expansion, history: Int, rows: Int) -> I
         copy_state(expansion.before, rows, work.now.states, history)
         for role in range(roles):
             expansion.joint[rows, role] = work.joint[role]
-            work.ranks[rows, role] = work.rank[role]
+            work.ranks[rows, role] = legal_rank(expansion, np.int64(0), np.int64(role), np.int64(work.joint[role]))
         expansion.owner[rows] = history
         work.chance[rows] = chance
         rows += 1
-        if not _next_joint_move(work, expansion):
+        if not next_joint_move(expansion, np.int64(0), work.joint, work.order):
             counters[STARTED] = 0
             counters[NEXT] += 1
     return np.int64(rows)
-
-
-@inner
-def _next_joint_move(work: _Work, expansion: Expansion) -> bool:
-    """As an odometer, the last role the quickest; whether there is one."""
-    role = len(work.nature) - 1
-    is_carried = True
-    while is_carried and role >= 0:
-        end = expansion.rows.first_move[role + 1] - expansion.rows.first_move[role]
-        move = next_legal(expansion, np.int64(0), np.int64(role), np.int64(work.joint[role]) + 1)
-        is_carried = move >= end
-        if is_carried:
-            move = next_legal(expansion, np.int64(0), np.int64(role), np.int64(0))
-            work.rank[role] = 0
-        else:
-            work.rank[role] += 1
-        work.joint[role] = move
-        role -= 1
-    return not is_carried
 
 
 @lean

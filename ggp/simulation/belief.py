@@ -28,8 +28,10 @@ from ggp.simulation.expansion import (
     Expansion,
     count_legal,
     do_steps,
+    first_joint_move,
     look,
     make_expansion,
+    next_joint_move,
     next_legal,
     part_between,
 )
@@ -80,6 +82,7 @@ class _Task(NamedTuple):
     wanted: Bits  # (1, ·) what the role was told
     role: NDArray[np.int64]  # (2,) the role, and its move
     joint: Ids  # (R,) the joint move that is listed
+    others: Ids  # (R - 1,) all roles but that one
     left: NDArray[np.int64]  # (1,) joint moves that are still to be drawn, -1 where all have their turn
     chance: Weights  # (512,)
     row: Bits  # (1, words + R)
@@ -138,9 +141,10 @@ class Belief:
         batches = machine.batches
         self._words, roles = batches.initial.shape[1], len(machine.roles)
         told = max(1, (int(batches.first_percept[-1]) + 63) // 64)
+        others = np.delete(np.arange(roles, dtype=np.int32), self._number)
         self._task = _Task(
             make_expansion(batches), make_expansion(batches), make_knowing(batches), np.zeros((1, told), np.uint64),
-            np.zeros(2, np.int64), np.zeros(roles, np.int32), np.zeros(1, np.int64), np.zeros(LANES),
+            np.zeros(2, np.int64), np.zeros(roles, np.int32), others, np.zeros(1, np.int64), np.zeros(LANES),
             np.zeros((1, self._words + roles), np.uint64), np.zeros((1, 1), np.uint64), np.zeros(roles, np.int32),
             np.zeros(roles, np.int32),
             np.array([self._generator.integers(1, 2**63)], np.uint64), np.zeros(1, np.int64),
@@ -335,8 +339,7 @@ def _begin_world(task: _Task, row: Int) -> bool:
     if looking.chooser[row] == OVER or not is_legal:
         return False
     task.left[0] = _MOST_JOINT if _joint_moves(task, row) >= _MOST_JOINT else -1
-    for role in range(len(task.joint)):
-        task.joint[role] = next_legal(looking, row, np.int64(role), np.int64(0))
+    first_joint_move(looking, row, task.joint)
     task.joint[own] = move
     return task.left[0] < 0 or _draw_joint_move(task, row)
 
@@ -411,17 +414,7 @@ def _next_joint_move(task: _Task, row: Int) -> bool:
     """As an odometer of the other roles, or at random where there are many; whether there is one."""
     if task.left[0] >= 0:
         return _draw_joint_move(task, row)
-    looking, role = task.looking, len(task.joint) - 1
-    while role >= 0:
-        if role != task.role[0]:
-            end = looking.rows.first_move[role + 1] - looking.rows.first_move[role]
-            move = next_legal(looking, row, np.int64(role), np.int64(task.joint[role]) + 1)
-            if move < end:
-                task.joint[role] = move
-                return True
-            task.joint[role] = next_legal(looking, row, np.int64(role), np.int64(0))
-        role -= 1
-    return False
+    return next_joint_move(task.looking, row, task.joint, task.others)
 
 
 @inner

@@ -139,6 +139,37 @@ def next_legal(expansion: Expansion, row: Int, role: Int, move: Int) -> Int:
 
 
 @inner
+def legal_rank(expansion: Expansion, row: Int, role: Int, move: Int) -> Int:
+    """How many legal moves of the role come before this one."""
+    first = np.int64(expansion.rows.first_move[role])
+    last, count = first + move, np.int64(0)
+    for word in range(first >> 6, (last + 63) >> 6):
+        count += count_ones(part_between(expansion.legal[row, word], word, first, last))
+    return np.int64(count)
+
+
+@lean
+def first_joint_move(expansion: Expansion, row: Int, joint: Ids) -> None:
+    """Write the first legal move of each role, (R,); no end."""
+    for role in range(len(joint)):
+        joint[role] = next_legal(expansion, row, np.int64(role), np.int64(0))
+
+
+@lean
+def next_joint_move(expansion: Expansion, row: Int, joint: Ids, order: Ids) -> bool:
+    """As an odometer of the roles in `order`, the last the quickest; whether there is one, else it starts anew."""
+    for back in range(len(order)):
+        role = np.int64(order[len(order) - 1 - back])
+        end = expansion.rows.first_move[role + 1] - expansion.rows.first_move[role]
+        move = next_legal(expansion, row, role, np.int64(joint[role]) + 1)
+        if move < end:
+            joint[role] = move
+            return True
+        joint[role] = next_legal(expansion, row, role, np.int64(0))
+    return False
+
+
+@inner
 def list_steps(expansion: Expansion, states: Bits, state: Int, row: Int, move: Int, rows: Int) -> tuple[Int, Int]:
     """Put steps from states[state] behind `rows` that are listed: the chooser's moves from number `move` on, as there
     is room; the others' only moves. `row`: where it was looked at. Returns with which move to go on, and the rows now.

@@ -18,8 +18,10 @@ from ggp.simulation.expansion import (
     Expansion,
     count_legal,
     do_steps,
+    first_joint_move,
     look,
     make_expansion,
+    next_joint_move,
     next_legal,
     value_ends,
 )
@@ -160,8 +162,7 @@ def _note_state(graph: StateGraph, expansion: Expansion, row: Int, state: Int) -
 def _list_joint_moves(graph: StateGraph, expansion: Expansion, row: Int, state: Int, before: Int) -> Int:
     """Put all joint moves behind the steps that wait, which are done when they are 512; how many wait now."""
     counters, roles = graph.counters, expansion.joint.shape[1]
-    for role in range(roles):
-        graph.joint[role] = next_legal(expansion, row, np.int64(role), np.int64(0))
+    first_joint_move(expansion, row, graph.joint)
     waiting: Int = np.int64(before)
     is_more = True
     while is_more:
@@ -174,14 +175,7 @@ def _list_joint_moves(graph: StateGraph, expansion: Expansion, row: Int, state: 
         if waiting == LANES:
             _add_targets(graph, expansion, waiting)
             waiting = np.int64(0)
-        is_more = False
-        for back in range(roles):
-            chooser = np.int64(graph.order[roles - 1 - back])
-            if not is_more and graph.legal[state, chooser] > 1:
-                end = np.int64(expansion.rows.first_move[chooser + 1] - expansion.rows.first_move[chooser])
-                move = next_legal(expansion, row, chooser, np.int64(graph.joint[chooser]) + 1)
-                is_more = bool(move < end)
-                graph.joint[chooser] = move if is_more else next_legal(expansion, row, chooser, np.int64(0))
+        is_more = next_joint_move(expansion, row, graph.joint, graph.order)
     return np.int64(waiting)
 
 
