@@ -36,7 +36,7 @@ STOP = int(np.iinfo(np.int64).min)
 _SERVER = Path(__file__).with_name("clingo_process.py")
 _GROUND = ("--mode=gringo", "--output=intermediate", "--warn=none", "-")
 _SOLVE = ("--mode=clasp", "--outf=2", "--warn=none", "-")
-_TIME = "time"
+TIME, RULES = "time", "rules"  # resources
 _OUT_OF_MEMORY = 33  # exit code of clingo
 _CHUNK_BYTES = 1 << 20
 _HEADER = b"asp 1 0 0\n"
@@ -59,7 +59,7 @@ class OverBudgetError(GroundingError):
     """Grounding was stopped; `resource` is the word for what ran out."""
 
     def __init__(self, resource: str) -> None:
-        super().__init__(f"grounding ran out of {resource}", is_lasting=resource != _TIME)
+        super().__init__(f"grounding ran out of {resource}", is_lasting=resource != TIME)
         self.resource = resource
 
 
@@ -178,7 +178,7 @@ class Run:
 def ground_text(clingo: Clingo, program: bytes, budget: Budget) -> bytearray:
     """What gringo makes of a program, in aspif; OverBudgetError when it takes too much."""
     if budget.seconds <= 0:
-        raise OverBudgetError(_TIME)
+        raise OverBudgetError(TIME)
     run = clingo.start(_GROUND, max(budget.memory - budget.output, budget.memory // 2), budget.seconds)
     exit_code = None
     message = ""
@@ -195,7 +195,7 @@ def ground_text(clingo: Clingo, program: bytes, budget: Budget) -> bytearray:
         run.close()
     clingo.seconds += seconds
     if exit_code not in (0, None) and seconds >= budget.seconds:
-        resource = _TIME
+        resource = TIME
     if resource or exit_code == _OUT_OF_MEMORY:
         raise OverBudgetError(resource or "memory")
     if exit_code != 0:
@@ -214,7 +214,7 @@ def _read_output(pipe: BinaryIO, budget: Budget) -> tuple[bytearray, str]:
         if len(output) > budget.output:
             return bytearray(), "room for its output"
         if rules > budget.rules:
-            return bytearray(), "rules"
+            return bytearray(), RULES
     return output, ""
 
 

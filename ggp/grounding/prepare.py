@@ -29,7 +29,7 @@ _PROJECTION_PREFIX = "PROJECTION"  # no symbol of a rulesheet has capitals: the 
 _RIGID_PREFIX = "RIGID"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Prepared:
     """The clauses to be grounded, and their analysis."""
 

@@ -1,19 +1,22 @@
 """Clauses → all that each relation can ever hold for: the rules without their dynamic negations, as facts.
 
 Where that is too much, large relations are made narrower (`narrow`), or evaluated only for the arguments for which they
-are needed (`demand`).
+are needed (`demand`). Where terms can hold terms, there may be no end of them, though there are few states
+(`exploration`).
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
-from math import prod
+from dataclasses import dataclass, field, replace
+from math import inf, prod
+from typing import TypeAlias
 
 from ggp.gdl.logic_program import DISTINCT, Clause, Literal, Relation
 from ggp.gdl.terms import Term, variables
 from ggp.grounding.automata import Chains, small_relations, written_out
-from ggp.grounding.clingo import Budget, Clingo, OverBudgetError, ProcessorTime, ground_text, parse_names
+from ggp.grounding.clingo import RULES, TIME, Budget, Clingo, OverBudgetError, ProcessorTime, ground_text, parse_names
 from ggp.grounding.demand import Demand
+from ggp.grounding.exploration import UnboundedError, bounded
 from ggp.grounding.narrow import narrowed
 from ggp.grounding.prepare import KEYWORDS, Prepared, Translation
 from ggp.grounding.tables import Extents
@@ -22,7 +25,7 @@ _PART_PREFIX = "PART"
 QUICK = Budget(seconds=5.0, rules=250_000)  # beyond this, large relations are evaluated on demand
 _SOME_RULES = 1_500_000  # with which each way to say what is needed is tried, before one may use all
 _MANY_RULES = 5_000_000  # with which narrower relations are tried
-_SHARE_OF_ALL = 0.5  # of the time that is left, for all arguments once more
+_SHARE_OF_ALL = 0.5  # of the time that is left, for all arguments once more; and to follow states
 _MUCH = 20_000.0  # joins of fewer rows are left as they are
 _WIDE = 1e7  # static relations of more rows are never listed: automata test for them
 
@@ -31,42 +34,107 @@ def find_extents(
     prepared: Prepared, translation: Translation, clingo: Clingo, budget: Budget
 ) -> tuple[Prepared, Extents]:
     """The extents of all relations that clauses read; and the clauses, guarded where only some arguments are needed."""
-    time = ProcessorTime(clingo)
+    attempts = _Attempts(translation, clingo, budget)
+    found = attempts.run(prepared, _reach_all, QUICK.rules, QUICK.seconds)
+    if found is None:
+        found = _find_nested(prepared, attempts) if prepared.domains.can_nest else _find_large(prepared, attempts)
+    return found
 
-    def within(rules: int, share: float = 1.0) -> _Gringo:
-        left = share * (budget.seconds - time.spent())
-        return _Gringo(translation, clingo, replace(budget, rules=min(rules, budget.rules), seconds=left))
 
-    quick = replace(budget, seconds=min(budget.seconds, QUICK.seconds), rules=min(budget.rules, QUICK.rules))
-    try:
-        return prepared, _reach(prepared, prepared.clauses, (), _Gringo(translation, clingo, quick))
-    except OverBudgetError:
-        if prepared.domains.can_nest:
-            raise
+def _find_large(prepared: Prepared, attempts: "_Attempts") -> tuple[Prepared, Extents]:
+    """The same where not all can be listed quickly."""
     sizes = _Eliminator(prepared).relation_sizes()
     if any(size > _WIDE and not prepared.is_static(name) for name, size in sizes.items() if name not in KEYWORDS):
-        with suppress(OverBudgetError):  # few rows of wide relations are needed if those that read them are asked, too
-            return _reach_on_demand(prepared, _Gringo(translation, clingo, quick), combines=True, least=0)
+        # few rows of wide relations are needed if those that read them are asked, too
+        found = attempts.run(prepared, _reach_all_on_demand, QUICK.rules, QUICK.seconds)
+        if found:
+            return found
     for narrower, rules in ((_with_automata, _SOME_RULES), (_narrowed, _MANY_RULES)):
-        changed = narrower(prepared, within(rules))
+        changed = narrower(prepared, attempts.within(rules))
         if changed is not prepared:
             prepared = changed
-            with suppress(OverBudgetError):
-                return prepared, _reach(prepared, prepared.clauses, (), within(rules))
-    for combines in (True, False):
-        with suppress(OverBudgetError):
-            return _reach_on_demand(prepared, within(_SOME_RULES), combines=combines)
-    with suppress(OverBudgetError):  # to say what is needed may take more room than all there is
-        return prepared, _reach(prepared, prepared.clauses, (), within(budget.rules, _SHARE_OF_ALL))
-    with suppress(OverBudgetError):
-        return _reach_on_demand(prepared, within(budget.rules), combines=True)
-    return _reach_on_demand(prepared, within(budget.rules), combines=False)
+            found = attempts.run(prepared, _reach_all, rules)
+            if found:
+                return found
+    for way, rules in (
+        (_reach_combined, _SOME_RULES),
+        (_reach_separate, _SOME_RULES),
+        (_reach_all, attempts.budget.rules),  # to say what is needed may take more room than all there is
+        (_reach_combined, attempts.budget.rules),
+        (_reach_separate, attempts.budget.rules),
+    ):
+        found = attempts.run(prepared, way, rules)
+        if found:
+            return found
+    raise attempts.error
+
+
+def _find_nested(prepared: Prepared, attempts: "_Attempts") -> tuple[Prepared, Extents]:
+    """The same where terms can hold terms, so that there may be no end of what relations can hold for."""
+    found = attempts.run(prepared, _reach_from_left, QUICK.rules, QUICK.seconds)
+    if found:
+        return found
+    with suppress(OverBudgetError, UnboundedError):
+        guarded, asking, _ = _demand_from_left(prepared).clauses()
+        evaluated = prepared.with_clauses((*guarded, *asking), prepared.tables)
+        changed = bounded(prepared, evaluated, attempts.grounder(_MANY_RULES))
+        found = attempts.run(changed, _reach_from_left, _MANY_RULES)
+    if not found:
+        found = attempts.run(prepared, _reach_all, _MANY_RULES)
+    if not found:
+        raise attempts.error
+    return found
+
+
+@dataclass(slots=True)
+class _Attempts:
+    """Ways to find extents, tried one after the other within one budget; and none again that is sure to fail again."""
+
+    translation: Translation
+    clingo: Clingo
+    budget: Budget
+    error: OverBudgetError = field(init=False)  # of the last way that failed
+    _time: ProcessorTime = field(init=False)
+    _failed: dict[tuple[Prepared, "_Way"], tuple[Budget, str]] = field(default_factory=dict)  # and by which resource
+
+    def __post_init__(self) -> None:
+        self._time = ProcessorTime(self.clingo)
+
+    def within(self, rules: int, share: float = 1.0, seconds: float = inf) -> "_Gringo":
+        """For a part of what is left of the budget."""
+        left = min(seconds, share * (self.budget.seconds - self._time.spent()))
+        return _Gringo(
+            self.translation, self.clingo, replace(self.budget, rules=min(rules, self.budget.rules), seconds=left)
+        )
+
+    def grounder(self, rules: int) -> Callable[[bytes], bytearray]:
+        """A function that grounds programs, all of them in a part of what is left of the budget."""
+        end = self._time.spent() + self.within(rules, _SHARE_OF_ALL).budget.seconds
+        return lambda program: self.within(rules, seconds=end - self._time.spent()).ground(program)
+
+    def run(self, prepared: Prepared, way: "_Way", rules: int, seconds: float = inf) -> tuple[Prepared, Extents] | None:
+        """What the way finds; None where it fails, or would fail."""
+        share = _SHARE_OF_ALL if way is _reach_all else 1.0
+        gringo = self.within(rules, share, seconds)
+        if (prepared, way) in self._failed and not _has_more(gringo.budget, *self._failed[prepared, way]):
+            return None
+        try:
+            return way(prepared, gringo)
+        except OverBudgetError as error:
+            self._failed[prepared, way] = gringo.budget, error.resource
+            self.error = error
+            return None
+
+
+def _has_more(budget: Budget, before: Budget, resource: str) -> bool:
+    """Whether there is more of what ran out before."""
+    return budget.rules > before.rules if resource == RULES else resource == TIME and budget.seconds > before.seconds
 
 
 def _narrowed(prepared: Prepared, gringo: "_Gringo") -> Prepared:
     def evaluate(clauses: Sequence[Clause], shown: Sequence[Relation]) -> Extents:
         text = gringo.translation.facts_text(clauses, prepared.tables, shown)
-        return Extents(gringo.translation, parse_names(ground_text(gringo.clingo, text, gringo.budget)))
+        return Extents(gringo.translation, parse_names(gringo.ground(text)))
 
     try:
         return narrowed(prepared, _Eliminator(prepared).large_relations(_MUCH), evaluate)
@@ -96,18 +164,6 @@ def _with_automata(prepared: Prepared, gringo: "_Gringo") -> Prepared:
     return replace(found, chains=frozenset(chains.relations))
 
 
-def _reach_on_demand(
-    prepared: Prepared, gringo: "_Gringo", *, combines: bool, least: float | None = None
-) -> tuple[Prepared, Extents]:
-    """The same for the arguments that are needed of relations that may have many rows, or more than `least`."""
-    large = _Eliminator(prepared).large_relations(_MUCH if least is None else least)
-    demand = Demand(prepared.clauses, large, prepared.dependencies.component, combines=combines)
-    guarded, asking, needed = demand.clauses()
-    extents = _reach(prepared, (*guarded, *asking), needed, gringo)
-    tables = {**prepared.tables, **{relation: extents.terms(relation) for relation in needed}}
-    return replace(prepared, clauses=tuple(guarded), tables=tables), extents
-
-
 @dataclass(frozen=True, slots=True)
 class _Gringo:
     """What a run of gringo needs along with its program."""
@@ -115,6 +171,52 @@ class _Gringo:
     translation: Translation
     clingo: Clingo
     budget: Budget
+
+    def ground(self, program: bytes) -> bytearray:
+        return ground_text(self.clingo, program, self.budget)
+
+
+_Way: TypeAlias = Callable[[Prepared, _Gringo], tuple[Prepared, Extents]]
+
+
+def _reach_all(prepared: Prepared, gringo: _Gringo) -> tuple[Prepared, Extents]:
+    return prepared, _reach(prepared, prepared.clauses, (), gringo)
+
+
+def _reach_combined(prepared: Prepared, gringo: _Gringo) -> tuple[Prepared, Extents]:
+    """For the arguments that are needed of large relations, all combinations of what conditions bind."""
+    return _reach_for(prepared, gringo, _demand(prepared, _MUCH, combines=True))
+
+
+def _reach_separate(prepared: Prepared, gringo: _Gringo) -> tuple[Prepared, Extents]:
+    """For the arguments that are needed of large relations, fewer at a time."""
+    return _reach_for(prepared, gringo, _demand(prepared, _MUCH, combines=False))
+
+
+def _reach_all_on_demand(prepared: Prepared, gringo: _Gringo) -> tuple[Prepared, Extents]:
+    """For the arguments that are needed of all relations."""
+    return _reach_for(prepared, gringo, _demand(prepared, 0, combines=True))
+
+
+def _reach_from_left(prepared: Prepared, gringo: _Gringo) -> tuple[Prepared, Extents]:
+    """For what is asked if conditions are read as they are written, as in Prolog, where rules must end, too."""
+    return _reach_for(prepared, gringo, _demand_from_left(prepared))
+
+
+def _demand(prepared: Prepared, least: float, *, combines: bool) -> Demand:
+    large = _Eliminator(prepared).large_relations(least)
+    return Demand(prepared.clauses, large, prepared.dependencies.component, combines=combines)
+
+
+def _demand_from_left(prepared: Prepared) -> Demand:
+    return Demand(prepared.clauses, _Eliminator(prepared).large_relations(0), {}, combines=True)
+
+
+def _reach_for(prepared: Prepared, gringo: _Gringo, demand: Demand) -> tuple[Prepared, Extents]:
+    guarded, asking, needed = demand.clauses()
+    extents = _reach(prepared, (*guarded, *asking), needed, gringo)
+    tables = {**prepared.tables, **{relation: extents.terms(relation) for relation in needed}}
+    return replace(prepared, clauses=tuple(guarded), tables=tables), extents
 
 
 def _reach(prepared: Prepared, clauses: Iterable[Clause], needed: tuple[Relation, ...], gringo: _Gringo) -> Extents:
@@ -124,7 +226,7 @@ def _reach(prepared: Prepared, clauses: Iterable[Clause], needed: tuple[Relation
     shown |= dict.fromkeys(needed)
     shown.pop(DISTINCT, None)
     text = gringo.translation.reached_text(parts, prepared.tables, shown)
-    return Extents(gringo.translation, parse_names(ground_text(gringo.clingo, text, gringo.budget)))
+    return Extents(gringo.translation, parse_names(gringo.ground(text)))
 
 
 def _positive(clause: Clause, prepared: Prepared) -> Clause:

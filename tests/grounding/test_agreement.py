@@ -184,16 +184,20 @@ def test_all_arguments_where_the_needed_ones_take_more_room(monkeypatch: pytest.
     """Both attempts with few rules fail, and the next is without conditions on what is needed."""
     monkeypatch.setattr(reach, "QUICK", Budget(seconds=5.0, rules=0))
     monkeypatch.setattr(reach, "_SOME_RULES", 0)
-    asked: list[int] = []
-    on_demand = reach._reach_on_demand
+    tried: list[tuple[str, int]] = []
 
-    def counted(prepared: Prepared, gringo: reach._Gringo, *, combines: bool) -> tuple[Prepared, Extents]:
-        asked.append(gringo.budget.rules)
-        return on_demand(prepared, gringo, combines=combines)
+    def counted(way: reach._Way) -> reach._Way:
+        def tries(prepared: Prepared, gringo: reach._Gringo) -> tuple[Prepared, Extents]:
+            tried.append((way.__name__, gringo.budget.rules))
+            return way(prepared, gringo)
 
-    monkeypatch.setattr(reach, "_reach_on_demand", counted)
+        return tries
+
+    for way in (reach._reach_all, reach._reach_combined, reach._reach_separate):
+        monkeypatch.setattr(reach, way.__name__, counted(way))
     assert assert_agree(parse_rulesheet(COUNTING), grounded(COUNTING), matches=2, steps=9) > 5
-    assert asked == [0, 0]
+    least = [(name, 0) for name in ("_reach_all", "_reach_combined", "_reach_separate")]
+    assert tried == [*least, ("_reach_all", Budget().rules)]
 
 
 def test_the_steps_read_every_level() -> None:

@@ -127,16 +127,19 @@ def test_what_is_asked_need_not_combine_what_has_nothing_in_common(
     combines: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Where combinations would be too many, it is asked for fewer arguments: all that a shot can hit from a cell."""
-    on_demand = reach._reach_on_demand
+    name, other = ("_reach_combined", "_reach_separate")[:: 1 if combines else -1]
+    way: reach._Way = getattr(reach, name)
     asked: list[int] = []
 
-    def one_way(prepared: Prepared, gringo: reach._Gringo, **how: bool) -> tuple[Prepared, Extents]:
-        if how["combines"] != combines:
-            raise OverBudgetError("rules")
-        found = on_demand(prepared, gringo, **how)
+    def counted(prepared: Prepared, gringo: reach._Gringo) -> tuple[Prepared, Extents]:
+        found = way(prepared, gringo)
         asked.extend(len(table[0]) for relation, table in found[0].tables.items() if relation[0].startswith("DEMAND"))
         return found
 
-    monkeypatch.setattr(reach, "_reach_on_demand", one_way)
+    def failing(prepared: Prepared, gringo: reach._Gringo) -> tuple[Prepared, Extents]:
+        raise OverBudgetError("rules")
+
+    monkeypatch.setattr(reach, name, counted)
+    monkeypatch.setattr(reach, other, failing)
     both(SHOOTING, matches=10)
     assert max(asked) == (3 if combines else 2)
