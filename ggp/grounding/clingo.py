@@ -8,6 +8,7 @@ from 1; a literal is an atom, or minus an atom.
 
 import json
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -15,6 +16,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import islice
 from math import ceil
 from pathlib import Path
 from threading import Thread
@@ -35,8 +37,10 @@ STOP = int(np.iinfo(np.int64).min)
 
 _SERVER = Path(__file__).with_name("clingo_process.py")
 _GROUND = ("--mode=gringo", "--output=intermediate", "--warn=none", "-")
+_LIST = ("--mode=gringo", "--text", "--warn=none", "-")
 _SOLVE = ("--mode=clasp", "--outf=2", "--warn=none", "-")
 TIME, RULES = "time", "rules"  # resources
+_HEAD = re.compile(rb"{?([a-z][a-z0-9]*)")  # of a rule as text
 _OUT_OF_MEMORY = 33  # exit code of clingo
 _CHUNK_BYTES = 1 << 20
 _HEADER = b"asp 1 0 0\n"
@@ -202,6 +206,34 @@ def ground_text(clingo: Clingo, program: bytes, budget: Budget) -> bytearray:
         what = f"gringo failed ({exit_code}): {message}" if exit_code else "clingo's process was killed"
         raise GroundingError(what, is_lasting=False)
     return output
+
+
+def count_heads(clingo: Clingo, program: bytes, seconds: float, most: int) -> tuple[dict[bytes, int], bytes, bool]:
+    """How many rules of its output have each relation as their head; the last one's; and whether these are all rules.
+
+    It ends after so much processor time, or so many rules.
+    """
+    run = clingo.start(_LIST, Budget().memory, seconds)
+    counts: dict[bytes, int] = {}
+    name = b""
+    exit_code = None
+    try:
+        writer = Thread(target=run.write, args=(program,), daemon=True)
+        writer.start()
+        for line in islice(run.output, most):
+            found = _HEAD.match(line)
+            if found:
+                name = found[1]
+                counts[name] = counts.get(name, 0) + 1
+        run.output.close()  # ends a run that still writes
+        writer.join()
+        exit_code, used = run.end()
+    finally:
+        if exit_code is None:
+            clingo.kill()
+        run.close()
+    clingo.seconds += used
+    return counts, name, exit_code == 0
 
 
 def _read_output(pipe: BinaryIO, budget: Budget) -> tuple[bytearray, str]:

@@ -18,8 +18,9 @@ from ggp.gdl.logic_program import LogicProgram
 from ggp.gdl.rulesheet import Rulesheet, name_and_arity
 from ggp.gdl.terms import Term, is_ground, to_text
 from ggp.grounding.clingo import Aspif, Budget, Clingo, OverBudgetError, ProcessorTime, ground_text, parse_aspif
-from ggp.grounding.prepare import Prepared, Translation, prepare
-from ggp.grounding.reach import QUICK, find_extents, largest_clause
+from ggp.grounding.diagnosis import explanation
+from ggp.grounding.prepare import Translation, prepare
+from ggp.grounding.reach import QUICK, find_extents, reaching
 from ggp.grounding.rewrite import Rewritten, split_clauses
 from ggp.grounding.rules import NEVER, GroundingReport, GroundRules, Ids, is_stratified, needed_atoms
 
@@ -46,6 +47,7 @@ def ground(
         prepared = prepare(program)
         translation = Translation()
         rewritten = Rewritten(prepared.clauses, prepared.tables, ())
+        text = b""
         is_hurried = False  # so that there are more rules than on a quicker computer
         time = ProcessorTime(running)
         try:
@@ -55,25 +57,22 @@ def ground(
                 rewritten = split_clauses(prepared, extents, lambda: time.spent() > _SHARE * budget.seconds)
                 is_hurried |= time.spent() > _SHARE * budget.seconds
             left = replace(budget, seconds=budget.seconds - time.spent())
-            output = ground_text(running, translation.text(rewritten.clauses, rewritten.tables), left)
+            text = translation.text(rewritten.clauses, rewritten.tables)
+            output = ground_text(running, text, left)
         except OverBudgetError as error:
-            is_lasting = error.is_lasting and not is_hurried
-            raise GroundingError(_explanation(error, prepared, program), is_lasting=is_lasting) from None
+            if not text:
+                clauses = reaching(prepared, prepared.clauses)
+                text = translation.reached_text(clauses, prepared.tables, ())
+            else:
+                clauses = list(rewritten.clauses)
+            message = explanation(error, prepared, clauses, text, running, translation)
+            raise GroundingError(message, is_lasting=error.is_lasting and not is_hurried) from None
     rules = _number_rules(parse_aspif(output), translation, program.rulesheet)
     cycles = [clause for clause in prepared.clauses if clause.relation in prepared.dependencies.negative_cycles]
     if cycles and not is_stratified(rules):
         place = program.rulesheet.place(cycles[0].offset)
         raise GroundingError(f"{place}: '{cycles[0].relation[0]}' depends on its own negation")
     return replace(rules, report=GroundingReport(perf_counter() - start, rewritten.rewritings))
-
-
-def _explanation(error: OverBudgetError, prepared: Prepared, program: LogicProgram) -> str:
-    """What ran out, and the rule that is the most likely reason."""
-    if prepared.domains.can_nest:
-        return f"{program.rulesheet.source}: {error}: terms can nest without limit"
-    clause, size = largest_clause(prepared)
-    place = program.rulesheet.place(clause.offset)
-    return f"{place}: {error}: a rule for '{clause.relation[0]}' may have about {size:.0e} instances"
 
 
 # Numbering.

@@ -301,6 +301,10 @@ class Translation:
     def keyword(self, name: bytes) -> Relation | None:
         return self._keywords.get(name)
 
+    def relation(self, name: bytes) -> Relation:
+        """The relation that has this name in a program."""
+        return self._keywords.get(name) or self.relations[int(name[1:])]
+
     def constant_number(self, term: Term) -> int:
         return self._constants.get(term, _UNKNOWN)
 

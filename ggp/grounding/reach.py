@@ -220,8 +220,7 @@ def _reach_for(prepared: Prepared, gringo: _Gringo, demand: Demand) -> tuple[Pre
 
 
 def _reach(prepared: Prepared, clauses: Iterable[Clause], needed: tuple[Relation, ...], gringo: _Gringo) -> Extents:
-    eliminator = _Eliminator(prepared)
-    parts = [part for clause in clauses for part in eliminator.split(_positive(clause, prepared))]
+    parts = reaching(prepared, clauses)
     shown = dict.fromkeys(literal.relation for clause in prepared.clauses for literal in clause.body)
     shown |= dict.fromkeys(needed)
     shown.pop(DISTINCT, None)
@@ -235,12 +234,15 @@ def _positive(clause: Clause, prepared: Prepared) -> Clause:
     return Clause(clause.head, tuple(body), clause.offset)
 
 
-def largest_clause(prepared: Prepared) -> tuple[Clause, float]:
-    """The clause that may have the most ground rules, and about how many."""
+def reaching(prepared: Prepared, clauses: Iterable[Clause]) -> list[Clause]:
+    """The clauses without what can fail, those with many rows in parts."""
     eliminator = _Eliminator(prepared)
-    sizes = [eliminator.size(_positive(clause, prepared)) for clause in prepared.clauses]
-    size = max(sizes)
-    return prepared.clauses[sizes.index(size)], size
+    return [part for clause in clauses for part in eliminator.split(_positive(clause, prepared))]
+
+
+def clause_size(clause: Clause, prepared: Prepared) -> float:
+    """About how many ground rules a clause may have."""
+    return _Eliminator(prepared).size(_positive(clause, prepared))
 
 
 class _Eliminator:
