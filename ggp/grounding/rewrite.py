@@ -1,28 +1,34 @@
 """Clauses → clauses that mean the same with fewer ground rules: where joins are larger than needed, bodies are split.
 
-`{p(x, y), q(y, z)}` may become `part(y) :- q(y, z)` and `{p(x, y), part(y)}`. Costs are counted from the rows of a
-body: all values that its variables can have together. A ground rule with N dynamic conditions counts N, and each atom
-that they give counts -1: about the gates of a circuit. Conditions that are the same in all states leave no trace in
-ground rules, and cost nothing.
+`{p(x, y), q(y, z)}` may become `part(y) :- q(y, z)` and `{p(x, y), part(y)}`, by the costs of `splits`.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import combinations, count
-from math import inf
+from itertools import count
 
 import numpy as np
 
 from ggp.gdl.logic_program import DISTINCT, DOES, Clause, Literal, Relation
 from ggp.gdl.terms import Term, is_variable, substitute, variables
 from ggp.grounding.prepare import Prepared, unifier
+from ggp.grounding.splits import (
+    Body,
+    BodyPart,
+    Split,
+    Variables,
+    bound_names,
+    cheapest_split,
+    complement_cost,
+    cost_of,
+    names_of,
+    only_move,
+    worth_complement,
+)
 from ggp.grounding.tables import Extents, Table, join, make_table
-
-_Variables = frozenset[str]
 
 _PART_PREFIX = "SPLIT"  # no symbol of a rulesheet has capitals: the reader folds case
 _GUARD_PREFIX = "GUARD"
-_GAIN = 0.9  # a split must cost at most this share of what it replaces
 _MAX_ROWS = 1_000_000  # of a join that is made to count it
 _MAX_EASY = 100_000  # up to here, the whole join is looked at first
 _SLACK = 20_000  # rows that a new relation's join may have without a guard
@@ -33,183 +39,38 @@ MAX_DEFINITION = 4  # clauses
 _UNKNOWN = 1e12  # the cost of what cannot be counted
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _BodyPart:
-    """A condition; `weight` is the share of ground rules in which it stays: 0 if it is static."""
-
-    literal: Literal
-    names: _Variables
-    weight: float
-    table: Table | None  # of a condition that holds for few values; None for those that only test
-    key: _Variables | None = None  # of what a role does: for any values of these variables, at most one row holds
-
-    @property
-    def binds(self) -> bool:
-        """Whether it gives its variables values."""
-        return self.literal.positive and self.table is not None
-
-
-@dataclass(frozen=True, slots=True)
-class _Split:
-    """A way to take some parts out of a body.
-
-    With `copied`, this part stays in both: as no role makes two moves in one step, conditions
-    on its move can be in both.
-    """
-
-    inner: tuple[_BodyPart, ...]
-    outer: tuple[_BodyPart, ...]
-    shared: _Variables  # the variables of the new relation
-    cost: float  # of both
-    copied: _BodyPart | None = None
-
-
-def _names_of(parts: Sequence[_BodyPart]) -> _Variables:
-    return frozenset().union(*(part.names for part in parts))
-
-
-def _bound_names(parts: Sequence[_BodyPart]) -> _Variables:
-    """The variables that the parts give values."""
-    return frozenset().union(*(part.names for part in parts if part.binds))
-
-
-def _cost_of(parts: Sequence[_BodyPart], head: _Variables, rows: Table) -> float:
-    """What a body costs."""
-    weight = sum(part.weight for part in parts)
-    return rows.count(head | _names_of(parts)) * weight - rows.count(head) if weight else 0
-
-
-def _complement_cost(parts: Sequence[_BodyPart], shared: _Variables, rows: Table) -> float:
-    """About what the complement costs, which names the other moves; infinite where there is none."""
-    move = _only_move(parts)
-    if move is None or move.key is None or move.table is None or shared & move.names - move.key or len(parts) == 1:
-        return inf
-    keys = rows.count(shared | move.key)
-    given = rows.count(_names_of(parts))
-    possible = keys * len(move.table) / max(1, rows.count(move.key))
-    against = sum(part.weight for part in parts) - move.weight
-    return len(move.table) + max(0, possible - given) + 2 * keys + 2 * against * given
-
-
-def _only_move(parts: Sequence[_BodyPart]) -> _BodyPart | None:
-    """The part of a single move, if it is the only condition that something dynamic holds."""
-    positive = [part for part in parts if part.weight and part.literal.positive]
-    return positive[0] if len(positive) == 1 and positive[0].key is not None else None
-
-
-def _cheapest_split(parts: tuple[_BodyPart, ...], head: _Variables, rows: Table, cost: float) -> _Split | None:
-    """The split that costs least, or None when none is worth it."""
-    best: _Split | None = None
-    moves = [part for part in parts if part.key is not None]
-    for chosen in _candidates(parts, head):
-        splits = [_priced(chosen, parts, head, rows, best.cost if best else _GAIN * cost)]
-        splits += (_priced_copy(chosen, move, parts, head, rows) for move in moves)
-        for split in splits:
-            if split and split.cost <= _GAIN * cost and (best is None or split.cost < best.cost):
-                best = split
-    return best
-
-
-def _worth_complement(cost: float, parts: Sequence[_BodyPart], rows: Table) -> bool:
-    return cost <= _GAIN * len(rows) * sum(part.weight for part in parts)
-
-
-def _sorting_text(literal: Literal, shared: _Variables) -> str:
-    """A text that does not depend on the names of variables, to sort by."""
-    names = variables(literal.atom)
-    hidden: dict[str, Term] = {name: "!" if name in shared else "?" for name in names}
-    return f"{substitute(literal.atom, hidden)}{literal.positive}"
-
-
-def _candidates(parts: tuple[_BodyPart, ...], head: _Variables) -> Iterator[frozenset[int]]:
-    """Sets of parts that may be worth a relation of their own."""
-    local = _names_of(parts) - head
-    groups = {frozenset((name,)) for name in local}
-    for part in parts:
-        groups.add(part.names & local)
-        groups.update(map(frozenset, combinations(sorted(part.names & local), 2)))
-    dynamic = [index for index, part in enumerate(parts) if part.weight]
-    found = {frozenset(i for i, part in enumerate(parts) if part.names & group) for group in groups}
-    found.update(frozenset((index,)) for index in dynamic)
-    if len(dynamic) > 2:
-        found.update(map(frozenset, combinations(dynamic, 2)))
-    everything = frozenset(range(len(parts)))
-    found.update([everything - inner for inner in found])
-    yield from sorted((inner for inner in found if inner and inner != everything), key=sorted)
-
-
-def _priced(
-    chosen: frozenset[int], parts: tuple[_BodyPart, ...], head: _Variables, rows: Table, most: float
-) -> _Split | None:
-    """The split that takes these parts out, and all static ones that go with them; None where it surely costs more."""
-    names = _names_of([parts[index] for index in chosen])
-    inner = tuple(p for i, p in enumerate(parts) if i in chosen or (p.weight == 0 and p.names <= names))
-    outer = tuple(part for part in parts if part not in inner)
-    if not outer:
-        return None
-    outside = head | _names_of(outer)
-    shared = names & outside
-    inner_weight = sum(part.weight for part in inner)
-    weight = sum(part.weight for part in outer) + (1 if inner_weight else 0)
-    outer_cost = rows.count(outside) * weight - rows.count(head)
-    if outer_cost > most and not 0 < inner_weight < 1:  # the inner parts cost 0 at least
-        return None
-    inner_cost = min(_cost_of(inner, shared, rows), _complement_cost(inner, shared, rows))
-    return _Split(inner, outer, shared, inner_cost + outer_cost)
-
-
-def _priced_copy(
-    chosen: frozenset[int], move: _BodyPart, parts: tuple[_BodyPart, ...], head: _Variables, rows: Table
-) -> _Split | None:
-    """The split that takes these parts out and keeps the condition on the move in both bodies."""
-    assert move.key is not None
-    assert move.table is not None
-    core = [parts[index] for index in chosen if parts[index] is not move]
-    names = _names_of(core)
-    if not core or not names & move.names - move.key:
-        return None
-    core += [p for p in parts if p not in core and p is not move and not p.weight and p.names <= names]
-    outer = tuple(part for part in parts if part is not move and part not in core)
-    inside = names | move.key
-    outside = head | move.key | _names_of(outer)
-    shared = (names & outside) - move.names | move.key
-    inner_cost = min(
-        rows.count(inside) * (1 + sum(part.weight for part in core)) - rows.count(shared),
-        _complement_cost((*core, _BodyPart(move.literal, move.names & inside, 1, move.table, move.key)), shared, rows),
-    )
-    if not outer and head & move.names - move.key:  # the rest of the move may be split further
-        inner = (*core, move)
-        nested = _cheapest_split(inner, shared, rows, inner_cost)
-        inner_cost = nested.cost if nested else inner_cost
-    dropped = sum(len(move.table) for kept in (inside, outside) if not move.names <= kept)
-    common = shared & outside
-    outer_rows = rows.count(shared) * rows.count(outside) / max(1, rows.count(common))
-    total = inner_cost + dropped + outer_rows * (2 + sum(part.weight for part in outer)) - rows.count(head)
-    return _Split(tuple(core), outer, shared, total, move)
-
-
 # The rows of bodies.
+
+
+class LateError(Exception):
+    """There is no time to rewrite a clause."""
 
 
 class _Bodies:
     """What is known of the relations that bodies read."""
 
-    def __init__(self, prepared: Prepared, extents: Extents) -> None:
+    def __init__(self, prepared: Prepared, extents: Extents, is_late: Callable[[], bool]) -> None:
         self._prepared = prepared
         self.extents = extents
+        self._is_late = is_late
 
-    def part(self, literal: Literal) -> _BodyPart:
+    def check(self) -> None:
+        """LateError once it is late."""
+        if self._is_late():
+            raise LateError
+
+    def part(self, literal: Literal) -> BodyPart:
         names = frozenset(variables(literal.atom))
         if literal.relation == DISTINCT:
-            return _BodyPart(literal, names, 0, None)
+            return BodyPart(literal, names, 0, None)
         if self._prepared.is_static(literal.relation):
-            return _BodyPart(literal, names, 0, self.extents.table(literal))
+            return BodyPart(literal, names, 0, self.extents.table(literal))
         if not literal.positive:
-            return _BodyPart(literal, names, 1, None)
+            return BodyPart(literal, names, 1, None)
         key = frozenset(variables(literal.arguments[0])) if literal.relation == DOES else None
-        return _BodyPart(literal, names, 1, self.extents.table(literal), key)
+        return BodyPart(literal, names, 1, self.extents.table(literal), key)
 
-    def weighed(self, parts: tuple[_BodyPart, ...], rows: Table) -> tuple[_BodyPart, ...]:
+    def weighed(self, parts: tuple[BodyPart, ...], rows: Table) -> tuple[BodyPart, ...]:
         """With the weights of negative conditions: where the atom can never hold, they leave no trace."""
         return tuple(
             replace(part, weight=1 - len(rows.without(self.extents.table(part.literal))) / max(1, len(rows)))
@@ -218,12 +79,13 @@ class _Bodies:
             for part in parts
         )
 
-    def joined(self, parts: Sequence[_BodyPart], limit: int) -> Table | None:
+    def joined(self, parts: Sequence[BodyPart], limit: int) -> Table | None:
         """All values that the variables of the parts can have together; None when a join has more rows."""
         waiting = [part for part in parts if part.binds]
         tests = [part for part in parts if not part.binds]
         result = make_table((), np.zeros((0, 1), np.int32))
         while waiting:
+            self.check()
             known = set(result.names)
             best = min(waiting, key=lambda part: (_growth(part, known), len(part.table or ())))
             waiting.remove(best)
@@ -237,7 +99,7 @@ class _Bodies:
                 result = self._tested(result, test)
         return result
 
-    def _tested(self, table: Table, test: _BodyPart) -> Table:
+    def _tested(self, table: Table, test: BodyPart) -> Table:
         """Without the rows that a condition rules out whatever the state is."""
         if test.literal.relation != DISTINCT:
             return table if test.table is None else table.without(test.table)
@@ -251,7 +113,7 @@ class _Bodies:
         return table.where(values[0] != values[1])
 
 
-def _growth(part: _BodyPart, known: set[str]) -> float:
+def _growth(part: BodyPart, known: set[str]) -> float:
     """About how many rows of a part go with each row that is known."""
     table = part.table
     assert table is not None
@@ -259,6 +121,13 @@ def _growth(part: _BodyPart, known: set[str]) -> float:
 
 
 # New relations.
+
+
+def sorting_text(literal: Literal, shared: Variables) -> str:
+    """A text that does not depend on the names of variables, to sort by."""
+    names = variables(literal.atom)
+    hidden: dict[str, Term] = {name: "!" if name in shared else "?" for name in names}
+    return f"{substitute(literal.atom, hidden)}{literal.positive}"
 
 
 @dataclass(slots=True)
@@ -277,7 +146,7 @@ class _Relations:
         """A copy to try something with."""
         return _Relations(self.extents, [], dict(self.guards), 0.0, self.offset, dict(self.counts), dict(self._known))
 
-    def guard(self, rows: Table) -> _BodyPart:
+    def guard(self, rows: Table) -> BodyPart:
         """A static relation that holds for these rows."""
         order = sorted(rows.names)
         ordered = rows.columns(order)
@@ -285,7 +154,7 @@ class _Relations:
         key = b"%d %s" % (len(order), ordered.tobytes())
         name = self._known.setdefault(key, f"{_GUARD_PREFIX}{len(self._known)}")
         self.guards[name, len(order)] = Table(tuple(order), ordered)
-        return _BodyPart(Literal((name, *order), positive=True), frozenset(order), 0, rows)
+        return BodyPart(Literal((name, *order), positive=True), frozenset(order), 0, rows)
 
     def rows(self, relation: Relation) -> tuple[tuple[Term, ...], ...]:
         """What a guard holds for, as terms."""
@@ -294,17 +163,17 @@ class _Relations:
 
     def part(
         self,
-        parts: Sequence[_BodyPart],
-        shared: _Variables,
+        parts: Sequence[BodyPart],
+        shared: Variables,
         rows: Table,
-        key: _Variables | None = None,
+        key: Variables | None = None,
         reached: Table | None = None,
-    ) -> _BodyPart:
+    ) -> BodyPart:
         """The atom of a relation that holds where all parts do; an existing one if it has the same body.
 
         Of all that is `reached`, what counts are the rows.
         """
-        ordered = sorted(parts, key=lambda part: _sorting_text(part.literal, shared))
+        ordered = sorted(parts, key=lambda part: sorting_text(part.literal, shared))
         order = dict.fromkeys(name for part in ordered for name in variables(part.literal.atom))
         canonical: dict[str, Term] = {name: f"?{index}" for index, name in enumerate(order)}
         head = [name for name in order if name in shared]
@@ -316,12 +185,12 @@ class _Relations:
             name = self._known[said] = f"{_PART_PREFIX}{len(self._known)}"
             atom: Term = (name, *(canonical[variable] for variable in head)) if head else name
             self.clauses.append(Clause(atom, body, self.offset))
-            self.cost += max(0.0, _cost_of(parts, shared, rows))
+            self.cost += max(0.0, cost_of(parts, shared, rows))
             self.counts["split"] += 1
         else:
             self.counts["shared"] += 1
         weight = 1 if any(part.weight for part in parts) else 0
-        return _BodyPart(
+        return BodyPart(
             Literal((name, *head) if head else name, positive=True),
             shared,
             weight,
@@ -329,7 +198,7 @@ class _Relations:
             key,
         )
 
-    def either(self, names: Sequence[str], bodies: Iterable[Sequence[_BodyPart]]) -> Term:
+    def either(self, names: Sequence[str], bodies: Iterable[Sequence[BodyPart]]) -> Term:
         """The atom of a new relation that holds where all parts of one of the bodies do."""
         name = f"{_PART_PREFIX}{len(self._known)}"
         self._known[name] = name
@@ -378,8 +247,8 @@ class Rewritten:
 
 
 def split_clauses(prepared: Prepared, extents: Extents, is_late: Callable[[], bool]) -> Rewritten:
-    """The same relations by cheaper clauses; once it is late, the clauses that are left stay as they are."""
-    bodies = _Bodies(prepared, extents)
+    """The same relations by cheaper clauses; once it is late, the clauses that are not done stay as they are."""
+    bodies = _Bodies(prepared, extents, is_late)
     relations = _Relations(extents)
     definitions: dict[Relation, list[Clause]] = {}
     for clause in prepared.clauses:
@@ -392,10 +261,11 @@ def split_clauses(prepared: Prepared, extents: Extents, is_late: Callable[[], bo
     clauses: list[Clause] = []
     count = 0
     for clause in prepared.clauses:
-        if is_late():
-            clauses.append(clause)
-            continue
-        relations, found, times = _best(clause, bodies, relations, definitions)
+        try:
+            bodies.check()
+            relations, found, times = _best(clause, bodies, relations, definitions)
+        except LateError:
+            found, times = [clause], 0
         clauses += found
         count += times
     used = {literal.relation for clause in clauses for literal in clause.body}
@@ -462,21 +332,22 @@ class _Splitter:
             self._relations.cost += _UNKNOWN
         else:
             parts, rows = self._reduced(self._bodies.weighed(parts, rows), head, rows, alone=False)
-            self._relations.cost += _cost_of(parts, head, rows)
+            self._relations.cost += cost_of(parts, head, rows)
         return replace(clause, body=tuple(part.literal for part in parts))
 
     def _reduced(
-        self, parts: tuple[_BodyPart, ...], head: _Variables, rows: Table, *, alone: bool
-    ) -> tuple[tuple[_BodyPart, ...], Table]:
+        self, parts: tuple[BodyPart, ...], head: Variables, rows: Table, *, alone: bool
+    ) -> tuple[tuple[BodyPart, ...], Table]:
         """The parts that remain once the cheapest splits are made, one after the other, and their rows.
 
         If `alone`, they become a relation of their own, which may be written as a complement.
         """
         while True:
-            cost = _cost_of(parts, head, rows)
+            cost = cost_of(parts, head, rows)
             if alone:
-                cost = min(cost, _complement_cost(parts, head, rows))
-            split = _cheapest_split(parts, head, rows, cost) if cost > _SMALL else None
+                cost = min(cost, complement_cost(parts, head, rows))
+            body = Body(head, rows, self._bodies.check)
+            split = cheapest_split(parts, body, cost) if cost > _SMALL else None
             if split is None:
                 return parts, rows
             done = self._extracted(split, head, rows) if split.copied is None else self._parted(split, head, rows)
@@ -484,51 +355,51 @@ class _Splitter:
                 return parts, rows
             parts, rows = done
 
-    def _extracted(self, split: _Split, head: _Variables, rows: Table) -> tuple[tuple[_BodyPart, ...], Table]:
+    def _extracted(self, split: Split, head: Variables, rows: Table) -> tuple[tuple[BodyPart, ...], Table]:
         """With a new relation for the inner parts."""
-        inside = rows.project(_names_of(split.inner))
+        inside = rows.project(names_of(split.inner))
         parts = (*split.outer, self._part_of(split.inner, split.shared, inside))
-        return parts, rows.project(head | _names_of(parts))
+        return parts, rows.project(head | names_of(parts))
 
-    def _parted(self, split: _Split, head: _Variables, rows: Table) -> tuple[tuple[_BodyPart, ...], Table] | None:
+    def _parted(self, split: Split, head: Variables, rows: Table) -> tuple[tuple[BodyPart, ...], Table] | None:
         """With the conditions on a move in two places; None when the rest becomes too large."""
         move = split.copied
         assert move is not None
         assert move.key is not None
-        outside = head | _names_of(split.outer) | move.key
+        outside = head | names_of(split.outer) | move.key
         joined = join(rows.project(split.shared), rows.project(outside), _MAX_ROWS)
         if joined is None:
             return None
-        core = _names_of(split.inner) | move.key
+        core = names_of(split.inner) | move.key
         inside = rows.project(core)
         part = self._part_of((*split.inner, self._projected(move, core)), split.shared, inside)
         return (*split.outer, self._projected(move, outside), part), joined
 
-    def _projected(self, move: _BodyPart, names: _Variables) -> _BodyPart:
+    def _projected(self, move: BodyPart, names: Variables) -> BodyPart:
         """What a move is in some of its variables."""
         if move.names <= names:
             return move
         assert move.table is not None
         return self._relations.part((move,), move.names & names, move.table, move.key)
 
-    def _part_of(self, parts: tuple[_BodyPart, ...], shared: _Variables, rows: Table) -> _BodyPart:
+    def _part_of(self, parts: tuple[BodyPart, ...], shared: Variables, rows: Table) -> BodyPart:
         """A new relation for some parts, by its cheapest clauses."""
-        unbound = _names_of(parts) - _bound_names(parts)
+        unbound = names_of(parts) - bound_names(parts)
         if unbound:
             parts = (*parts, self._relations.guard(rows.project(unbound)))
         parts, rows = self._reduced(parts, shared, rows, alone=True)
         parts = self._complemented(parts, shared, rows)
         reached = self._bodies.joined(parts, len(rows) + len(rows) // 4 + _SLACK)
         if reached is None or not shared <= frozenset(reached.names):
-            parts, reached = (*parts, self._relations.guard(rows.project(_names_of(parts)))), rows
+            parts, reached = (*parts, self._relations.guard(rows.project(names_of(parts)))), rows
         return self._relations.part(parts, shared, rows, reached=reached)
 
-    def _complemented(self, parts: tuple[_BodyPart, ...], shared: _Variables, rows: Table) -> tuple[_BodyPart, ...]:
+    def _complemented(self, parts: tuple[BodyPart, ...], shared: Variables, rows: Table) -> tuple[BodyPart, ...]:
         """The complement of what most moves of a role make true: the role makes such a move, and none of the others.
 
         This is right because no role makes two moves in one step.
         """
-        move = _only_move(parts)
+        move = only_move(parts)
         if move is None or move.table is None or move.key is None or shared & move.names - move.key:
             return parts
         against = [part for part in parts if part.weight and part is not move]
@@ -539,7 +410,7 @@ class _Splitter:
         wrong = possible.without(rows.project(possible.names))
         triggers = [join(possible, self._bodies.extents.table(part.literal), _MAX_ROWS) for part in against]
         cost = len(move.table) + len(wrong) + 2 * len(keys) + sum(2 * len(found) for found in triggers if found)
-        if None in triggers or not _worth_complement(cost, parts, rows):
+        if None in triggers or not worth_complement(cost, parts, rows):
             return parts
         guard = self._relations.guard(keys)
         conditions = [
@@ -552,21 +423,21 @@ class _Splitter:
         self._relations.cost += cost
         self._relations.counts["complement"] += 1
         matching = self._relations.part((move,), move.key, move.table)
-        return (matching, guard, _BodyPart(wrongs, frozenset(keys.names), 1, None))
+        return (matching, guard, BodyPart(wrongs, frozenset(keys.names), 1, None))
 
-    def _framed(self, parts: tuple[_BodyPart, ...], head: _Variables) -> tuple[_BodyPart, ...]:
+    def _framed(self, parts: tuple[BodyPart, ...], head: Variables) -> tuple[BodyPart, ...]:
         """With the conditions on a move alone taken out, before the whole is joined."""
         for move in parts:
             local = move.names - head
             if move.key is None or not local:
                 continue
-            touched = _names_of([part for part in parts if part.names & local])
+            touched = names_of([part for part in parts if part.names & local])
             inner = tuple(p for p in parts if p.names & local or (not p.weight and p.names <= touched))
             outer = tuple(part for part in parts if part not in inner)
-            if _only_move(inner) is None:
+            if only_move(inner) is None:
                 continue
-            shared = touched & (head | _names_of(outer))
-            unbound = touched - _bound_names(inner)
+            shared = touched & (head | names_of(outer))
+            unbound = touched - bound_names(inner)
             around = self._bodies.joined([part for part in outer if part.binds and part.names & unbound], _MAX_ROWS)
             if around is None or not unbound <= frozenset(around.names):
                 continue
@@ -578,15 +449,15 @@ class _Splitter:
                 return self._framed((*outer, part), head)
         return parts
 
-    def _shrunk(self, parts: tuple[_BodyPart, ...], head: _Variables) -> tuple[_BodyPart, ...]:
+    def _shrunk(self, parts: tuple[BodyPart, ...], head: Variables) -> tuple[BodyPart, ...]:
         """Variables taken out of a body whose join is too large, cheapest first, until it can be counted."""
         while self._bodies.joined(parts, _MAX_ROWS) is None:
-            best: tuple[Table, tuple[_BodyPart, ...], _Variables] | None = None
-            for name in sorted(_names_of(parts) - head):
+            best: tuple[Table, tuple[BodyPart, ...], Variables] | None = None
+            for name in sorted(names_of(parts) - head):
                 bucket = tuple(part for part in parts if name in part.names)
-                if len(bucket) < len(parts) and _names_of(bucket) <= _bound_names(bucket):
+                if len(bucket) < len(parts) and names_of(bucket) <= bound_names(bucket):
                     rows = self._bodies.joined(bucket, len(best[0]) if best else _MAX_ROWS)
-                    shared = _names_of(bucket) & (head | _names_of([part for part in parts if part not in bucket]))
+                    shared = names_of(bucket) & (head | names_of([part for part in parts if part not in bucket]))
                     if rows is not None and (
                         best is None or (len(rows), rows.count(shared)) < (len(best[0]), best[0].count(best[2]))
                     ):

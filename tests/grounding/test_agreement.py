@@ -9,7 +9,7 @@ from ggp.errors import GroundingError
 from ggp.gdl.logic_program import Relation
 from ggp.gdl.rulesheet import parse_rulesheet
 from ggp.gdl.terms import Term, to_text
-from ggp.grounding import Budget, automata, narrow, reach, rewrite
+from ggp.grounding import Budget, automata, narrow, reach, rewrite, splits
 from ggp.grounding.prepare import Prepared
 from ggp.grounding.tables import Extents
 from ggp.library import find_rulesheet
@@ -52,7 +52,7 @@ def eagerness(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -
         monkeypatch.setattr(rewrite, "_LARGE", 5)
         monkeypatch.setattr(rewrite, "_MAX_EASY", 10)
         monkeypatch.setattr(rewrite, "_GAIN_UNFOLDED", 0.99)
-        monkeypatch.setattr(rewrite, "_GAIN", 0.999)
+        monkeypatch.setattr(splits, "GAIN", 0.999)
     if request.param == "automata":
         monkeypatch.setattr(reach, "QUICK", Budget(seconds=5.0, rules=0))
         monkeypatch.setattr(reach, "_WIDE", 1)

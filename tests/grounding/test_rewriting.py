@@ -1,9 +1,12 @@
 """Rewritten clauses: how many ground rules remain, and that they say the same."""
 
+import itertools
+from collections.abc import Callable
+
 import pytest
 
 from ggp.gdl.rulesheet import parse_rulesheet
-from ggp.grounding import Budget, GroundRules, reach
+from ggp.grounding import Budget, GroundRules, grounder, reach, rewrite
 from ggp.grounding.clingo import OverBudgetError
 from ggp.grounding.prepare import Prepared
 from ggp.grounding.tables import Extents
@@ -143,3 +146,24 @@ def test_what_is_asked_need_not_combine_what_has_nothing_in_common(
     monkeypatch.setattr(reach, other, failing)
     both(SHOOTING, matches=10)
     assert max(asked) == (3 if combines else 2)
+
+
+@pytest.mark.parametrize("most", [0, 3, 30])
+def test_a_clause_that_takes_too_long_is_left_as_it_is(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Time is looked at within a clause, too: it has dozens of ways to be split."""
+    text = (
+        GAME + "(init (e 0 1)) (<= (legal r (add ?x ?y)) (d ?x) (d ?y) (succ ?y ?z))"
+        "(<= (next (e ?x ?y)) (true (e ?x ?y))) (<= (next (e ?x ?y)) (does r (add ?x ?y)))"
+        "(<= terminal (true (e 0 ?a)) (true (e ?a ?b)) (true (e ?b ?c)) (true (e ?c 5)))"
+    )
+    looks = itertools.count(1)
+
+    def split_until_late(prepared: Prepared, extents: Extents, is_late: Callable[[], bool]) -> rewrite.Rewritten:
+        return rewrite.split_clauses(prepared, extents, lambda: next(looks) > most)
+
+    plain, whole = grounded(text, rewrite=False), grounded(text)
+    monkeypatch.setattr(grounder, "split_clauses", split_until_late)
+    hurried = grounded(text)
+    assert next(looks) > most + 1
+    assert len(whole.heads) < len(hurried.heads) == len(plain.heads)
+    assert assert_agree(parse_rulesheet(text), hurried, matches=3, steps=4) > 3
