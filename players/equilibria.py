@@ -16,6 +16,7 @@ from players.strategy import Heard
 _SMALL_NASH_CONV = 0.02  # goal points: nothing more is gained by further iterations
 _LEAST_ITERATIONS, _MOST_ITERATIONS = 50, 1000  # with merged histories: until the policy is used; after which it stays
 _MOST_RECALL = 16  # steps
+_TREMBLE = 0.1  # the share of its moves that the other role is taken to make at random, with merged histories
 _ROOM_SHARE = 0.75  # of the memory is for merged histories, the rest for what iterations need
 
 log = logging.getLogger(__name__)
@@ -100,7 +101,7 @@ class Merged:
         """EquilibriumError without two roles that have percepts."""
         self._machine, self._role, self._memory_bytes = machine, role, int(memory_bytes * _ROOM_SHARE)
         self._recall = 0
-        self._solver = MergedSolver(machine, self._recall, self._memory_bytes)
+        self._solver = self._new_solver()
         self._follower: MergedFollower | None = None
         self._followed = 0
 
@@ -121,7 +122,7 @@ class Merged:
                     raise
                 self._recall = 2 * self._recall or 1
                 log.info("%s: the order of %d steps is remembered", error, self._recall)
-                self._solver = MergedSolver(self._machine, self._recall, self._memory_bytes)
+                self._solver = self._new_solver()
             if self._solver.iterations == 1 and not self._solver.is_constant_sum:
                 raise EquilibriumError("the roles' goals are not opposed")
 
@@ -133,6 +134,9 @@ class Merged:
         self._followed = _follow(self._follower, heard, self._followed)
         number = self._follower.information_set
         return {} if number is None else self._solver.moves(number)
+
+    def _new_solver(self) -> MergedSolver:
+        return MergedSolver(self._machine, self._recall, self._memory_bytes, tremble=_TREMBLE)
 
 
 def _follow(follower: Follower | MergedFollower, heard: Sequence[Heard], followed: int) -> int:

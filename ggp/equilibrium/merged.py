@@ -3,6 +3,10 @@
 The sequence form does not hold where roles forget. So an iteration goes through all nodes: once from the start, for the
 probability with which the other role and chance lead there, and once from the ends, for the values. What is found is a
 policy of the game itself. How far it is from an equilibrium no theory bounds, but best responses tell.
+
+With a *tremble* each role takes the other one to make so large a share of its moves at random (after Selten, 1975):
+then a policy also knows what to do where only errors lead, and of moves that are worth the same it prefers those that
+gain by errors.
 """
 
 from collections.abc import Callable
@@ -30,6 +34,7 @@ class MergedRegrets(NamedTuple):
     regret: Values
     last: Values  # regrets of this iteration
     strategy: Values
+    played: Values  # the strategy with trembles, as the other role sees it
     average: Values
     reach: Values  # (N,) the probability with which the others and chance lead there
     value: Values  # (N,)
@@ -50,11 +55,18 @@ class _Response(NamedTuple):
 class MergedSolver:
     """Nodes first, then iterations; run by one thread."""
 
-    def __init__(self, machine: CircuitMachine, recall: int = 1, memory_bytes: int = 2**30) -> None:
-        """recall: first steps whose order roles remember. EquilibriumError without two roles, or without `sees`."""
-        self._machine = machine
+    def __init__(
+        self,
+        machine: CircuitMachine,
+        recall: int = 1,
+        memory_bytes: int = 2**30,
+        few: int | None = None,
+        tremble: float = 0.0,
+    ) -> None:
+        """As `MergedEnumeration`; tremble: the share of its moves that the other role makes at random."""
+        self._machine, self._tremble = machine, tremble
         self.roles = tuple(role for role in machine.roles if role != NATURE)
-        self.enumeration = MergedEnumeration(machine, recall, memory_bytes)
+        self.enumeration = MergedEnumeration(machine, recall, memory_bytes, few)
         self.form: MergedForm | None = None
         self._regrets: MergedRegrets | None = None
         self.iterations = 0
@@ -79,20 +91,28 @@ class MergedSolver:
         if self.form is not None and self._regrets is not None:
             self.iterations += 1
             for role in range(2):
-                _iterate(self.form, self._regrets, role, self.iterations)
+                _iterate(self.form, self._regrets, role, self.iterations, self._tremble)
         elif self.enumeration.is_complete:
             self.form = self.enumeration.form()
             self._regrets = _make_regrets(self.form)
         else:
             self.enumeration.advance()
 
+    def average(self) -> Values:
+        """(S,) the average strategy; uniform where nothing led."""
+        assert self.form is not None
+        assert self._regrets is not None
+        average = self._regrets.average.copy()
+        normalise(self.form.first, average, average)
+        return average
+
     def values(self) -> tuple[float, float]:
         """Of both roles by their average strategies, goal values."""
         form, found = self.form, np.zeros(2)
         assert form is not None
-        average, value = self._average(), np.zeros(len(form.sets))
+        average, value = self.average(), np.zeros(len(form.sets))
         for role in range(2):
-            _value_nodes(form, role, average, value)
+            value_nodes(form, role, average, value)
             found[role] = value[0]
         return float(found[0]), float(found[1])
 
@@ -103,7 +123,7 @@ class MergedSolver:
         """
         form, number = self.form, self.roles.index(role)
         assert form is not None
-        nodes, steps, average = len(form.sets), len(self.enumeration.steps) + 1, self._average()
+        nodes, steps, average = len(form.sets), len(self.enumeration.steps) + 1, self.average()
         widest = int(np.diff([*self.enumeration.steps, nodes]).max())
         room = _Response(
             np.zeros(nodes), np.zeros((steps, 2, widest), np.int32), np.zeros((steps, 2, widest)),
@@ -134,13 +154,6 @@ class MergedSolver:
             return {}
         return {moves[self.enumeration.moves[at]]: float(regrets.average[at]) / total for at in sequences}
 
-    def _average(self) -> Values:
-        assert self.form is not None
-        assert self._regrets is not None
-        average = self._regrets.average.copy()
-        normalise(self.form.first, average, average)
-        return average
-
 
 class MergedFollower:
     """The information set that a role is in, step by step."""
@@ -148,7 +161,7 @@ class MergedFollower:
     def __init__(self, machine: CircuitMachine, solver: MergedSolver, role: str) -> None:
         self._machine, self._enumeration = machine, solver.enumeration
         self._role, self._place = machine.roles.index(role), solver.roles.index(role)
-        self._steps = self._key = 0
+        self._steps, self._key = 0, (0, 0)
         self._is_lost = False  # by something that no role is told
 
     @property
@@ -169,14 +182,19 @@ def _make_regrets(form: MergedForm) -> MergedRegrets:
     size, nodes, sets = int(form.first[-1]), len(form.sets), len(form.role)
     strategy = np.repeat(1.0 / np.diff(form.first), np.diff(form.first))
     return MergedRegrets(
-        np.zeros(size), np.zeros(size), strategy, np.zeros(size), np.zeros(nodes), np.zeros(nodes), np.zeros(sets)
-    )
+        np.zeros(size), np.zeros(size), strategy, np.zeros(size), np.zeros(size), np.zeros(nodes), np.zeros(nodes),
+        np.zeros(sets),
+    )  # fmt: skip
 
 
 @lean
-def _iterate(form: MergedForm, regrets: MergedRegrets, role: Int, iteration: Int) -> None:
+def _iterate(form: MergedForm, regrets: MergedRegrets, role: Int, iteration: Int, tremble: float) -> None:
     """CFR+ with a prediction, for one role; iterations count from 1."""
-    _reach_nodes(form, np.int64(role), regrets.strategy, regrets.reach)
+    for number in range(len(form.role)):
+        uniform = tremble / (form.first[number + 1] - form.first[number])
+        for sequence in range(form.first[number], form.first[number + 1]):
+            regrets.played[sequence] = (1.0 - tremble) * regrets.strategy[sequence] + uniform
+    _reach_nodes(form, np.int64(role), regrets.played, regrets.reach)
     regrets.last[:] = 0.0
     _regret(form, np.int64(role), regrets)
     weight = float(iteration) * float(iteration)
@@ -190,7 +208,7 @@ def _iterate(form: MergedForm, regrets: MergedRegrets, role: Int, iteration: Int
             continue
         while at < len(form.transitions) and form.transitions[at, 1] == number:
             before = _set_of(form, np.int64(form.transitions[at, 0]))
-            regrets.own[number] += regrets.own[before] * regrets.strategy[form.transitions[at, 0]]
+            regrets.own[number] += regrets.own[before] * regrets.played[form.transitions[at, 0]]
             at += 1
         for sequence in range(form.first[number], form.first[number + 1]):
             regrets.average[sequence] += weight * regrets.own[number] * regrets.strategy[sequence]
@@ -252,7 +270,7 @@ def _reach_nodes(form: MergedForm, role: Int, strategy: Values, reach: Values) -
 @lean
 def _regret(form: MergedForm, role: Int, regrets: MergedRegrets) -> None:
     """Write what each sequence of the role is worth, from the ends to the start, and all values."""
-    value, strategy = regrets.value, regrets.strategy
+    value, strategy, played = regrets.value, regrets.strategy, regrets.played
     for back in range(len(form.sets)):
         node = len(form.sets) - 1 - back
         rows, columns, luck = form.sizes[node, 0], form.sizes[node, 1], form.sizes[node, 2]
@@ -270,14 +288,14 @@ def _regret(form: MergedForm, role: Int, regrets: MergedRegrets) -> None:
                     edge += 1
                 found /= luck
                 mine, theirs = (first, second) if role == 0 else (second, first)
-                found *= strategy[other + theirs]
+                found *= played[other + theirs]
                 regrets.last[own + mine] += regrets.reach[node] * found
                 total += strategy[own + mine] * found
         value[node] = total
 
 
 @lean
-def _value_nodes(form: MergedForm, role: Int, strategy: Values, value: Values) -> None:
+def value_nodes(form: MergedForm, role: Int, strategy: Values, value: Values) -> None:
     """Write what each node is worth to a role when both keep to the strategy."""
     for back in range(len(form.sets)):
         node = len(form.sets) - 1 - back

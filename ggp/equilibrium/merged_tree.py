@@ -1,7 +1,8 @@
 """All histories of a game for two roles who forget in which order they did and were told what, merged.
 
 Histories of the same length are one *node* where the state is the same and each role did the same moves with the same
-percepts, in any order but that of the first steps: an abstraction with imperfect recall (Waugh et al., 2009).
+percepts, in any order but that of the first steps: an abstraction with imperfect recall (Waugh et al., 2009). While
+nodes are few nothing is forgotten; what a role knows there it forgets only with later steps.
 """
 
 from typing import NamedTuple
@@ -30,8 +31,15 @@ from ggp.simulation.state_machine import CircuitMachine
 from ggp.simulation.state_table import EMPTY, StateTable, add_state, find_state, make_state_table
 
 NODES, EDGES, SETS, SEQUENCES, NEXT, LAST, FULL, AMBIGUOUS = range(8)  # of `_Work.counters`
+_FIRST, _STEP, _RECALL, _ALL, _FEW = range(5)
+"""Of `_Work.base`: the first node of the step after, and its number; until which step roles always remember order, and
+until which one all order is remembered; the most nodes of a step after which it is.
+"""
 _EDGES_PER_NODE, _SEQUENCES_PER_SET = 40, 12  # there is room for
 _BATCH = 64  # nodes between two looks at the clock
+_FEW_SHARE = 128  # of the nodes that there is room for: after a step with one part in so many all order is remembered
+
+Key = tuple[int, int]  # what a role knows, as hashes: without the order that it forgets, and with all; 0 for the latter
 
 
 class MergedForm(NamedTuple):
@@ -50,38 +58,42 @@ class MergedForm(NamedTuple):
 class _Work(NamedTuple):
     """What enumeration works on. Locking: none, one thread does it."""
 
-    table: StateTable  # of the step after: states, each with what the two roles know, as hashes
-    rows: Bits  # (N, words + 2) all nodes, by their number
+    table: StateTable  # of the step after: states, each with the `Key` of both roles
+    rows: Bits  # (N, words + 4) all nodes, by their number
     first_edge: Ids
     target: Ids
     sizes: Ids
     sets: Ids
     payoffs: Values
-    known: StateTable  # of this step: numbers information sets by step, role and hash
+    known: StateTable  # numbers information sets by step, role and `Key`
     first: Ids
     role: Ids
     move: Ids  # (S,) numbered within the role
     legal: NDArray[np.uint64]  # (I,) a hash of what is legal
-    node: Bits  # (512, words + 2)
-    key: Bits  # (1, 3)
+    node: Bits  # (512, words + 4)
+    key: Bits  # (1, 4)
     told: Bits  # (512, ·)
     first_percept: Ids
     order: Ids  # (3,) the roles: first, second, chance (EMPTY if there is none)
     luck: Ids  # (64, ·) the moves of chance in the nodes that are being followed
     counters: NDArray[np.int64]
-    base: NDArray[np.int64]  # (3,) the first node of the step after; the step; until which one order is remembered
+    base: NDArray[np.int64]  # (5,) `_FIRST` …
 
 
 class MergedEnumeration:
     """Worked out in small steps: `advance` until `is_complete`."""
 
-    def __init__(self, machine: CircuitMachine, recall: int, memory_bytes: int) -> None:
-        """recall: first steps whose order roles remember. EquilibriumError without two roles, or without `sees`."""
+    def __init__(self, machine: CircuitMachine, recall: int, memory_bytes: int, few: int | None = None) -> None:
+        """recall: first steps whose order roles remember; few: nodes of a step, after no more they remember all order.
+
+        By default `few` is a small part of those that there is room for.
+        EquilibriumError without two roles, or without `sees`.
+        """
         self._name = machine.rulesheet.source
         if len([role for role in machine.roles if role != NATURE]) != 2 or not machine.compiled.has_percepts:
             raise EquilibriumError(f"{self._name}: histories are merged for two roles with `sees` only")
         self._expansion = make_expansion(machine.batches)
-        self._work = _make_work(machine, recall, memory_bytes)
+        self._work = _make_work(machine, recall, memory_bytes, few)
         self.steps = [0]  # the first node of each
         _begin(self._work, self._expansion, machine.batches.initial)
 
@@ -120,20 +132,23 @@ class MergedEnumeration:
             self.steps.append(int(counters[LAST]))
             _next_step(work)
 
-    def key_after(self, place: int, steps: int, key: int, move: int, told: Bits) -> int:
-        """What a role (0 or 1) knows after so many steps, from what it knew before the last of them; 0 at the start.
+    def key_after(self, place: int, steps: int, key: Key, move: int, told: Bits) -> Key:
+        """What a role (0 or 1) knows after so many steps, from what it knew before the last of them; zeros at first.
 
         move: numbered within the role; told: (1, ·) bits over the percepts of all roles.
         """
         work, role = self._work, int(self._work.order[place])
         first, last = (int(bound) for bound in work.first_percept[role : role + 2])
-        more = hash_told(told, 0, move, first, last, steps if steps <= work.base[2] else 0)
-        return (key + int(more)) % 2**64
+        any_order, in_order = (
+            (before + int(hash_told(told, 0, move, first, last, step))) % 2**64
+            for before, step in zip(key, (steps if steps <= work.base[_RECALL] else 0, steps), strict=True)
+        )
+        return any_order, in_order if steps <= work.base[_ALL] else 0
 
-    def information_set(self, place: int, steps: int, key: int) -> int | None:
+    def information_set(self, place: int, steps: int, key: Key) -> int | None:
         """By what the role knows; None where no history leads there."""
         work = self._work
-        work.key[0] = steps, place, key
+        work.key[0] = steps, place, *key
         number = int(find_state(work.known, work.key, 0))
         return None if number == EMPTY else number
 
@@ -142,9 +157,9 @@ class MergedEnumeration:
         return _form_of(self._work)
 
 
-def _make_work(machine: CircuitMachine, recall: int, memory_bytes: int) -> _Work:
+def _make_work(machine: CircuitMachine, recall: int, memory_bytes: int, few: int | None) -> _Work:
     batches = machine.batches
-    words = batches.initial.shape[1] + 2
+    words = batches.initial.shape[1] + 4
     nodes = max(memory_bytes // (2 * 8 * words + 16 + 4 * _EDGES_PER_NODE + 4 * 6 + 16 + 8 * 2), 1024)
     sets, edges = nodes, nodes * _EDGES_PER_NODE
     own = [number for number, role in enumerate(machine.roles) if role != NATURE]
@@ -154,11 +169,11 @@ def _make_work(machine: CircuitMachine, recall: int, memory_bytes: int) -> _Work
     return _Work(
         make_state_table(words, nodes), np.empty((nodes, words), np.uint64), np.zeros(nodes + 1, np.int32),
         np.empty(edges, np.int32), np.zeros((nodes, 3), np.int32), np.full((nodes, 2), EMPTY, np.int32),
-        np.zeros((nodes, 2)), make_state_table(3, sets), np.zeros(sets + 1, np.int32), np.zeros(sets, np.int32),
+        np.zeros((nodes, 2)), make_state_table(4, sets), np.zeros(sets + 1, np.int32), np.zeros(sets, np.int32),
         np.zeros(_SEQUENCES_PER_SET * sets, np.int32), np.zeros(sets, np.uint64),
-        np.zeros((LANES, words), np.uint64), np.zeros((1, 3), np.uint64), np.zeros((LANES, told), np.uint64),
+        np.zeros((LANES, words), np.uint64), np.zeros((1, 4), np.uint64), np.zeros((LANES, told), np.uint64),
         batches.first_percept, np.array([*own, chance], np.int32), np.zeros((_BATCH, most), np.int32),
-        np.zeros(8, np.int64), np.array([0, 0, recall]),
+        np.zeros(8, np.int64), np.array([0, 0, recall, 0, nodes // _FEW_SHARE if few is None else few]),
     )  # fmt: skip
 
 
@@ -187,8 +202,8 @@ def _begin(work: _Work, expansion: Expansion, initial: Bits) -> None:
     for word in range(words):
         work.node[0, word] = initial[0, word]
         expansion.after[0, word] = initial[0, word]
-    work.node[0, words] = work.node[0, words + 1] = 0
-    work.base[0] = work.base[1] = 0
+    for word in range(words, words + 4):
+        work.node[0, word] = 0
     look(expansion, expansion.after, np.int64(1))
     value_ends(expansion, expansion.after, np.int64(1))
     _note(work, expansion, np.int64(0))
@@ -197,10 +212,12 @@ def _begin(work: _Work, expansion: Expansion, initial: Bits) -> None:
 
 @lean
 def _next_step(work: _Work) -> None:
-    counters = work.counters
+    counters, base = work.counters, work.base
     counters[NEXT], counters[LAST] = counters[LAST], counters[NODES]
-    work.base[0] = counters[NODES]
-    work.base[1] += 1
+    if base[_ALL] == base[_STEP] and counters[LAST] - counters[NEXT] <= base[_FEW]:
+        base[_ALL] += 1
+    base[_FIRST] = counters[NODES]
+    base[_STEP] += 1
     work.table.slots[:] = EMPTY
     work.table.size[0] = 0
 
@@ -266,8 +283,8 @@ def _list_joint_moves(work: _Work, expansion: Expansion, node: Int, before: Int)
                 if chance != EMPTY:
                     expansion.joint[waiting, chance] = work.luck[node - counters[NEXT], luck]
                 expansion.owner[waiting] = counters[EDGES]
-                for word in range(2):
-                    work.node[waiting, words + word] = work.rows[node, words + word]
+                for word in range(words, words + 4):
+                    work.node[waiting, word] = work.rows[node, word]
                 counters[EDGES] += 1
                 waiting += 1
                 if waiting == LANES:
@@ -292,8 +309,7 @@ def _do(work: _Work, expansion: Expansion, count: Int) -> None:
         for word in range(words):
             work.node[row, word] = expansion.after[row, word]
         for place in range(2):
-            key = work.node[row, words + place] + _hash_step(work, expansion, np.int64(row), np.int64(place))
-            work.node[row, words + place] = np.uint64(0) if is_over else key
+            _add_step(work, expansion, np.int64(row), np.int64(place), bool(is_over))
         work.target[expansion.owner[row]] = _note(work, expansion, np.int64(row))
 
 
@@ -301,7 +317,7 @@ def _do(work: _Work, expansion: Expansion, count: Int) -> None:
 def hash_told(told: Bits, row: Int, move: Int, first: Int, last: Int, step: Int) -> np.uint64:
     """Of a step: a role's move and what it was told. Sums of these do not depend on the order of steps.
 
-    told: percepts of all roles, of which first … last - 1 are the role's; step: 0 where its order is forgotten.
+    told: percepts of all roles, of which first … last - 1 are the role's; step: 0 where order is forgotten.
     """
     mixed = (np.uint64(move) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
     mixed ^= np.uint64(step) << np.uint64(48)
@@ -314,12 +330,15 @@ def hash_told(told: Bits, row: Int, move: Int, first: Int, last: Int, step: Int)
 
 
 @inner
-def _hash_step(work: _Work, expansion: Expansion, row: Int, place: Int) -> np.uint64:
-    """What a role did and was told in the step of a row."""
-    role = np.int64(work.order[place])
+def _add_step(work: _Work, expansion: Expansion, row: Int, place: Int, is_over: bool) -> None:
+    """What a role did and was told in the step of a row, to its `Key` there; at an end nobody knows anything."""
+    base, role, at = work.base, np.int64(work.order[place]), expansion.after.shape[1] + 2 * place
     first, last = np.int64(work.first_percept[role]), np.int64(work.first_percept[role + 1])
-    step = work.base[1] if work.base[1] <= work.base[2] else np.int64(0)
-    return hash_told(work.told, row, np.int64(expansion.joint[row, role]), first, last, step)
+    move, step = np.int64(expansion.joint[row, role]), base[_STEP]
+    any_order = hash_told(work.told, row, move, first, last, step if step <= base[_RECALL] else np.int64(0))
+    in_order = hash_told(work.told, row, move, first, last, step)
+    work.node[row, at] = np.uint64(0) if is_over else work.node[row, at] + any_order
+    work.node[row, at + 1] = np.uint64(0) if is_over or step > base[_ALL] else work.node[row, at + 1] + in_order
 
 
 @lean
@@ -328,10 +347,10 @@ def _note(work: _Work, expansion: Expansion, row: Int) -> Int:
     counters = work.counters
     size = work.table.size[0]
     number = add_state(work.table, work.node, row)
-    if number == EMPTY or work.base[0] + number >= len(work.rows):
+    if number == EMPTY or work.base[_FIRST] + number >= len(work.rows):
         counters[FULL] = 1
         return np.int64(0)
-    node = work.base[0] + number
+    node = work.base[_FIRST] + number
     if number < size:
         return np.int64(node)
     copy_state(work.rows, node, work.node, row)
@@ -356,8 +375,9 @@ def _note(work: _Work, expansion: Expansion, row: Int) -> Int:
 def _note_set(work: _Work, expansion: Expansion, row: Int, place: Int) -> Int:
     """The information set of a role."""
     counters, role = work.counters, np.int64(work.order[place])
-    work.key[0, 0], work.key[0, 1] = np.uint64(work.base[1]), np.uint64(place)
-    work.key[0, 2] = work.node[row, expansion.after.shape[1] + place]
+    work.key[0, 0], work.key[0, 1] = np.uint64(work.base[_STEP]), np.uint64(place)
+    for word in range(2):
+        work.key[0, 2 + word] = work.node[row, expansion.after.shape[1] + 2 * place + word]
     first, last = np.int64(expansion.rows.first_move[role]), np.int64(expansion.rows.first_move[role + 1])
     legal = hash_legal(expansion, row, role)
     number = add_state(work.known, work.key, np.int64(0))

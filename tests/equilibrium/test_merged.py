@@ -1,9 +1,12 @@
 """Merged histories: with all order remembered they are those of the sequence form, with less the policy is weaker."""
 
+from random import Random
+
+import numpy as np
 import pytest
 
 import ggp
-from ggp.equilibrium.merged import MergedSolver
+from ggp.equilibrium.merged import MergedFollower, MergedSolver
 from ggp.equilibrium.regret import uniform
 from ggp.equilibrium.solving import EquilibriumSolver, values_of
 from ggp.errors import EquilibriumError
@@ -15,6 +18,17 @@ from tests.equilibrium.games import random_game
 pytestmark = [pytest.mark.kernels, pytest.mark.usefixtures("one_clingo")]
 
 MEMORY = 2**26
+ERRORS = """
+(role one) (role two) (init (step 0)) (succ 0 1) (succ 1 2)
+(<= (legal one right) (true (step 0))) (<= (legal one wrong) (true (step 0))) (<= (legal one wait) (true (step 1)))
+(<= (legal two wait) (true (step 0))) (<= (legal two punish) (true (step 1))) (<= (legal two pass) (true (step 1)))
+(<= (next (step ?n)) (true (step ?m)) (succ ?m ?n)) (<= (next erred) (does one wrong)) (<= (next erred) (true erred))
+(<= (next punished) (does two punish) (true erred)) (<= terminal (true (step 2)))
+(<= (sees two erred) (does one wrong))
+(<= (goal one 50) (not (true erred))) (<= (goal two 50) (not (true erred)))
+(<= (goal one 0) (true punished)) (<= (goal two 100) (true punished))
+(<= (goal one 30) (true erred) (not (true punished))) (<= (goal two 70) (true erred) (not (true punished)))
+"""
 
 
 def shipped(name: str) -> CircuitMachine:
@@ -23,8 +37,10 @@ def shipped(name: str) -> CircuitMachine:
     return machine
 
 
-def merged(machine: CircuitMachine, recall: int, iterations: int, memory_bytes: int = MEMORY) -> MergedSolver:
-    solver = MergedSolver(machine, recall, memory_bytes)
+def merged(
+    machine: CircuitMachine, recall: int, iterations: int, memory_bytes: int = MEMORY, few: int = 0
+) -> MergedSolver:
+    solver = MergedSolver(machine, recall, memory_bytes, few)
     while solver.form is None or solver.iterations < iterations:
         solver.advance()
     return solver
@@ -61,6 +77,50 @@ def test_known_games() -> None:
     forgetful, all_order = (merged(game, recall, 100) for recall in (0, 99))
     assert forgetful.nodes < all_order.nodes
     assert sum(responses(all_order)) - 100 < sum(responses(forgetful)) - 100 + 1e-9
+
+
+def test_order_is_remembered_while_nodes_are_few() -> None:
+    """Of the first steps all of it, until a step has many nodes; then it is forgotten, with what was known before."""
+    game = shipped("hiddengoofspiel")
+    forgetful, some, all_order, every = (
+        merged(game, recall, 100, few=few) for recall, few in ((0, 0), (0, 3000), (99, 0), (0, 1 << 20))
+    )
+    assert every.nodes == all_order.nodes
+    assert responses(every) == pytest.approx(responses(all_order))
+    widths = [np.diff(solver.enumeration.steps).tolist() for solver in (forgetful, some, all_order)]
+    assert widths[1][:6] == widths[2][:6] != widths[0][:6]
+    assert widths[1][6:] == widths[0][6:] != widths[2][6:]
+    assert sum(responses(some)) < sum(responses(forgetful)) - 0.5
+    assert sum(responses(some)) == pytest.approx(sum(responses(all_order)), abs=0.01)
+    rng, state = Random(1), game.initial_state
+    followers = [MergedFollower(game, some, role) for role in some.roles]
+    while not game.is_terminal(state):
+        joint = tuple(rng.choice(game.legal_moves(state, role)) for role in game.roles)
+        for follower in followers:
+            role = some.roles[followers.index(follower)]
+            number = follower.information_set
+            assert number is not None
+            assert some.moves(number).keys() <= set(game.legal_moves(state, role))
+            follower.advance(joint[game.roles.index(role)], game.percepts(state, joint, role))
+        state = game.next_state(state, joint)
+
+
+def test_a_role_knows_what_to_do_after_errors() -> None:
+    """Who trembles loses no more than that; and what only an error leads to has been thought of."""
+    machine = make_pair(parse_rulesheet(ERRORS)).circuit
+    answers = {}
+    for tremble in (0.0, 0.1):
+        solver = MergedSolver(machine, 99, MEMORY, tremble=tremble)
+        while solver.form is None or solver.iterations < 200:
+            solver.advance()
+        follower = MergedFollower(machine, solver, "two")
+        follower.advance("wait", ("erred",))
+        number = follower.information_set
+        assert number is not None
+        answers[tremble] = solver.moves(number)
+        assert sum(responses(solver)) - 100 < 0.1
+    assert answers[0.1]["punish"] > 0.99
+    assert answers[0.0]["punish"] < answers[0.1]["punish"]
 
 
 def test_where_histories_cannot_be_merged() -> None:
