@@ -326,8 +326,7 @@ class _Splitter:
             parts = self._framed(parts, head)
             rows = self._bodies.joined(parts, _MAX_ROWS)
         if rows is None:
-            parts = self._shrunk(parts, head)
-            rows = self._bodies.joined(parts, _MAX_ROWS)
+            parts, rows = self._shrunk(parts, head)
         if rows is None:
             self._relations.cost += _UNKNOWN
         else:
@@ -449,21 +448,31 @@ class _Splitter:
                 return self._framed((*outer, part), head)
         return parts
 
-    def _shrunk(self, parts: tuple[BodyPart, ...], head: Variables) -> tuple[BodyPart, ...]:
-        """Variables taken out of a body whose join is too large, cheapest first, until it can be counted."""
-        while self._bodies.joined(parts, _MAX_ROWS) is None:
-            best: tuple[Table, tuple[BodyPart, ...], Variables] | None = None
+    def _shrunk(self, parts: tuple[BodyPart, ...], head: Variables) -> tuple[tuple[BodyPart, ...], Table | None]:
+        """Variables taken out of a body whose join is too large, cheapest first, until it can be counted; and its rows.
+
+        No rows where that cannot be.
+        """
+        sizes: dict[tuple[tuple[BodyPart, ...], Variables], tuple[int, int]] = {}  # of joins that were made before
+        while True:
+            best: tuple[tuple[int, int], tuple[BodyPart, ...], Variables] | None = None
             for name in sorted(names_of(parts) - head):
                 bucket = tuple(part for part in parts if name in part.names)
                 if len(bucket) < len(parts) and names_of(bucket) <= bound_names(bucket):
-                    rows = self._bodies.joined(bucket, len(best[0]) if best else _MAX_ROWS)
                     shared = names_of(bucket) & (head | names_of([part for part in parts if part not in bucket]))
-                    if rows is not None and (
-                        best is None or (len(rows), rows.count(shared)) < (len(best[0]), best[0].count(best[2]))
-                    ):
-                        best = (rows, bucket, shared)
-            if best is None:
-                return parts
-            rows, bucket, shared = best
+                    size = sizes.get((bucket, shared))
+                    if size is None:
+                        rows = self._bodies.joined(bucket, best[0][0] if best else _MAX_ROWS)
+                        if rows is None:
+                            continue
+                        size = sizes[bucket, shared] = len(rows), rows.count(shared)
+                    if best is None or size < best[0]:
+                        best = (size, bucket, shared)
+            rows = self._bodies.joined(best[1], _MAX_ROWS) if best else None
+            if best is None or rows is None:
+                return parts, None
+            _, bucket, shared = best
             parts = (*(part for part in parts if part not in bucket), self._part_of(bucket, shared, rows))
-        return parts
+            whole = self._bodies.joined(parts, _MAX_ROWS)
+            if whole is not None:
+                return parts, whole
