@@ -4,8 +4,10 @@
 """
 
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import count
+from math import inf
 
 import numpy as np
 
@@ -44,6 +46,10 @@ _UNKNOWN = 1e12  # the cost of what cannot be counted
 
 class LateError(Exception):
     """There is no time to rewrite a clause."""
+
+
+class TooCostlyError(Exception):
+    """What is tried costs more than what it would replace."""
 
 
 class _Bodies:
@@ -138,13 +144,22 @@ class _Relations:
     clauses: list[Clause] = field(default_factory=list)
     guards: dict[Relation, Table] = field(default_factory=dict)
     cost: float = 0.0
+    most: float = inf  # that it may cost
     offset: int = 0  # of the rule that is rewritten
     counts: dict[str, int] = field(default_factory=lambda: dict.fromkeys(("split", "shared", "complement"), 0))
     _known: dict[Term | bytes, str] = field(default_factory=dict)  # body or rows → the name of the relation
 
-    def branch(self) -> "_Relations":
-        """A copy to try something with."""
-        return _Relations(self.extents, [], dict(self.guards), 0.0, self.offset, dict(self.counts), dict(self._known))
+    def branch(self, most: float) -> "_Relations":
+        """A copy to try something with, which costs so much at most."""
+        return _Relations(
+            self.extents, [], dict(self.guards), 0.0, most, self.offset, dict(self.counts), dict(self._known)
+        )
+
+    def charge(self, cost: float) -> None:
+        """TooCostlyError where the total is more than what it may be."""
+        self.cost += cost
+        if self.cost > self.most:
+            raise TooCostlyError
 
     def guard(self, rows: Table) -> BodyPart:
         """A static relation that holds for these rows."""
@@ -185,7 +200,7 @@ class _Relations:
             name = self._known[said] = f"{_PART_PREFIX}{len(self._known)}"
             atom: Term = (name, *(canonical[variable] for variable in head)) if head else name
             self.clauses.append(Clause(atom, body, self.offset))
-            self.cost += max(0.0, cost_of(parts, shared, rows))
+            self.charge(max(0.0, cost_of(parts, shared, rows)))
             self.counts["split"] += 1
         else:
             self.counts["shared"] += 1
@@ -288,20 +303,25 @@ def _best(
             for literal in one.body
             if literal.positive and literal.relation in definitions
         ]
-        results = [(*_split(tuple(tried), bodies, relations), tried) for tried in tries]
-        if not results:
+        most = _GAIN_UNFOLDED * best.cost
+        cheaper: tuple[_Relations, list[Clause], list[Clause]] | None = None
+        for tried in tries:
+            with suppress(TooCostlyError):
+                result = (*_split(tuple(tried), bodies, relations, cheaper[0].cost if cheaper else most), tried)
+                if cheaper is None or result[0].cost < cheaper[0].cost:
+                    cheaper = result
+        if cheaper is None:
             break
-        cheapest, pieces, tried = min(results, key=lambda result: result[0].cost)
-        if cheapest.cost > _GAIN_UNFOLDED * best.cost:
-            break
-        best, found, clauses = cheapest, pieces, tried
+        best, found, clauses = cheaper
         times += 1
     return best, found, times
 
 
-def _split(clauses: tuple[Clause, ...], bodies: _Bodies, relations: _Relations) -> tuple[_Relations, list[Clause]]:
-    """Cheaper clauses for some clauses, and all relations made so far."""
-    branch = relations.branch()
+def _split(
+    clauses: tuple[Clause, ...], bodies: _Bodies, relations: _Relations, most: float = inf
+) -> tuple[_Relations, list[Clause]]:
+    """Cheaper clauses for some clauses, and all relations made so far; TooCostlyError where they cost more."""
+    branch = relations.branch(most)
     splitter = _Splitter(bodies, branch)
     found = [splitter.split(clause) for clause in clauses]
     return branch, [*branch.clauses, *found]
@@ -328,10 +348,10 @@ class _Splitter:
         if rows is None:
             parts, rows = self._shrunk(parts, head)
         if rows is None:
-            self._relations.cost += _UNKNOWN
+            self._relations.charge(_UNKNOWN)
         else:
             parts, rows = self._reduced(self._bodies.weighed(parts, rows), head, rows, alone=False)
-            self._relations.cost += cost_of(parts, head, rows)
+            self._relations.charge(cost_of(parts, head, rows))
         return replace(clause, body=tuple(part.literal for part in parts))
 
     def _reduced(
@@ -419,7 +439,7 @@ class _Splitter:
         if len(wrong):
             conditions.append([move, self._relations.guard(wrong)])
         wrongs = Literal(self._relations.either(sorted(keys.names), conditions), positive=False)
-        self._relations.cost += cost
+        self._relations.charge(cost)
         self._relations.counts["complement"] += 1
         matching = self._relations.part((move,), move.key, move.table)
         return (matching, guard, BodyPart(wrongs, frozenset(keys.names), 1, None))

@@ -1,15 +1,15 @@
 """Rewritten clauses: how many ground rules remain, and that they say the same."""
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import pytest
 
 from ggp.gdl.rulesheet import parse_rulesheet
-from ggp.grounding import Budget, GroundRules, grounder, reach, rewrite
+from ggp.grounding import Budget, GroundRules, grounder, reach, rewrite, splits
 from ggp.grounding.clingo import OverBudgetError
 from ggp.grounding.prepare import Prepared
-from ggp.grounding.tables import Extents
+from ggp.grounding.tables import Extents, Table
 from tests.grounding.agreement import assert_agree
 from tests.grounding.test_by_hand import grounded
 
@@ -167,3 +167,54 @@ def test_a_clause_that_takes_too_long_is_left_as_it_is(most: int, monkeypatch: p
     assert next(looks) > most + 1
     assert len(whole.heads) < len(hurried.heads) == len(plain.heads)
     assert assert_agree(parse_rulesheet(text), hurried, matches=3, steps=4) > 3
+
+
+CHAIN = (
+    GAME + "(init (e 0 1)) (<= (legal r (add ?x ?y)) (d ?x) (d ?y) (succ ?y ?z))"
+    "(<= (next (e ?x ?y)) (true (e ?x ?y))) (<= (next (e ?x ?y)) (does r (add ?x ?y)))"
+    "(<= (edge ?x ?y) (true (e ?x ?y)) (true (e ?y ?x))) (<= (edge ?x ?y) (true (e ?x ?y)) (succ ?x ?y))"
+    "(<= terminal (edge ?o ?a) (true (e ?a ?b)) (true (e ?b ?c)) (true (e ?c ?f)) (edge ?f ?o))"
+)
+
+
+def test_unfolding_is_given_up_once_it_costs_too_much(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = grounded(CHAIN)
+    given_up: list[float] = []
+    charge = rewrite._Relations.charge
+
+    def noted(relations: rewrite._Relations, cost: float) -> None:
+        try:
+            charge(relations, cost)
+        except rewrite.TooCostlyError:
+            given_up.append(cost)
+            raise
+
+    monkeypatch.setattr(rewrite._Relations, "charge", noted)
+    assert len(grounded(CHAIN).heads) == len(whole.heads)
+    assert given_up
+
+
+def test_no_part_of_a_large_join_is_counted_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The join of what is taken out is made to count it, for its rows, and for what the new relation reaches."""
+    monkeypatch.setattr(rewrite, "_MAX_EASY", 10)
+    monkeypatch.setattr(rewrite, "_MAX_ROWS", 3_000)
+    joins: list[tuple[str, ...]] = []
+    joined, shrunk = rewrite._Bodies.joined, rewrite._Splitter._shrunk
+
+    def noted(bodies: rewrite._Bodies, parts: Sequence[splits.BodyPart], limit: int) -> Table | None:
+        joins.append(tuple(str(part.literal.atom) for part in parts))
+        return joined(bodies, parts, limit)
+
+    def within(
+        splitter: rewrite._Splitter, parts: tuple[splits.BodyPart, ...], head: frozenset[str]
+    ) -> tuple[tuple[splits.BodyPart, ...], Table | None]:
+        joins.clear()
+        found = shrunk(splitter, parts, head)
+        times.append(max(map(joins.count, joins)))
+        return found
+
+    times: list[int] = []
+    monkeypatch.setattr(rewrite._Bodies, "joined", noted)
+    monkeypatch.setattr(rewrite._Splitter, "_shrunk", within)
+    assert assert_agree(parse_rulesheet(CHAIN), grounded(CHAIN), matches=2, steps=4) > 2
+    assert max(times) == 3
