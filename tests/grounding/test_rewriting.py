@@ -216,5 +216,8 @@ def test_no_part_of_a_large_join_is_counted_again(monkeypatch: pytest.MonkeyPatc
     times: list[int] = []
     monkeypatch.setattr(rewrite._Bodies, "joined", noted)
     monkeypatch.setattr(rewrite._Splitter, "_shrunk", within)
-    assert assert_agree(parse_rulesheet(CHAIN), grounded(CHAIN), matches=2, steps=4) > 2
+    names = [f"?{letter}" for letter in "abcdfgh"]
+    circle = " ".join(f"(true (e {one} {other}))" for one, other in zip(names, [*names[1:], names[0]], strict=True))
+    text = CHAIN + f"(<= (goal r 20) {circle})"
+    assert assert_agree(parse_rulesheet(text), grounded(text), matches=2, steps=4) > 2
     assert max(times) == 3
