@@ -121,7 +121,7 @@ def _search_together() -> None:
         machine.percepts(start, ("a", "a"), role)
     simulator = machine.simulator()
     simulator.playouts(1)
-    if vector_bits() >= NARROW:  # with AVX-512 that of so small a game is left to LLVM
+    if vector_bits() >= NARROW:  # that of so small a game is left to LLVM
         assemble(functions(simulator.steps), simulator.steps.layout.facts, vector_bits())
     machine.simulator(preferences=True)
     plain = replace(settings, retrograde=False)

@@ -1,7 +1,7 @@
 """Programs → machine code of one game, made in a thread. Programs run interpreted until it is there.
 
-The code is straight-line, on vectors as wide as the machine's. With AVX2, and with AVX-512 for all but small games, it
-is put together by `ggp.simulation.assembler`; else it is written in LLVM's language and kept in the cache.
+The code is straight-line, on vectors as wide as the machine's. With AVX-512 or AVX2 that of all but small games is
+put together by `ggp.simulation.assembler`; else it is written in LLVM's language and kept in the cache.
 """
 
 import hashlib
@@ -25,7 +25,7 @@ _POINTERS = ("current", "following", "rest")
 _PARAMETERS = ", ".join(f"ptr noalias %{base}" for base in _POINTERS)
 KIND = "native"
 MOST_GATES = 100_000  # of all programs of a game; above, LLVM takes longer than it saves
-LEAST_ASSEMBLED = 6_000  # with AVX-512; below, LLVM's code is up to a tenth faster, and soon made
+LEAST_ASSEMBLED = {NARROW: 1_000, WIDE: 6_000}  # by bits; below, LLVM's code is up to a tenth faster, and soon made
 MOST_ASSEMBLED = 3_000_000  # the same where LLVM is not needed: some 30 s
 _OBJECT = "object"
 
@@ -78,7 +78,7 @@ def compile_programs(named: dict[str, Program], facts: int, about: str, cache: C
 def _assembled(named: dict[str, Program], facts: int) -> MachineCode | None:
     """Code made without LLVM, None where that cannot be."""
     bits, gates = vector_bits(), sum(len(program.left) for program in named.values())
-    if bits < NARROW or (bits == WIDE and gates < LEAST_ASSEMBLED):
+    if bits < NARROW or gates < LEAST_ASSEMBLED[bits]:
         return None
     try:
         return assemble(named, facts, bits)
