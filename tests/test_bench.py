@@ -26,10 +26,11 @@ SUITE = SuiteSettings("interpreter", 0.05, 1, 7, None, uses_cache=False, limit_s
 
 BROKEN = "(role r)\n(<= (goal r ?x)\n"
 NESTED = """
-(role r) (init (f z)) (legal r a)
-(<= (next (f (s ?x))) (true (f ?x)))
-(<= terminal (true (f (s (s z)))))
-(<= (goal r 70) terminal)
+(role r) (init (f z)) (legal r more) (legal r stop)
+(<= (next (f (s ?x))) (true (f ?x)) (does r more))
+(<= (next stopped) (does r stop))
+(<= terminal (true stopped))
+(goal r 70)
 """
 DEAD_END = """
 (role r) (init (at 0)) (<= (legal r go) (true (at 0)))
@@ -118,7 +119,8 @@ def test_what_cannot_be_grounded_is_measured_with_the_reason() -> None:
     assert found.engine == "interpreter"
     assert found.fallback is not None
     assert "nest" in found.fallback
-    assert found.outcomes.mean_length == 2
+    assert found.outcomes.mean_length
+    assert 1 < found.outcomes.mean_length < 3  # 2 is expected
     assert found.outcomes.mean_goals == {"r": 70}
     with pytest.raises(GroundingError):
         measure(NESTED, "nested", replace(SHORT, engine="circuit"))

@@ -42,10 +42,11 @@ REACHED = """
 (<= (goal r 100) (reached d)) (<= (goal r 0) (not (reached d)))
 """
 NESTED = """
-(role r) (init (f z)) (legal r a)
-(<= (next (f (s ?x))) (true (f ?x)))
-(<= terminal (true (f (s (s z)))))
-(<= (goal r 70) terminal)
+(role r) (init (f z)) (legal r more) (legal r stop)
+(<= (next (f (s ?x))) (true (f ?x)) (does r more))
+(<= (next stopped) (does r stop))
+(<= terminal (true stopped))
+(goal r 70)
 """
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 from operator import contains, getitem
-from threading import Lock
+from threading import RLock
 from typing import TypeAlias
 
 import numpy as np
@@ -68,9 +68,10 @@ class CircuitMachine:
         start = np.flatnonzero(compiled.circuit.initial).astype(np.int32)
         self.initial_state: Facts = self._facts(start)
         self._last = _View(self.initial_state, start)
-        self._lock = Lock()
+        self._lock = RLock()
+        # Under _lock, since each has machine code, which is gone with it:
         self._simulators: dict[tuple[bool, int], Simulator] = {}  # with preferences, with decisive moves
-        self._compiling: set[int] = set()  # under _lock: the simulators whose machine code is being made, or was
+        self._compiling: set[int] = set()  # the simulators whose machine code is being made, or was
 
     def legal_moves(self, state: Facts, role: str) -> tuple[Term, ...]:
         number = self._known(role)
@@ -134,9 +135,10 @@ class CircuitMachine:
         decisive: 1: roles do decisive moves; 2: and avoid what allows them; the usual one where that is not affordable.
         """
         key = preferences, decisive
-        if key not in self._simulators:
-            self._simulators[key] = self._make_simulator(preferences=preferences, decisive=decisive)
-        return self._simulators[key]
+        with self._lock:
+            if key not in self._simulators:
+                self._simulators[key] = self._make_simulator(preferences=preferences, decisive=decisive)
+            return self._simulators[key]
 
     def is_settled(self, *, decisive: int) -> bool:
         """Whether these playouts run as fast as they are going to: by machine code, unless the game is too large."""

@@ -2,15 +2,21 @@
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from time import sleep
 
+import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from ggp.circuit.compile import compile_game
+from ggp.circuit.network import Circuit
 from ggp.errors import UnknownRoleError
 from ggp.gdl.rulesheet import parse_rulesheet
 from ggp.gdl.state_machine import Facts, StateMachine
 from ggp.interpreter import Interpreter
+from ggp.simulation import state_machine
 from ggp.simulation.state_machine import CircuitMachine
+from ggp.simulation.steps import Steps, make_steps
 from tests.circuit.agreement import Pair, Sample, differences, make_pair, some_samples
 
 WALK = """
@@ -154,3 +160,15 @@ def test_playouts_start_from_the_machine() -> None:
     tally = machine.simulator().playouts(200, seed=1)
     assert tally.playouts == 200
     assert tally.steps >= 600
+
+
+def test_threads_share_the_simulators(monkeypatch: pytest.MonkeyPatch) -> None:
+    def make_late(circuit: Circuit, phases: NDArray[np.int8], *, preferences: bool) -> Steps:
+        sleep(0.02)
+        return make_steps(circuit, phases, preferences=preferences)
+
+    monkeypatch.setattr(state_machine, "make_steps", make_late)
+    machine = pair_of(WALK).circuit
+    with ThreadPoolExecutor(4) as pool:
+        made = list(pool.map(lambda _: machine.simulator(preferences=True), range(4)))
+    assert all(simulator is made[0] for simulator in made)  # machine code of another one would go with it
