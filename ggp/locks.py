@@ -1,7 +1,7 @@
-"""Locks that kernels take: members of arrays of int32, 0 while they are free.
+"""Spin locks for kernels: elements of arrays of int32, 0 while they are free; by LLVM's atomic instructions.
 
-A part of the door to LLVM that `ggp.kernel` is. What a thread wrote before it released a lock is seen by whoever takes
-it next. A thread that waits gives its processor to others now and then; no lock may be taken twice by one thread.
+Taking a lock has acquire semantics, releasing it release semantics: what a thread wrote before is visible to the next
+holder. A thread that waits yields its processor now and then (`sched_yield`). The locks are not reentrant.
 """
 
 from collections.abc import Callable
@@ -22,7 +22,7 @@ _KIND = ir.IntType(32)
 
 
 def _place_of(context: Any, builder: Any, array_type: Any, arguments: Any) -> Any:
-    """A pointer to array[row, column], whatever the strides."""
+    """A pointer to array[row, column], by the strides of the array."""
     array, row, column = arguments
     made = context.make_array(array_type)(context, builder, array)
     strides = cgutils.unpack_tuple(builder, made.strides)
@@ -95,7 +95,7 @@ unlock: Callable[[Ids, Int, Int], None] = cast("Any", intrinsic(_unlock))
 
 
 class KernelLock:
-    """Such locks as Python code takes them, in a `with` statement, in this order; Python's own is free meanwhile."""
+    """Some of these locks as a context manager, taken in this order; the GIL is released while it waits."""
 
     def __init__(self, *places: tuple[Ids, int, int]) -> None:
         """places: arrays, each with a row and a column."""

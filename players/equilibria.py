@@ -16,7 +16,7 @@ from players.strategy import Heard
 _SMALL_NASH_CONV = 0.02  # goal points: nothing more is gained by further iterations
 _LEAST_ITERATIONS, _MOST_ITERATIONS = 50, 1000  # with merged histories: until the policy is used; after which it stays
 _MOST_RECALL = 16  # steps
-_TREMBLE = 0.1  # the share of its moves that the other role is taken to make at random, with merged histories
+TREMBLE = 0.1  # the share of its moves that the other role is taken to make at random, with merged histories
 _ROOM_SHARE = 0.75  # of the memory is for merged histories, the rest for what iterations need
 
 log = logging.getLogger(__name__)
@@ -136,7 +136,7 @@ class Merged:
         return {} if number is None else self._solver.moves(number)
 
     def _new_solver(self) -> MergedSolver:
-        return MergedSolver(self._machine, self._recall, self._memory_bytes, tremble=_TREMBLE)
+        return MergedSolver(self._machine, self._recall, self._memory_bytes, tremble=TREMBLE)
 
 
 def _follow(follower: Follower | MergedFollower, heard: Sequence[Heard], followed: int) -> int:

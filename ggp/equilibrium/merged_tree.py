@@ -331,7 +331,7 @@ def hash_told(told: Bits, row: Int, move: Int, first: Int, last: Int, step: Int)
 
 @inner
 def _add_step(work: _Work, expansion: Expansion, row: Int, place: Int, is_over: bool) -> None:
-    """What a role did and was told in the step of a row, to its `Key` there; at an end nobody knows anything."""
+    """Add what a role did and was told in the step of a row to its `Key` there, which is 0 at an end."""
     base, role, at = work.base, np.int64(work.order[place]), expansion.after.shape[1] + 2 * place
     first, last = np.int64(work.first_percept[role]), np.int64(work.first_percept[role + 1])
     move, step = np.int64(expansion.joint[row, role]), base[_STEP]

@@ -1,8 +1,8 @@
 """Clauses → all facts and moves that there can be, by following every state from the start, for small state spaces.
 
-What relations can hold for is elsewhere told fact by fact, as if each could be true together with any other. A fact
-that grows with every move, like a list that a move puts something on, then has no end, although the lists of each
-state together never hold more than those at the start. State by state there is an end.
+Elsewhere the arguments of relations are bounded as if any two facts could be true in one state. A list to which moves
+add elements is then unbounded, even where the lists of each reachable state together never hold more than those of the
+initial state. Following reachable states bounds them.
 
 gringo evaluates all states of a level in one run: each relation that depends on the state gets one more argument, its
 *context*, which is a state, or a state with a joint move.

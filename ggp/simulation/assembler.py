@@ -51,8 +51,8 @@ class _Tables(NamedTuple):
     rows: int
     facts: int  # rows 1 … F are the current state, F + 1 … 2 F the following one
     home: Ids  # (T,) the output row of a table, or -1
-    spare: Ids  # rows that values may be put into; with AVX2 halves of rows, as `rows`, `rows` + 1 …: twice as near
-    first_spare: int  # the row where they begin
+    spare: Ids  # rows that values may be put into; with AVX2 halves of rows, numbered from `rows` on
+    first_spare: int  # the first of these rows
     next_use: Ids  # (T, 3) the table that reads the leaf next, _NEVER where none does
     first_use: Ids  # (rows + T,) the table that reads the value first
     is_wide: bool  # whether vectors have all 512 lanes
@@ -110,13 +110,12 @@ def _prepare(program: Program, cover: Cover, facts: int, *, is_wide: bool) -> _T
     last = np.full(program.rows, _NONE)
     last[written] = np.arange(len(written))
     home = np.full(len(cover.table) + 1, _NONE, np.int32)
-    home[cover.table_of[last[program.outputs]]] = program.outputs
+    home[np.append(cover.table_of, _NONE)[last[program.outputs]]] = program.outputs  # none for rows not written
     taken = np.concatenate([program.outputs, program.feedback[:, 0]])
     spare = np.union1d(np.setdiff1d(written, taken), np.arange(program.rows - SPARE_ROWS, program.rows))
     first_spare = int(spare[0])
-    if (
-        not is_wide
-    ):  # halves of the last ones that are side by side; all but one, since the second run begins half a row on
+    if not is_wide:
+        # Halves of the last rows that are adjacent, but for one: the second run begins half a row further on.
         first_spare = int(spare[np.flatnonzero(np.diff(spare, prepend=-1) > 1)[-1]])
         spare = program.rows + np.arange(2 * (program.rows - first_spare) - 1)
     return _Tables(

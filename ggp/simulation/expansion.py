@@ -150,7 +150,7 @@ def legal_rank(expansion: Expansion, row: Int, role: Int, move: Int) -> Int:
 
 @lean
 def first_joint_move(expansion: Expansion, row: Int, joint: Ids) -> None:
-    """Write the first legal move of each role, (R,); no end."""
+    """Write the first legal move of each role, (R,), in a state that is not terminal."""
     for role in range(len(joint)):
         joint[role] = next_legal(expansion, row, np.int64(role), np.int64(0))
 

@@ -10,6 +10,7 @@ from ggp.equilibrium.solving import SolveSettings
 from ggp.errors import EquilibriumError
 from ggp.gdl.rulesheet import parse_rulesheet
 from ggp.simulation.state_machine import CircuitMachine
+from players import equilibria
 from players.equilibria import Exact, Merged, Solving
 from players.information import InformationSearch
 from tests.equilibrium.games import random_game
@@ -29,16 +30,20 @@ def solved(solving: Solving) -> Solving:
     return solving
 
 
-def test_merged_histories_give_the_policy_of_all_histories() -> None:
+@pytest.mark.parametrize(("tremble", "tolerance"), [(0.0, 0.02), (equilibria.TREMBLE, 0.04)])
+def test_merged_histories_give_the_policy_of_all_histories(
+    tremble: float, tolerance: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Kuhn poker has one equilibrium of the second role; trembles change little."""
+    monkeypatch.setattr(equilibria, "TREMBLE", tremble)
     machine = machine_of(text_of("kuhnpoker"))
     seen = set()
     for card in ("jack", "queen", "king"):
         for told in (("did", "first", "bet"), ("did", "first", "pass")):
             heard = (("noop", (("dealt", card),)), ("noop", (told,)))
             exact, merged = (solved(kind(machine, "second", 2**24)).moves(heard) for kind in (Exact, Merged))
-            assert merged == pytest.approx(exact, abs=0.04)
-            seen.add(round(exact["bet"], 1))
+            assert merged == pytest.approx(exact, abs=tolerance)
+            seen.add(round(merged["bet"], 1))
     assert seen == {0.0, 0.3, 1.0}
     unknown = solved(Merged(machine, "second", 2**24))
     assert unknown.moves((("noop", (("dealt", "ace"),)),)) == {}  # nobody is ever told this

@@ -14,10 +14,10 @@ Locking, while workers run. Each node has a lock (column LOCK) for its kind, its
 slots and its edges. `Tree.locks` has one for what is in use (STRUCTURE: the table, lists of free nodes, slots and
 edges, references, `numbers`) and one for statistics that nodes share (SHARED: tables of AMAF values, and
 `Parameters.mast`). Who holds several takes STRUCTURE first, then a node's, then SHARED; of two nodes at once, the
-second one only if it is free. What nobody can see or take is used without: a node that is not linked yet, the slots of
-one that is EXPANDING by who expands it; and nodes in flight are not freed and keep their slots. Bounds and minimax
-values of a node below, and the root's row of `values`, are read without a lock: each number is read whole, and
-one that is a moment old does no harm. A `Batch` belongs to one worker and is used by its thread alone.
+second one only if it is free. No lock is needed for what no other thread can reach: a node that is not linked yet, and
+the slots of one that is EXPANDING, by the worker that expands it. Nodes in flight are not freed and keep their slots.
+Bounds and minimax values of a node below, and the root's row of `values`, are read without a lock: each number is read
+whole, and one that is a moment old does no harm. A `Batch` belongs to one worker and is used by its thread alone.
 """
 
 from collections.abc import Mapping
@@ -238,7 +238,7 @@ def _record_bytes(fields: Mapping[str, Any]) -> int:
 
 
 def _make_records(count: int, fields: Mapping[str, Any]) -> dict[str, NDArray[Any]]:
-    """So many records, each in lines of the cache of its own; by its name what each of the fields holds of all."""
+    """So many records, each aligned to lines of the cache; for each field by name the array of its values."""
     size = _record_bytes(fields)
     raw = np.zeros(count * size + _LINE, np.uint8)
     skip = -raw.ctypes.data % _LINE
