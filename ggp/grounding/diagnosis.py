@@ -9,10 +9,10 @@ from collections.abc import Sequence
 
 from ggp.gdl.logic_program import DISTINCT, Clause, Literal
 from ggp.gdl.rulesheet import name_and_arity
-from ggp.gdl.terms import is_variable, variables
+from ggp.gdl.terms import Term, is_variable, variables
 from ggp.grounding.clingo import Clingo, OverBudgetError, count_heads
 from ggp.grounding.demand import linked
-from ggp.grounding.prepare import Prepared, Translation
+from ggp.grounding.prepare import KEYWORDS, Prepared, Translation
 from ggp.grounding.reach import clause_size
 
 _SECONDS = 2.0  # of gringo's processor time
@@ -36,13 +36,16 @@ def explanation(
     counts, last, is_whole = count_heads(clingo, text, _SECONDS, _MOST_RULES)
     found = {names.relation(name): count for name, count in counts.items()}
     defined = {relation: count for relation, count in found.items() if any(one.relation == relation for one in clauses)}
+    nested = [one for one in clauses if prepared.domains.can_nest and _nests(one.head)]
     relation = max(defined, key=lambda one: defined[one], default=None)
     if relation is None or defined[relation] < min(_MANY, sum(found.values()) // 2):
         done = found.keys() - {names.relation(last)} if last else found.keys()
-        clause = _largest([one for one in clauses if is_whole or one.relation not in done] or clauses, prepared)
-        what = f"may have about {clause_size(clause, prepared):.0e} instances"
+        open_ones = [one for one in clauses if is_whole or one.relation not in done]
+        clause = _largest(nested or open_ones or clauses, prepared)
+        what = "has no bound" if nested else f"may have about {clause_size(clause, prepared):.0e} instances"
     else:
-        clause = _largest([one for one in clauses if one.relation == relation], prepared)
+        own = [one for one in clauses if one.relation == relation]
+        clause = _largest([one for one in own if one in nested] or own, prepared)
         what = f"has {'' if is_whole else 'more than '}{defined[relation]:,} instances"
     rulesheet = prepared.program.rulesheet
     source = next((rule.head for rule in rulesheet.rules if rule.offset == clause.offset), clause.head)
@@ -57,7 +60,7 @@ def _largest(clauses: Sequence[Clause], prepared: Prepared) -> Clause:
 
 def _advice(clause: Clause, prepared: Prepared) -> str:
     """What to write in place of a clause."""
-    if prepared.domains.can_nest and any(isinstance(part, tuple) for part in _terms(clause)):
+    if prepared.domains.can_nest and any(map(_nests, (clause.head, *(literal.atom for literal in clause.body)))):
         return (
             "terms that hold terms can nest without limit: add a condition on a relation that lists the terms that can "
             "be, or write a list as facts that number its places"
@@ -80,8 +83,12 @@ def _advice(clause: Clause, prepared: Prepared) -> str:
     return "write relations of fewer arguments in its place, each for the conditions that share variables"
 
 
-def _terms(clause: Clause) -> list[object]:
-    return [part for literal in (clause.head, *(lit.atom for lit in clause.body)) for part in literal[1:]]
+def _nests(atom: Term) -> bool:
+    """Whether it holds terms with arguments; the facts and moves of the state are not counted as such."""
+    parts = list(atom[1:])
+    if name_and_arity(atom) in KEYWORDS:
+        parts = [inner for part in parts if isinstance(part, tuple) for inner in part[1:]]
+    return any(isinstance(part, tuple) for part in parts)
 
 
 def _passed_on(clause: Clause, prepared: Prepared) -> list[int]:

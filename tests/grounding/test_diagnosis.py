@@ -5,7 +5,7 @@ from itertools import pairwise
 import pytest
 
 from ggp.errors import GroundingError
-from ggp.grounding import Budget
+from ggp.grounding import Budget, diagnosis
 from tests.grounding.test_by_hand import grounded
 
 pytestmark = pytest.mark.usefixtures("one_clingo")
@@ -73,3 +73,16 @@ def test_lists_without_end() -> None:
     )
     assert ":9:1: grounding ran out of rules: 'next' has" in message
     assert "terms that hold terms can nest without limit: add a condition" in message
+
+
+def test_terms_without_end_are_named_however_few_were_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    rules = """(role r) (init (f z)) (legal r more) (legal r stop) (goal r 70)
+(<= (next (f ?x)) (true (f ?x)) (does r stop))
+(<= (next (f (s ?x))) (true (f ?x)) (does r more))
+(<= terminal (true (f (s z))) (true (f z)))"""
+    for most in (1, 3, 100, 100_000):
+        monkeypatch.setattr(diagnosis, "_MOST_RULES", most)
+        with pytest.raises(GroundingError) as caught:
+            grounded(rules, budget=Budget(seconds=5.0, rules=2_000))
+        assert ":3:1: grounding ran out of rules: 'next' has " in str(caught.value)
+        assert "terms that hold terms can nest without limit" in str(caught.value)
