@@ -8,15 +8,14 @@ from 1; a literal is an atom, or minus an atom.
 
 import json
 import os
-import re
 import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from itertools import islice
+from itertools import accumulate
 from math import ceil
 from pathlib import Path
 from threading import Thread
@@ -40,12 +39,13 @@ _GROUND = ("--mode=gringo", "--output=intermediate", "--warn=none", "-")
 _LIST = ("--mode=gringo", "--text", "--warn=none", "-")
 _SOLVE = ("--mode=clasp", "--outf=2", "--warn=none", "-")
 TIME, RULES = "time", "rules"  # resources
-_HEAD = re.compile(rb"{?([a-z][a-z0-9]*)")  # of a rule as text
+_DEEPEST = 1_000  # terms inside each other; no term of a message may hold a fifth of that
+NESTING = f"levels of nested terms ({_DEEPEST:,})"
 _OUT_OF_MEMORY = 33  # exit code of clingo
 _CHUNK_BYTES = 1 << 20
 _HEADER = b"asp 1 0 0\n"
 _END = b"0\n"
-_NEWLINE, _SPACE, _MINUS, _ZERO = 10, 32, 45, 48
+_NEWLINE, _SPACE, _OPENING, _CLOSING, _MINUS, _ZERO = 10, 32, 40, 41, 45, 48
 _DIGITS = 20  # of a number, at most
 
 
@@ -208,23 +208,17 @@ def ground_text(clingo: Clingo, program: bytes, budget: Budget) -> bytearray:
     return output
 
 
-def count_heads(clingo: Clingo, program: bytes, seconds: float, most: int) -> tuple[dict[bytes, int], bytes, bool]:
-    """How many rules of its output have each relation as their head; the last one's; and whether these are all rules.
+def list_rules(clingo: Clingo, program: bytes, seconds: float, take: Callable[[bytes], bool]) -> bool:
+    """Hands gringo's rules over, each as a line of text, until `take` returns False; whether these were all.
 
-    It ends after so much processor time, or so many rules.
+    It ends after so much processor time, too.
     """
     run = clingo.start(_LIST, Budget().memory, seconds)
-    counts: dict[bytes, int] = {}
-    name = b""
     exit_code = None
     try:
         writer = Thread(target=run.write, args=(program,), daemon=True)
         writer.start()
-        for line in islice(run.output, most):
-            found = _HEAD.match(line)
-            if found:
-                name = found[1]
-                counts[name] = counts.get(name, 0) + 1
+        is_whole = all(map(take, run.output))
         run.output.close()  # ends a run that still writes
         writer.join()
         exit_code, used = run.end()
@@ -233,7 +227,26 @@ def count_heads(clingo: Clingo, program: bytes, seconds: float, most: int) -> tu
             clingo.kill()
         run.close()
     clingo.seconds += used
-    return counts, name, exit_code == 0
+    return is_whole and exit_code == 0
+
+
+def nests_without_end(clingo: Clingo, program: bytes, seconds: float, most: int) -> bool:
+    """Whether terms are nested deeper than any that can be used, within so much time and so many rules."""
+    left = iter(range(most))
+    is_deep = False
+
+    def is_usable(rule: bytes) -> bool:
+        nonlocal is_deep
+        is_deep = rule.count(b"(") > _DEEPEST and _depth(rule) > _DEEPEST
+        return not is_deep and next(left, None) is not None
+
+    list_rules(clingo, program, seconds, is_usable)
+    return is_deep
+
+
+def _depth(rule: bytes) -> int:
+    """Of brackets."""
+    return max(accumulate((byte == _OPENING) - (byte == _CLOSING) for byte in rule))
 
 
 def _read_output(pipe: BinaryIO, budget: Budget) -> tuple[bytearray, str]:

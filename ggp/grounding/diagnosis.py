@@ -5,18 +5,20 @@ relations in the order of their dependencies, so that those after the one that e
 memory ran out in a join that gives few rules, what is left are estimates by the values that variables can have.
 """
 
+import re
 from collections.abc import Sequence
 
 from ggp.gdl.logic_program import DISTINCT, Clause, Literal
 from ggp.gdl.rulesheet import name_and_arity
 from ggp.gdl.terms import Term, is_variable, variables
-from ggp.grounding.clingo import Clingo, OverBudgetError, count_heads
+from ggp.grounding.clingo import NESTING, Clingo, OverBudgetError, list_rules
 from ggp.grounding.demand import linked
-from ggp.grounding.prepare import KEYWORDS, Prepared, Translation
+from ggp.grounding.prepare import Prepared, Translation
 from ggp.grounding.reach import clause_size
 
 _SECONDS = 2.0  # of gringo's processor time
 _MOST_RULES = 1_000_000
+_HEAD = re.compile(rb"{?([a-z][a-z0-9]*)")  # of a rule as text
 _APART = {
     ("legal", 2): "let roles choose them by one move after the other",
     ("next", 1): "write a fact for each",
@@ -33,10 +35,10 @@ def explanation(
     names: Translation,
 ) -> str:
     """What ran out, and why; the text is of the clauses, which were made of what was prepared."""
-    counts, last, is_whole = count_heads(clingo, text, _SECONDS, _MOST_RULES)
+    counts, last, is_whole = _count_heads(clingo, text) if error.resource != NESTING else ({}, b"", False)
     found = {names.relation(name): count for name, count in counts.items()}
     defined = {relation: count for relation, count in found.items() if any(one.relation == relation for one in clauses)}
-    nested = [one for one in clauses if prepared.domains.can_nest and _nests(one.head)]
+    nested = [one for one in clauses if prepared.domains.can_nest and _grows(one)]
     relation = max(defined, key=lambda one: defined[one], default=None)
     if relation is None or defined[relation] < min(_MANY, sum(found.values()) // 2):
         done = found.keys() - {names.relation(last)} if last else found.keys()
@@ -54,13 +56,31 @@ def explanation(
     )
 
 
+def _count_heads(clingo: Clingo, program: bytes) -> tuple[dict[bytes, int], bytes, bool]:
+    """How many of its ground rules have each relation as their head; the last one's; and whether these are all."""
+    counts: dict[bytes, int] = {}
+    name = b""
+    left = iter(range(_MOST_RULES))
+
+    def count(rule: bytes) -> bool:
+        nonlocal name
+        found = _HEAD.match(rule)
+        if found:
+            name = found[1]
+            counts[name] = counts.get(name, 0) + 1
+        return next(left, None) is not None
+
+    is_whole = list_rules(clingo, program, _SECONDS, count)
+    return counts, name, is_whole
+
+
 def _largest(clauses: Sequence[Clause], prepared: Prepared) -> Clause:
     return max(clauses, key=lambda clause: clause_size(clause, prepared))
 
 
 def _advice(clause: Clause, prepared: Prepared) -> str:
     """What to write in place of a clause."""
-    if prepared.domains.can_nest and any(map(_nests, (clause.head, *(literal.atom for literal in clause.body)))):
+    if prepared.domains.can_nest and any(isinstance(part, tuple) for part in _terms(clause)):
         return (
             "terms that hold terms can nest without limit: add a condition on a relation that lists the terms that can "
             "be, or write a list as facts that number its places"
@@ -83,12 +103,26 @@ def _advice(clause: Clause, prepared: Prepared) -> str:
     return "write relations of fewer arguments in its place, each for the conditions that share variables"
 
 
-def _nests(atom: Term) -> bool:
-    """Whether it holds terms with arguments; the facts and moves of the state are not counted as such."""
-    parts = list(atom[1:])
-    if name_and_arity(atom) in KEYWORDS:
-        parts = [inner for part in parts if isinstance(part, tuple) for inner in part[1:]]
-    return any(isinstance(part, tuple) for part in parts)
+def _grows(clause: Clause) -> bool:
+    """Whether a variable stands deeper in its head than in its body, so that terms get longer each time."""
+    depths = _depths(clause.head)
+    inside = [_depths(literal.atom) for literal in clause.body if literal.positive]
+    return any(depth > max(known.get(name, 0) for known in inside) for name, depth in depths.items() if inside)
+
+
+def _depths(term: Term, depth: int = 0) -> dict[str, int]:
+    """How deep each variable stands at most."""
+    if isinstance(term, str):
+        return {term: depth} if is_variable(term) else {}
+    found: dict[str, int] = {}
+    for part in term[1:]:
+        for name, inner in _depths(part, depth + 1).items():
+            found[name] = max(found.get(name, 0), inner)
+    return found
+
+
+def _terms(clause: Clause) -> list[object]:
+    return [part for literal in (clause.head, *(lit.atom for lit in clause.body)) for part in literal[1:]]
 
 
 def _passed_on(clause: Clause, prepared: Prepared) -> list[int]:

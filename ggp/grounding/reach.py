@@ -14,7 +14,18 @@ from typing import TypeAlias
 from ggp.gdl.logic_program import DISTINCT, Clause, Literal, Relation
 from ggp.gdl.terms import Term, variables
 from ggp.grounding.automata import Chains, small_relations, written_out
-from ggp.grounding.clingo import RULES, TIME, Budget, Clingo, OverBudgetError, ProcessorTime, ground_text, parse_names
+from ggp.grounding.clingo import (
+    NESTING,
+    RULES,
+    TIME,
+    Budget,
+    Clingo,
+    OverBudgetError,
+    ProcessorTime,
+    ground_text,
+    nests_without_end,
+    parse_names,
+)
 from ggp.grounding.demand import Demand
 from ggp.grounding.exploration import UnboundedError, bounded
 from ggp.grounding.narrow import narrowed
@@ -35,10 +46,10 @@ def find_extents(
 ) -> tuple[Prepared, Extents]:
     """The extents of all relations that clauses read; and the clauses, guarded where only some arguments are needed."""
     attempts = _Attempts(translation, clingo, budget)
+    if prepared.domains.can_nest:
+        return _find_nested(prepared, attempts)
     found = attempts.run(prepared, _reach_all, QUICK.rules, QUICK.seconds)
-    if found is None:
-        found = _find_nested(prepared, attempts) if prepared.domains.can_nest else _find_large(prepared, attempts)
-    return found
+    return found or _find_large(prepared, attempts)
 
 
 def _find_large(prepared: Prepared, attempts: "_Attempts") -> tuple[Prepared, Extents]:
@@ -71,9 +82,10 @@ def _find_large(prepared: Prepared, attempts: "_Attempts") -> tuple[Prepared, Ex
 
 def _find_nested(prepared: Prepared, attempts: "_Attempts") -> tuple[Prepared, Extents]:
     """The same where terms can hold terms, so that there may be no end of what relations can hold for."""
-    found = attempts.run(prepared, _reach_from_left, QUICK.rules, QUICK.seconds)
-    if found:
-        return found
+    for way in (_reach_all, _reach_from_left):
+        found = attempts.run(prepared, way, QUICK.rules, QUICK.seconds)
+        if found:
+            return found
     with suppress(OverBudgetError, UnboundedError):
         guarded, asking, _ = _demand_from_left(prepared).clauses()
         evaluated = prepared.with_clauses((*guarded, *asking), prepared.tables)
@@ -93,7 +105,7 @@ class _Attempts:
     translation: Translation
     clingo: Clingo
     budget: Budget
-    error: OverBudgetError = field(init=False)  # of the last way that failed
+    error: OverBudgetError = field(init=False)  # of the last way that failed, or of that which tells most
     _time: ProcessorTime = field(init=False)
     _failed: dict[tuple[Prepared, "_Way"], tuple[Budget, str]] = field(default_factory=dict)  # and by which resource
 
@@ -121,8 +133,9 @@ class _Attempts:
         try:
             return way(prepared, gringo)
         except OverBudgetError as error:
+            if not any(resource == NESTING for _, resource in self._failed.values()):
+                self.error = error
             self._failed[prepared, way] = gringo.budget, error.resource
-            self.error = error
             return None
 
 
@@ -180,6 +193,11 @@ _Way: TypeAlias = Callable[[Prepared, _Gringo], tuple[Prepared, Extents]]
 
 
 def _reach_all(prepared: Prepared, gringo: _Gringo) -> tuple[Prepared, Extents]:
+    """For all arguments; not tried where terms are nested without end."""
+    if prepared.domains.can_nest:
+        text = gringo.translation.reached_text(reaching(prepared, prepared.clauses), prepared.tables, ())
+        if nests_without_end(gringo.clingo, text, QUICK.seconds, min(gringo.budget.rules, QUICK.rules)):
+            raise OverBudgetError(NESTING)
     return prepared, _reach(prepared, prepared.clauses, (), gringo)
 
 

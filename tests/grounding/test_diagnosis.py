@@ -75,14 +75,24 @@ def test_lists_without_end() -> None:
     assert "terms that hold terms can nest without limit: add a condition" in message
 
 
-def test_terms_without_end_are_named_however_few_were_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    rules = """(role r) (init (f z)) (legal r more) (legal r stop) (goal r 70)
+GROWING = """(role r) (init (f z)) (legal r more) (legal r stop) (goal r 70)
 (<= (next (f ?x)) (true (f ?x)) (does r stop))
-(<= (next (f (s ?x))) (true (f ?x)) (does r more))
-(<= terminal (true (f (s z))) (true (f z)))"""
-    for most in (1, 3, 100, 100_000):
-        monkeypatch.setattr(diagnosis, "_MOST_RULES", most)
-        with pytest.raises(GroundingError) as caught:
-            grounded(rules, budget=Budget(seconds=5.0, rules=2_000))
-        assert ":3:1: grounding ran out of rules: 'next' has " in str(caught.value)
-        assert "terms that hold terms can nest without limit" in str(caught.value)
+(<= (next (f GROWN)) (true (f ?x)) (does r more))
+(<= terminal (true (f z)) (true (f GROWN)))"""
+
+
+@pytest.mark.parametrize("grown", ["(s ?x)", "(p ?x z)", "(p z (s ?x))"])
+def test_terms_without_end_are_named(grown: str) -> None:
+    with pytest.raises(GroundingError) as caught:
+        grounded(GROWING.replace("GROWN", grown))
+    assert ":3:1: grounding ran out of levels of nested terms (1,000): 'next' has no bound" in str(caught.value)
+    assert "terms that hold terms can nest without limit" in str(caught.value)
+
+
+@pytest.mark.parametrize("counted", [1, 100_000])
+def test_terms_without_end_are_named_however_few_are_counted(counted: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(diagnosis, "_MOST_RULES", counted)
+    with pytest.raises(GroundingError) as caught:
+        grounded(GROWING.replace("GROWN", "(s ?x)"), budget=Budget(rules=300))
+    assert ":3:1: grounding ran out of rules: 'next' has " in str(caught.value)
+    assert "terms that hold terms can nest without limit" in str(caught.value)
