@@ -8,6 +8,9 @@ last one to the first (Mishchenko, Cho, Chatterjee, Brayton: Combinational and s
 Other processors have AND, OR, XOR and AND with the complement of one side; some values are kept as complements there.
 
 Values are numbered: value r is what row r holds before the program, value `rows` + i what instruction or table i gives.
+What reads values while they are in registers is evaluated first: list scheduling for few registers, after Goodman and
+Hsu (Code scheduling and register allocation in large basic blocks, 1988).
+
 A truth table is 8 bits: bit a + 2 · b + 4 · c is the result for the values a, b and c of the leaves.
 """
 
@@ -23,6 +26,8 @@ from ggp.kernel import Int, inner, kernel
 KEPT = 6  # cuts of each gate, without the one that is the gate itself
 ROUNDS = 3  # of covering; each but the first knows how often the one before it read a value
 LEAVES = 3
+_READERS = 8  # of a value: so many are looked at when the next table is chosen
+_GAIN_IN_ORDER, _GAIN_BY_LAST, _LOSS_BY_LOAD = 3.0, 3.0, 0.7  # in what a value in a register is worth
 _NONE = -1
 _VARIABLES = (0xAA, 0xCC, 0xF0)  # the truth tables of the leaves themselves
 AND, AND_NOT, OR, XOR = 0x88, 0x44, 0xEE, 0x66  # of two leaves; AND_NOT: of the second and the first's complement
@@ -83,6 +88,21 @@ def cover_by_gates(program: Program) -> Cover:
     return Cover(table_of, leaves, table, segments, _feedback_of_tables(values, table_of))
 
 
+def schedule_tables(cover: Cover, rows: int, registers: int) -> Cover:
+    """The same tables in an order for which values are loaded and put aside less often."""
+    order = np.arange(len(cover.table))
+    for start, end in cover.segments[:, :2].tolist():
+        order[start:end] = _list_schedule(cover.leaves, rows, start, end, registers)
+    place = np.empty(len(order), np.int32)
+    place[order] = np.arange(len(order))
+    feedback = cover.feedback.copy()
+    feedback[:, 1] = 2 * _of_tables(feedback[:, 1] >> 1, place, rows) + (feedback[:, 1] & 1)
+    return Cover(
+        np.where(cover.table_of < 0, _NONE, place[cover.table_of]).astype(np.int32),
+        _of_tables(cover.leaves[order], place, rows), cover.table[order], cover.segments, feedback,
+    )  # fmt: skip
+
+
 def _values_of(program: Program) -> _Values:
     return _Values(
         program.rows,
@@ -102,6 +122,118 @@ def _of_tables(values: Ids, table_of: Ids, rows: int) -> Ids:
     """Values of instructions become those of their tables."""
     found: Ids = np.where(values >= rows, rows + table_of[np.maximum(values - rows, 0)], values).astype(np.int32)
     return found
+
+
+class _Registers(NamedTuple):
+    """Which values are in registers as long as those go first that were used longest ago."""
+
+    held: Ids  # (registers,) the value in each, or -1
+    used: NDArray[np.int64]  # (registers,) when it was used last
+    register: Ids  # (values,) that holds the value, or -1
+
+
+@kernel
+def _list_schedule(leaves: Ids, rows: Int, start: Int, end: Int, registers: Int) -> Ids:  # noqa: C901, PLR0912 - kernel
+    """The tables from `start` to `end`; the next one is always that which gains most, unless it is that of before."""
+    values = rows + leaves.shape[0]
+    first_reader, readers = _list_readers(leaves, start, end, values)
+    left = first_reader[1:] - first_reader[:-1]  # tables that still read the value
+    waits = np.zeros(end - start, np.int32)  # for how many of its leaves a table waits
+    for table in range(start, end):
+        for leaf in leaves[table]:
+            waits[table - start] += leaf >= rows + start
+    state = _Registers(
+        np.full(registers, _NONE, np.int32), np.zeros(registers, np.int64), np.full(values, _NONE, np.int32)
+    )
+    done = np.zeros(end - start, np.bool_)
+    order = np.empty(end - start, np.int32)
+    following = start
+    for at in range(end - start):
+        while done[following - start]:
+            following += 1
+        chosen, best = following, _gain(leaves[following], state, left) + _GAIN_IN_ORDER
+        for value in state.held:
+            if value == _NONE:
+                continue
+            for reader in readers[first_reader[value] : min(first_reader[value] + _READERS, first_reader[value + 1])]:
+                if not done[reader - start] and waits[reader - start] == 0:
+                    gain = _gain(leaves[reader], state, left)
+                    if gain > best:
+                        chosen, best = reader, gain
+        done[chosen - start] = True
+        order[at] = chosen
+        for value in leaves[chosen]:
+            if value == _NONE:
+                continue
+            left[value] -= 1
+            if state.register[value] != _NONE:
+                state.used[state.register[value]] = at
+            if left[value] > 0:
+                _put(state, value, at)
+            elif state.register[value] != _NONE:
+                state.held[state.register[value]] = _NONE
+                state.register[value] = _NONE
+            while first_reader[value] < first_reader[value + 1] and done[readers[first_reader[value]] - start]:
+                first_reader[value] += 1
+        value = rows + chosen
+        for reader in readers[first_reader[value] : first_reader[value + 1]]:
+            waits[reader - start] -= 1
+        if left[value] > 0:
+            _put(state, value, at)
+    return order
+
+
+@kernel
+def _list_readers(leaves: Ids, start: Int, end: Int, values: Int) -> tuple[Ids, Ids]:
+    """The tables from `start` to `end` by the value that they read: value v by readers[first[v]:first[v + 1]]."""
+    first = np.zeros(values + 2, np.int32)
+    for table in range(start, end):
+        for value in leaves[table]:
+            if value != _NONE:
+                first[value + 2] += 1
+    first = np.cumsum(first).astype(np.int32)
+    readers = np.empty(first[-1], np.int32)
+    for table in range(start, end):
+        for value in leaves[table]:
+            if value != _NONE:
+                readers[first[value + 1]] = table
+                first[value + 1] += 1
+    return first[:-1], readers
+
+
+@inner
+def _gain(leaves: Ids, state: _Registers, left: Ids) -> float:
+    """By how much it is better to evaluate a table now than later."""
+    gain = -1.0  # for the register that it needs
+    for value in leaves:
+        if value == _NONE:
+            continue
+        if state.register[value] == _NONE:
+            gain -= _LOSS_BY_LOAD
+        else:
+            gain += 1.0
+            if left[value] == 1:  # its register becomes free
+                gain += _GAIN_BY_LAST
+    return gain
+
+
+@inner
+def _put(state: _Registers, value: Int, time: Int) -> None:
+    """The value takes a register, unless it has one: a free one, or that which was used longest ago."""
+    if state.register[value] != _NONE:
+        return
+    chosen = 0
+    for register in range(state.held.shape[0]):
+        if state.held[register] == _NONE:
+            chosen = register
+            break
+        if state.used[register] < state.used[chosen]:
+            chosen = register
+    if state.held[chosen] != _NONE:
+        state.register[state.held[chosen]] = _NONE
+    state.held[chosen] = value
+    state.register[value] = chosen
+    state.used[chosen] = time
 
 
 @kernel

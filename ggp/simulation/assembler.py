@@ -12,7 +12,18 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ggp.circuit.lookup_tables import AND, AND_NOT, COPY, LEAVES, OR, XOR, Cover, cover_by_gates, cover_program
+from ggp.circuit.lookup_tables import (
+    AND,
+    AND_NOT,
+    COPY,
+    LEAVES,
+    OR,
+    XOR,
+    Cover,
+    cover_by_gates,
+    cover_program,
+    schedule_tables,
+)
 from ggp.circuit.network import Ids
 from ggp.circuit.schedule import SPARE_ROWS, Program
 from ggp.kernel import Int, MachineCode, inner, kernel, lean, load_bytes
@@ -98,11 +109,17 @@ def assemble(named: dict[str, Program], facts: int, bits: int) -> MachineCode | 
 def _assemble(program: Program, facts: int, bits: int) -> bytes | None:
     """The code of one program, as long as a multiple of 64 bytes."""
     is_wide = bits == WIDE
-    tables = _prepare(program, cover_program(program) if is_wide else cover_by_gates(program), facts, is_wide=is_wide)
-    capacity = _MOST_BYTES * len(tables.table) + _MOST_LOOP_BYTES * len(tables.feedback)
-    capacity += _SEGMENT_BYTES * len(tables.segments)
-    code, size = _write(tables, capacity)
-    return code[:size].tobytes().ljust(-(-size // 64) * 64, b"\xcc") if size >= 0 else None
+    cover = cover_program(program) if is_wide else cover_by_gates(program)
+    registers = _WIDE_REGISTERS if is_wide else _NARROW_REGISTERS
+    found = None
+    for each in (cover, schedule_tables(cover, program.rows, registers - LEAVES + 1)):
+        tables = _prepare(program, each, facts, is_wide=is_wide)
+        capacity = _MOST_BYTES * len(tables.table) + _MOST_LOOP_BYTES * len(tables.feedback)
+        capacity += _SEGMENT_BYTES * len(tables.segments)
+        code, size = _write(tables, capacity)
+        if size >= 0 and (found is None or size < len(found)):  # it is bound by what is fetched
+            found = code[:size].tobytes()
+    return found and found.ljust(-(-len(found) // 64) * 64, b"\xcc")
 
 
 def _prepare(program: Program, cover: Cover, facts: int, *, is_wide: bool) -> _Tables:

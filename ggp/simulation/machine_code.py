@@ -16,7 +16,7 @@ from ggp.cache import Cache, CacheEntry
 from ggp.circuit.network import Ids
 from ggp.circuit.schedule import Program
 from ggp.kernel import MachineCode, compile_object, load_object, machine_name, vector_bits
-from ggp.simulation.assembler import NARROW, WIDE, assemble
+from ggp.simulation.assembler import NARROW, assemble
 from ggp.simulation.steps import Steps
 
 CHUNK = 40_000  # instructions of one function; what crosses from one to the next goes through memory
@@ -25,8 +25,8 @@ _POINTERS = ("current", "following", "rest")
 _PARAMETERS = ", ".join(f"ptr noalias %{base}" for base in _POINTERS)
 KIND = "native"
 MOST_GATES = 100_000  # of all programs of a game; above, LLVM takes longer than it saves
-LEAST_ASSEMBLED = {NARROW: 1_000, WIDE: 6_000}  # by bits; below, LLVM's code is up to a tenth faster, and soon made
-MOST_ASSEMBLED = 3_000_000  # the same where LLVM is not needed: some 30 s
+LEAST_ASSEMBLED = 1_000  # below, LLVM's code is as fast, and soon made
+MOST_ASSEMBLED = 4_000_000  # the same where LLVM is not needed: some 20 s
 _OBJECT = "object"
 
 _log = logging.getLogger(__name__)
@@ -78,7 +78,7 @@ def compile_programs(named: dict[str, Program], facts: int, about: str, cache: C
 def _assembled(named: dict[str, Program], facts: int) -> MachineCode | None:
     """Code made without LLVM, None where that cannot be."""
     bits, gates = vector_bits(), sum(len(program.left) for program in named.values())
-    if bits < NARROW or gates < LEAST_ASSEMBLED[bits]:
+    if bits < NARROW or gates < LEAST_ASSEMBLED:
         return None
     try:
         return assemble(named, facts, bits)

@@ -7,13 +7,26 @@ import numpy as np
 import pytest
 
 from ggp.circuit.assembly import Assembly
-from ggp.circuit.lookup_tables import AND, AND_NOT, COPY, NOT, OR, XOR, Cover, cover_by_gates, cover_program
+from ggp.circuit.lookup_tables import (
+    AND,
+    AND_NOT,
+    COPY,
+    NOT,
+    OR,
+    XOR,
+    Cover,
+    cover_by_gates,
+    cover_program,
+    schedule_tables,
+)
 from ggp.circuit.network import Loops, both, differ, either
 from ggp.circuit.schedule import Program, make_program
 from ggp.kernel import LANES
 from tests.simulation.networks import ALL, Sketch, naive_outputs, random_sketch
 
 pytestmark = pytest.mark.kernels
+
+REGISTERS = 6  # for tables in another order
 
 
 def scheduled(sketch: Sketch) -> Program:
@@ -37,7 +50,23 @@ def naive_values(cover: Cover, inputs: list[int], rows: int) -> dict[int, int]:
     return {at: values[rows + table] for at, table in enumerate(cover.table_of.tolist()) if table >= 0}
 
 
-@pytest.mark.parametrize("make", [cover_program, cover_by_gates])
+def in_registers(program: Program) -> Cover:
+    return schedule_tables(cover_program(program), program.rows, REGISTERS)
+
+
+def count_loads(cover: Cover, rows: int) -> int:
+    """How often a value has to be loaded where as many are kept as were used last."""
+    kept: list[int] = []
+    loads = 0
+    for number, leaves in enumerate(cover.leaves.tolist()):
+        for leaf in (each for each in leaves if each >= 0):
+            loads += leaf not in kept
+            kept = [leaf, *(each for each in kept if each != leaf)][:REGISTERS]
+        kept = [rows + number, *kept][:REGISTERS]
+    return loads
+
+
+@pytest.mark.parametrize("make", [cover_program, cover_by_gates, in_registers])
 def test_random_networks(make: Callable[[Program], Cover]) -> None:
     random = Random(7)
     for size in (1, 5, 20, 60, 200):
@@ -54,6 +83,18 @@ def test_random_networks(make: Callable[[Program], Cover]) -> None:
                 assert set(cover.table.tolist()) <= {AND, AND_NOT, OR, XOR, NOT, COPY, 0x00, 0xFF}
 
 
+def test_values_are_loaded_less_often() -> None:
+    random = Random(8)
+    before, after = 0, 0
+    for _ in range(4):
+        program = scheduled(random_sketch(random, 24, 2000))
+        cover, ordered = cover_program(program), in_registers(program)
+        assert sorted(ordered.table.tolist()) == sorted(cover.table.tolist())
+        before += count_loads(cover, program.rows)
+        after += count_loads(ordered, program.rows)
+    assert 0 < after < before
+
+
 def test_a_full_adder_takes_two_tables() -> None:
     assembly = Assembly(100)
     a, b, c = assembly.inputs(3).tolist()
@@ -65,7 +106,7 @@ def test_a_full_adder_takes_two_tables() -> None:
     assert sorted(cover.table.tolist()) == [0x96, 0xE8]
 
 
-@pytest.mark.parametrize("make", [cover_program, cover_by_gates])
+@pytest.mark.parametrize("make", [cover_program, cover_by_gates, in_registers])
 def test_what_loops_take_is_kept(make: Callable[[Program], Cover]) -> None:
     random = Random(9)
     for _ in range(40):

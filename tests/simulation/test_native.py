@@ -10,7 +10,7 @@ from ggp.circuit.schedule import Program
 from ggp.kernel import vector_bits
 from ggp.simulation import machine_code
 from ggp.simulation import steps as step_module
-from ggp.simulation.assembler import NARROW, WIDE
+from ggp.simulation.assembler import NARROW
 from ggp.simulation.machine_code import compile_in_background, compile_steps, functions, is_worthwhile
 from ggp.simulation.playout import Simulator
 from tests.simulation.games import FATES, TURNS, rounds
@@ -120,7 +120,7 @@ def test_trouble_leaves_the_circuit_interpreted(
 
 @pytest.mark.skipif(vector_bits() < NARROW, reason="needs AVX2")
 def test_with_avx2_or_avx_512_llvm_is_not_asked(cache: Cache, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(machine_code, "LEAST_ASSEMBLED", dict.fromkeys((NARROW, WIDE), 0))
+    monkeypatch.setattr(machine_code, "LEAST_ASSEMBLED", 0)
     monkeypatch.setattr(machine_code, "compile_object", refuse)
     simulator = Truth(TURNS).simulator()
     expected = simulator.playouts(1500, seed=6)
@@ -136,7 +136,7 @@ def test_where_nothing_can_be_assembled_llvm_is_asked(
         if result is not None:
             raise result
 
-    monkeypatch.setattr(machine_code, "LEAST_ASSEMBLED", dict.fromkeys((NARROW, WIDE), 0))
+    monkeypatch.setattr(machine_code, "LEAST_ASSEMBLED", 0)
     monkeypatch.setattr(machine_code, "assemble", assemble)
     simulator = Truth(TURNS).simulator()
     expected = simulator.playouts(600, seed=6)
