@@ -22,36 +22,61 @@ LISTED = 256  # numbers in a list of `make_list`
 _PART = 16  # floats that are added at a time
 
 
-def _add_rows(typing_context: Any, rows: Any, places: Any, count: Any, sums: Any) -> Any:
+def _data(context: Any, builder: Any, signature: Any, arguments: Any) -> list[Any]:
+    """The arguments, pointers to their data in place of arrays."""
+    return [
+        context.make_array(kind)(context, builder, value).data if isinstance(kind, types.Array) else value
+        for kind, value in zip(signature.args, arguments, strict=True)
+    ]
+
+
+def _parts(builder: Any, data: Any, row: Any) -> list[Any]:
+    """Pointers to the parts of a row of `UNITS` floats."""
+    vector = ir.VectorType(ir.FloatType(), _PART).as_pointer()
+    first = builder.mul(row, ir.Constant(ir.IntType(64), UNITS))
+    starts = [builder.add(first, ir.Constant(ir.IntType(64), at)) for at in range(0, UNITS, _PART)]
+    return [builder.bitcast(builder.gep(data, [start]), vector) for start in starts]
+
+
+def _change_sums(operation: str) -> Any:
+    """Of the sums and each of the rows in turn."""
+
+    def typed(typing_context: Any, rows: Any, places: Any, count: Any, sums: Any) -> Any:
+        del typing_context, count
+
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            one, listed, count, total = _data(context, builder, signature, arguments)
+            ends = _parts(builder, total, ir.Constant(ir.IntType(64), 0))
+            held = [cgutils.alloca_once(builder, end.type.pointee) for end in ends]  # registers in the end
+            for end, sum_ in zip(ends, held, strict=True):
+                builder.store(builder.load(end, align=4), sum_)
+            with cgutils.for_range(builder, count) as loop:
+                row = builder.sext(builder.load(builder.gep(listed, [loop.index])), ir.IntType(64))
+                for part, sum_ in zip(_parts(builder, one, row), held, strict=True):
+                    changed = getattr(builder, operation)(builder.load(sum_), builder.load(part, align=4))
+                    builder.store(changed, sum_)
+            for end, sum_ in zip(ends, held, strict=True):
+                builder.store(builder.load(sum_), end, align=4)
+            return context.get_dummy_value()
+
+        return types.void(rows, places, types.int64, sums), generate
+
+    return typed
+
+
+def _add_to_rows(typing_context: Any, rows: Any, places: Any, count: Any, added: Any) -> Any:
     del typing_context, count
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        one, listed, _, total = (
-            context.make_array(kind)(context, builder, value).data if isinstance(kind, types.Array) else value
-            for kind, value in zip(signature.args, arguments, strict=True)
-        )
-        vector = ir.VectorType(ir.FloatType(), _PART)
-        parts = range(UNITS // _PART)
-        held = [cgutils.alloca_once(builder, vector) for _ in parts]  # registers in the end
-
-        def part(data: Any, first: Any, number: int) -> Any:
-            at = builder.add(first, ir.Constant(ir.IntType(64), number * _PART))
-            return builder.bitcast(builder.gep(data, [at]), vector.as_pointer())
-
-        start = ir.Constant(ir.IntType(64), 0)
-        for number in parts:
-            builder.store(builder.load(part(total, start, number), align=4), held[number])
-        with cgutils.for_range(builder, arguments[2]) as loop:
+        one, listed, count, more = _data(context, builder, signature, arguments)
+        held = [builder.load(part, align=4) for part in _parts(builder, more, ir.Constant(ir.IntType(64), 0))]
+        with cgutils.for_range(builder, count) as loop:
             row = builder.sext(builder.load(builder.gep(listed, [loop.index])), ir.IntType(64))
-            first = builder.mul(row, ir.Constant(ir.IntType(64), UNITS))
-            for number in parts:
-                more = builder.load(part(one, first, number), align=4)
-                builder.store(builder.fadd(builder.load(held[number]), more), held[number])
-        for number in parts:
-            builder.store(builder.load(held[number]), part(total, start, number), align=4)
+            for part, value in zip(_parts(builder, one, row), held, strict=True):
+                builder.store(builder.fadd(builder.load(part, align=4), value), part, align=4)
         return context.get_dummy_value()
 
-    return types.void(rows, places, types.int64, sums), generate
+    return types.void(rows, places, types.int64, added), generate
 
 
 def plain_rows(rows: NDArray[np.float32], places: NDArray[np.int32], count: Int, sums: NDArray[np.float32]) -> None:
@@ -59,6 +84,50 @@ def plain_rows(rows: NDArray[np.float32], places: NDArray[np.int32], count: Int,
     for at in range(count):
         for unit in range(UNITS):
             sums[unit] += rows[places[at], unit]
+
+
+def _spread_row(typing_context: Any, rows: Any, places: Any, count: Any, row: Any) -> Any:
+    del typing_context, count
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        one, listed, _, added = (
+            context.make_array(kind)(context, builder, value).data if isinstance(kind, types.Array) else value
+            for kind, value in zip(signature.args, arguments, strict=True)
+        )
+        vector = ir.VectorType(ir.FloatType(), _PART)
+        parts = [number * _PART for number in range(UNITS // _PART)]
+
+        def part(data: Any, first: Any) -> Any:
+            return builder.bitcast(builder.gep(data, [first]), vector.as_pointer())
+
+        held = [builder.load(part(added, ir.Constant(ir.IntType(64), at)), align=4) for at in parts]
+        with cgutils.for_range(builder, arguments[2]) as loop:
+            place = builder.sext(builder.load(builder.gep(listed, [loop.index])), ir.IntType(64))
+            first = builder.mul(place, ir.Constant(ir.IntType(64), UNITS))
+            for at, more in zip(parts, held, strict=True):
+                where = part(one, builder.add(first, ir.Constant(ir.IntType(64), at)))
+                builder.store(builder.fadd(builder.load(where, align=4), more), where, align=4)
+        return context.get_dummy_value()
+
+    return types.void(rows, places, types.int64, row), generate
+
+
+def plain_differences(
+    rows: NDArray[np.float32], places: NDArray[np.int32], count: Int, sums: NDArray[np.float32]
+) -> None:
+    """The same, subtracted."""
+    for at in range(count):
+        for unit in range(UNITS):
+            sums[unit] -= rows[places[at], unit]
+
+
+def plain_additions(
+    rows: NDArray[np.float32], places: NDArray[np.int32], count: Int, added: NDArray[np.float32]
+) -> None:
+    """Add the same to so many rows, those at the first places."""
+    for at in range(count):
+        for unit in range(UNITS):
+            rows[places[at], unit] += added[unit]
 
 
 def _prefetch(typing_context: Any, array: Any, row: Any) -> Any:
@@ -99,6 +168,8 @@ def _make_list(typing_context: Any) -> Any:
     return kind(), generate
 
 
-add_rows = fast(plain_rows, _add_rows)
+add_rows = fast(plain_rows, _change_sums("fadd"))
+subtract_rows = fast(plain_differences, _change_sums("fsub"))
+add_to_rows = fast(plain_additions, _add_to_rows)
 make_list: Callable[[], NDArray[np.int32]] = cast("Any", intrinsic(_make_list))  # of LISTED, until the kernel is over
 prefetch: Callable[[NDArray[Any], Int], None] = cast("Any", intrinsic(_prefetch))  # have array[row] fetched into caches

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from ggp.circuit.network import Ids
 from ggp.kernel import Int, draw, fused, inner, kernel, lowest
-from ggp.row_sums import LISTED, UNITS, add_rows, make_list
+from ggp.row_sums import LISTED, UNITS, add_rows, add_to_rows, make_list, prefetch, subtract_rows
 from ggp.simulation.evaluate import Bits
 
 HIDDEN = UNITS
@@ -264,26 +264,25 @@ def _added(net: Net, places: Ids, listed: Int, sums: Floats) -> np.int64:
     return np.int64(0)
 
 
-@fused
-def _add_difference(  # noqa: PLR0913, PLR0917 - kernel: two states and what is made of them
-    net: Net, states: Bits, row: Int, others: Bits, other_row: Int, sign: np.float32, sums: Floats
-) -> None:
-    """Adds, times the sign, the inputs that hold in states[row] but not in others[other_row]."""
+@inner
+def _list_difference(net: Net, states: Bits, row: Int, others: Bits, other_row: Int, places: Ids) -> Int:
+    """Lists the inputs that hold in states[row] but not in others[other_row]; how many, or -1 for too many."""
+    listed: Int = np.int64(0)
     for word in range(states.shape[1]):
         bits = states[row, word] & ~others[other_row, word]
         while bits:
             fact = 64 * word + lowest(bits)
             bits &= bits - np.uint64(1)
-            place = net.input_of_fact[fact]
-            if place != NO_INPUT:
-                for unit in range(HIDDEN):
-                    sums[unit] += sign * net.first[place, unit]
-            for at in range(net.first_partner[fact], net.first_partner[fact + 1]):
+            pairs = net.first_partner[fact + 1] - net.first_partner[fact]
+            if listed + pairs >= LISTED:
+                return np.int64(-1)
+            places[listed] = net.input_of_fact[fact]
+            listed += net.input_of_fact[fact] != NO_INPUT
+            for at in range(net.first_partner[fact], net.first_partner[fact + 1]):  # without a branch for each pair
                 partner = net.partners[at]
-                if _holds(states, row, partner) and (partner > fact or _holds(others, other_row, partner)):
-                    place = net.input_of_pair[at]
-                    for unit in range(HIDDEN):
-                        sums[unit] += sign * net.first[place, unit]
+                places[listed] = net.input_of_pair[at]
+                listed += _holds(states, row, partner) & ((partner > fact) | _holds(others, other_row, partner))
+    return listed
 
 
 @fused
@@ -325,15 +324,21 @@ def rectify_changed(  # noqa: PLR0913, PLR0917 - kernel: two states and what is 
     net: Net, states: Bits, row: Int, legal: Bits, before: Bits, before_row: Int, sums: Floats, hidden: Floats
 ) -> None:
     """The hidden units of states[row], with its moves legal[row], from what `sum_inputs` gave of before[before_row]."""
-    for unit in range(HIDDEN):
-        hidden[unit] = sums[unit]
-    _add_difference(net, before, before_row, states, row, np.float32(-1.0), hidden)
-    _add_difference(net, states, row, before, before_row, np.float32(1.0), hidden)
+    gone, come = make_list(), make_list()
+    fewer = _list_difference(net, before, before_row, states, row, gone)
+    more = _list_difference(net, states, row, before, before_row, come)
+    if fewer < 0 or more < 0:
+        sum_inputs(net, states, row, hidden)
+    else:
+        for unit in range(HIDDEN):
+            hidden[unit] = sums[unit]
+        subtract_rows(net.first, gone, fewer, hidden)
+        add_rows(net.first, come, more, hidden)
     add_moves(net, legal, row, hidden)
     rectify(hidden)
 
 
-@fused
+@inner
 def role_value(net: Net, hidden: Floats, role: Int) -> float:
     """What a state is worth to a role, from 0 to 1."""
     total = np.float32(0.0)
@@ -343,7 +348,7 @@ def role_value(net: Net, hidden: Floats, role: Int) -> float:
     return np.float64(1.0 / (1.0 + np.exp(-np.float64(total))))
 
 
-@fused
+@inner
 def move_logit(net: Net, hidden: Floats, move: Int) -> float:
     """Of a move, numbered over the moves of all roles in a row."""
     total = np.float32(0.0)
@@ -359,31 +364,41 @@ def fit(fitting: Fitting, samples: Samples, random: NDArray[np.uint64], batches:
 
     The loss is the squared error of the values plus the cross-entropy of the policy.
     """
-    places, room = len(samples.is_complete), len(samples.moves)
-    known = min(samples.numbers[SAMPLES], places)
     for _ in range(batches):
-        drawn = 0
-        for _ in range(4 * size):
-            if drawn == size:
-                break
-            sample = draw(random, known)
-            is_kept = samples.numbers[MOVES] - samples.policy_start[sample] <= room
-            if samples.is_complete[sample] and is_kept:
-                image = np.int64(draw(random, len(fitting.symmetries.roles)))
-                _add_gradient(fitting, samples, sample, image, np.float32(1.0 / size))
-                drawn += 1
+        _add_gradients(fitting, samples, random, size)
         _step(fitting, rate)
 
 
 @fused
+def _add_gradients(fitting: Fitting, samples: Samples, random: NDArray[np.uint64], size: Int) -> None:
+    """Of so many samples; each is fetched while the one before is looked at."""
+    places, room = len(samples.is_complete), len(samples.moves)
+    known, drawn = min(samples.numbers[SAMPLES], places), 0
+    following = draw(random, known)
+    for _ in range(4 * size):
+        if drawn == size:
+            break
+        sample, following = following, draw(random, known)
+        prefetch(samples.states, following)
+        prefetch(samples.values, following)
+        start = samples.policy_start[following] % room
+        prefetch(samples.moves, start)
+        prefetch(samples.shares, start)
+        is_kept = samples.numbers[MOVES] - samples.policy_start[sample] <= room
+        if samples.is_complete[sample] and is_kept:
+            image = np.int64(draw(random, len(fitting.symmetries.roles)))
+            _add_gradient(fitting, samples, sample, image, np.float32(1.0 / size))
+            drawn += 1
+
+
+@inner
 def _add_gradient(fitting: Fitting, samples: Samples, sample: Int, image: Int, weight: np.float32) -> None:
     """Of an image of the sample by one of the symmetries."""
     net, hidden, back = fitting.net, fitting.hidden, fitting.back
     active = _list_inputs(fitting, samples, sample, image)
     for unit in range(HIDDEN):
         hidden[unit] = net.first_bias[unit]
-    for at in range(active):
-        _add_input(net, fitting.active[at], hidden)
+    add_rows(net.first, fitting.active, active, hidden)
     rectify(hidden)
     back[:] = np.float32(0.0)
     for own in range(len(net.value)):
@@ -401,13 +416,10 @@ def _add_gradient(fitting: Fitting, samples: Samples, sample: Int, image: Int, w
     for unit in range(HIDDEN):
         back[unit] = back[unit] if hidden[unit] > 0 else np.float32(0.0)
         fitting.gradient.first_bias[unit] += back[unit]
-    for at in range(active):
-        place = fitting.active[at]
-        for unit in range(HIDDEN):
-            fitting.gradient.first[place, unit] += back[unit]
+    add_to_rows(fitting.gradient.first, fitting.active, active, back)
 
 
-@fused
+@inner
 def _list_inputs(fitting: Fitting, samples: Samples, sample: Int, image: Int) -> int:
     """Writes the inputs that hold in an image of the sample to `fitting.active`; returns how many."""
     net, count, active = fitting.net, 0, 0
@@ -424,9 +436,8 @@ def _list_inputs(fitting: Fitting, samples: Samples, sample: Int, image: Int) ->
             fitting.active[active] = net.input_of_fact[fact]
             active += 1
         for at in range(net.first_partner[fact], net.first_partner[fact + 1]):
-            if net.partners[at] > fact and fitting.holds[net.partners[at]]:
-                fitting.active[active] = net.input_of_pair[at]
-                active += 1
+            fitting.active[active] = net.input_of_pair[at]
+            active += (net.partners[at] > fact) & fitting.holds[net.partners[at]]
     for number in range(count):
         fitting.holds[fitting.facts[number]] = False
     moves = len(net.input_of_move)
@@ -441,7 +452,7 @@ def _list_inputs(fitting: Fitting, samples: Samples, sample: Int, image: Int) ->
     return active
 
 
-@fused
+@inner
 def _add_policy_gradient(fitting: Fitting, samples: Samples, sample: Int, image: Int, weight: np.float32) -> None:
     net, hidden, back, logits = fitting.net, fitting.hidden, fitting.back, fitting.logits
     start, count, room = samples.policy_start[sample], samples.policy_count[sample], len(samples.moves)
@@ -451,15 +462,16 @@ def _add_policy_gradient(fitting: Fitting, samples: Samples, sample: Int, image:
         move = np.int64(image_of_move[samples.moves[(start + at) % room]])
         logits[at] = np.float32(move_logit(net, hidden, move))
         highest = max(highest, logits[at])
-    total = np.float32(0.0)
+    total, expected = np.float32(0.0), np.float32(0.0)
     for at in range(count):
-        total += np.exp(logits[at] - highest)
+        logits[at] -= highest
+        expected += samples.shares[(start + at) % room] * logits[at]
+        logits[at] = np.exp(logits[at])
+        total += logits[at]
+    fitting.losses[1] += np.log(total) - expected
     for at in range(count):
         move, share = np.int64(image_of_move[samples.moves[(start + at) % room]]), samples.shares[(start + at) % room]
-        probability = np.exp(logits[at] - highest) / total
-        if share > 0:
-            fitting.losses[1] -= share * np.log(max(probability, np.float32(1e-12)))
-        slope = weight * (probability - share)
+        slope = weight * (logits[at] / total - share)
         fitting.gradient.policy_bias[move] += slope
         for unit in range(HIDDEN):
             fitting.gradient.policy[move, unit] += slope * hidden[unit]

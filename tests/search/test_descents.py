@@ -9,7 +9,15 @@ import pytest
 from ggp.circuit.network import Ids
 from ggp.kernel import Int, kernel
 from ggp.learning.net import Floats
-from ggp.row_sums import UNITS, add_rows, plain_rows
+from ggp.row_sums import (
+    UNITS,
+    add_rows,
+    add_to_rows,
+    plain_additions,
+    plain_differences,
+    plain_rows,
+    subtract_rows,
+)
 from ggp.search.mcts.backup import back_up, cancel, value_by_net
 from ggp.search.mcts.expansion import (
     evaluate_fresh,
@@ -130,17 +138,28 @@ def _look_ahead(search: BatchedMcts, worker: Worker) -> None:
         link_ends(*arguments)
 
 
-def test_rows_are_added_as_by_the_plain_twin() -> None:
+def test_rows_are_added_as_by_the_plain_twins() -> None:
     random = np.random.default_rng(5)
     rows, places = random.standard_normal((9, UNITS)).astype(np.float32), random.integers(0, 9, 40).astype(np.int32)
     for count in (0, 1, 40):
-        sums = random.standard_normal(UNITS).astype(np.float32)
-        expected = sums.copy()
-        plain_rows(rows, places, count, expected)
-        _add(rows, places, count, sums)
-        assert (sums == expected).all()
+        for plain, generated in ((plain_rows, _add), (plain_differences, _subtract), (plain_additions, _add_to)):
+            made, expected = ((rows.copy(), random.standard_normal(UNITS).astype(np.float32)) for _ in range(2))
+            made[1][:] = expected[1]
+            plain(expected[0], places, count, expected[1])
+            generated(made[0], places, count, made[1])
+            assert all((one == other).all() for one, other in zip(made, expected, strict=True))
 
 
 @kernel
 def _add(rows: Floats, places: Ids, count: Int, sums: Floats) -> None:
     add_rows(rows, places, count, sums)
+
+
+@kernel
+def _subtract(rows: Floats, places: Ids, count: Int, sums: Floats) -> None:
+    subtract_rows(rows, places, count, sums)
+
+
+@kernel
+def _add_to(rows: Floats, places: Ids, count: Int, added: Floats) -> None:
+    add_to_rows(rows, places, count, added)
