@@ -15,9 +15,10 @@ from numpy.typing import NDArray
 from ggp.circuit.compile import CompiledGame
 from ggp.circuit.network import Circuit, Ids
 from ggp.circuit.schedule import Program, make_program
-from ggp.kernel import LANES, WORD, Int, Words, aligned_words, gate_and, gate_xor, inner, lean
+from ggp.kernel import LANES, WORD, Int, MachineCode, Words, aligned_words, call, gate_and, gate_xor, inner, lean
 
-LOOK, GOALS, NEXT, PERCEPTS = range(4)  # programs of `Rows`
+PROGRAMS = ("look", "goals", "next", "percepts")
+LOOK, GOALS, NEXT, PERCEPTS = range(len(PROGRAMS))  # programs of `Rows`
 SPARE = 64 // WORD
 UNKNOWN = 0.5  # the value, from 0 to 1, of an end for which the rules give no goal value or several
 
@@ -204,6 +205,7 @@ class Rows(NamedTuple):
     first_move: Ids  # (roles + 1,) where each role's moves start
     first_output: NDArray[np.int64]  # (4,) the first row that each program writes
     outputs: NDArray[np.int64]  # (4,) how many
+    addresses: NDArray[np.int64]  # (4,) machine code of each program, 0 for none; filled in by another thread
 
 
 class Batches:
@@ -221,8 +223,16 @@ class Batches:
         self.first_goal = np.concatenate([[0], np.cumsum(list(map(len, compiled.goals)))]).astype(np.int32)
         self.first_percept = np.concatenate([[0], np.cumsum(list(map(len, compiled.percepts)))]).astype(np.int32)
         self.goal_values = np.array([value for values in compiled.goals for value in values], np.int16)
-        self.rows, self.size = _make_rows(circuit, self.first_move)
+        self.programs = _make_programs(circuit)
+        self.rows = _make_rows(self.programs, circuit, self.first_move)
+        self.size = max(program.rows for program in self.programs) + SPARE
+        self._code: MachineCode | None = None
         self._free: list[Words] = []  # words that no call uses; threads take and give back by atomic pop and append
+
+    def use(self, code: MachineCode) -> None:
+        """Evaluate by machine code from now on: the functions `PROGRAMS`."""
+        self._code = code  # keeps them in memory
+        self.rows.addresses[:] = [code.addresses[name] for name in PROGRAMS]
 
     def look(self, states: Bits) -> tuple[Bits, NDArray[np.bool_]]:
         """What is legal, as bits over the moves of all roles in a row; and which states are terminal."""
@@ -302,23 +312,44 @@ def _words(count: int) -> int:
     return max(1, (count + 63) // 64)
 
 
-def _make_rows(circuit: Circuit, first_move: Ids) -> tuple[Rows, int]:
-    """The programs, and how many rows they need."""
+def _outputs(circuit: Circuit) -> list[Ids]:
+    """Of each program."""
     terminal = np.array([circuit.terminal], np.int32)
-    outputs = [np.concatenate([circuit.legal, terminal]), circuit.goals, circuit.next, circuit.percepts]
-    counts = list(map(len, outputs))
-    firsts = (1 + circuit.inputs + np.concatenate([[0], np.cumsum(counts)])).astype(np.int64)
+    return [np.concatenate([circuit.legal, terminal]), circuit.goals, circuit.next, circuit.percepts]
+
+
+def _first_rows(circuit: Circuit) -> NDArray[np.int64]:
+    """Of the outputs of each program, and behind them."""
+    counts = list(map(len, _outputs(circuit)))
+    return (1 + circuit.inputs + np.concatenate([[0], np.cumsum(counts)])).astype(np.int64)
+
+
+def _make_programs(circuit: Circuit) -> tuple[Program, ...]:
+    firsts = _first_rows(circuit)
     row_of_input = np.full(len(circuit.left), -1, np.int32)
     row_of_input[1 : 1 + circuit.inputs] = np.arange(1, 1 + circuit.inputs)
-    programs: list[Program] = []
-    for first, literals in zip(firsts.tolist(), outputs, strict=False):
-        rows = np.arange(first, first + len(literals), dtype=np.int32)
-        made = make_program(
-            circuit.left, circuit.right, circuit.loops, literals.astype(np.int32), row_of_input, rows, int(firsts[-1])
+    return tuple(
+        make_program(
+            circuit.left, circuit.right, circuit.loops, literals.astype(np.int32), row_of_input,
+            np.arange(first, first + len(literals), dtype=np.int32), int(firsts[-1]),
         )
-        programs.append(made)
-    rows_of = Rows(join_programs(tuple(programs)), circuit.facts, first_move, firsts[:-1], np.array(counts, np.int64))
-    return rows_of, max(program.rows for program in programs) + SPARE
+        for first, literals in zip(firsts.tolist(), _outputs(circuit), strict=False)
+    )  # fmt: skip
+
+
+def _make_rows(programs: tuple[Program, ...], circuit: Circuit, first_move: Ids) -> Rows:
+    firsts, counts = _first_rows(circuit)[:-1], np.array(list(map(len, _outputs(circuit))), np.int64)
+    return Rows(join_programs(programs), circuit.facts, first_move, firsts, counts, np.zeros(len(programs), np.int64))
+
+
+@inner
+def _run(rows: Rows, words: Words, program: Int) -> None:
+    """Evaluate a program on all lanes."""
+    address = rows.addresses[program]
+    if address:
+        call(address, words, 1, 1 + rows.facts)
+    else:
+        run_program(words, rows.code, program)
 
 
 @lean
@@ -343,7 +374,7 @@ def evaluate_rows(  # noqa: PLR0913, PLR0917 - kernel: rows and arrays apart
         put_bits(words, 1, rows.facts, states, start, lanes)
         if has_moves and not flip_moves(words, first_move_row, rows.first_move, moves, start, lanes):
             return False
-        run_program(words, rows.code, program)
+        _run(rows, words, program)
         if has_moves:
             flip_moves(words, first_move_row, rows.first_move, moves, start, lanes)
         take_bits(words, first_row, outputs, found, start, lanes)
@@ -393,7 +424,7 @@ def evaluate_one(rows: Rows, words: Words, program: Int, inputs: Indices, found:
     """Write the numbers of the outputs that hold, and return how many; `words` must have, and keep, inputs of 0."""
     for number in inputs:
         words[1 + number, 0] = 1
-    run_program(words, rows.code, program)
+    _run(rows, words, program)
     for number in inputs:
         words[1 + number, 0] = 0
     first_row = int(rows.first_output[program])

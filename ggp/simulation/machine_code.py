@@ -61,7 +61,7 @@ def compile_programs(named: dict[str, Program], facts: int, about: str, cache: C
 
     about: what the rows mean, as text; it tells programs in the cache apart.
     """
-    assembled = _assembled(named, facts)
+    assembled = assemble_programs(named, facts)
     if assembled is not None:
         return assembled
     key = _key(about, named)
@@ -75,10 +75,10 @@ def compile_programs(named: dict[str, Program], facts: int, about: str, cache: C
     return load_object(data, tuple(named))
 
 
-def _assembled(named: dict[str, Program], facts: int) -> MachineCode | None:
-    """Code made without LLVM, None where that cannot be."""
+def assemble_programs(named: dict[str, Program], facts: int) -> MachineCode | None:
+    """Code made without LLVM, None where that cannot be, or gains nothing."""
     bits, gates = vector_bits(), sum(len(program.left) for program in named.values())
-    if bits < NARROW or gates < LEAST_ASSEMBLED:
+    if bits < NARROW or not LEAST_ASSEMBLED <= gates <= MOST_ASSEMBLED:
         return None
     try:
         return assemble(named, facts, bits)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 from operator import contains, getitem
-from threading import RLock
+from threading import RLock, Thread
 from typing import TypeAlias
 
 import numpy as np
@@ -22,8 +22,8 @@ from ggp.gdl.rulesheet import NATURE, Rulesheet
 from ggp.gdl.state_machine import Facts, JointMove
 from ggp.gdl.terms import Term
 from ggp.interpreter import Interpreter
-from ggp.simulation.evaluate import Batches, Bits, Indices, Single, pack, unpack
-from ggp.simulation.machine_code import MOST_GATES, compile_in_background, is_worthwhile
+from ggp.simulation.evaluate import PROGRAMS, Batches, Bits, Indices, Single, pack, unpack
+from ggp.simulation.machine_code import MOST_GATES, assemble_programs, compile_in_background, is_worthwhile
 from ggp.simulation.playout import Simulator
 from ggp.simulation.steps import make_steps
 
@@ -71,7 +71,7 @@ class CircuitMachine:
         self._lock = RLock()
         # Under _lock, since each has machine code, which is gone with it:
         self._simulators: dict[tuple[bool, int], Simulator] = {}  # with preferences, with decisive moves
-        self._compiling: set[int] = set()  # the simulators whose machine code is being made, or was
+        self._compiling: set[int] = set()  # ids of what machine code is being made for, or was
 
     def legal_moves(self, state: Facts, role: str) -> tuple[Term, ...]:
         number = self._known(role)
@@ -146,13 +146,24 @@ class CircuitMachine:
         return not is_worthwhile(simulator.steps) or bool(simulator.plan.addresses.all())
 
     def compile_in_background(self, *, preferences: bool = False, decisive: int = 0) -> None:
-        """Let playouts run by machine code as soon as it is made, where the game is small enough; once is enough."""
+        """Let these playouts, and batches, run by machine code as soon as it is made, where the game is small enough.
+
+        Once is enough.
+        """
         simulator = self.simulator(preferences=preferences, decisive=decisive)
         with self._lock:
-            begun = id(simulator) in self._compiling
-            self._compiling.add(id(simulator))
-        if not begun and is_worthwhile(simulator.steps):
+            begun = self._compiling.copy()
+            self._compiling |= {id(simulator), id(self.batches)}
+        if id(simulator) not in begun and is_worthwhile(simulator.steps):
             compile_in_background(simulator.steps, default_cache(), simulator.use)
+        if id(self.batches) not in begun:
+            Thread(target=self._assemble, name="machine code of batches").start()
+
+    def _assemble(self) -> None:
+        batches = self.batches
+        code = assemble_programs(dict(zip(PROGRAMS, batches.programs, strict=True)), batches.rows.facts)
+        if code is not None:
+            batches.use(code)
 
     def _make_simulator(self, *, preferences: bool, decisive: int) -> Simulator:
         compiled = self.compiled

@@ -3,6 +3,7 @@
 import logging
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from ggp.cache import Cache
@@ -11,7 +12,14 @@ from ggp.kernel import vector_bits
 from ggp.simulation import machine_code
 from ggp.simulation import steps as step_module
 from ggp.simulation.assembler import NARROW
-from ggp.simulation.machine_code import compile_in_background, compile_steps, functions, is_worthwhile
+from ggp.simulation.evaluate import PROGRAMS, Batches, Single, pack
+from ggp.simulation.machine_code import (
+    assemble_programs,
+    compile_in_background,
+    compile_steps,
+    functions,
+    is_worthwhile,
+)
 from ggp.simulation.playout import Simulator
 from tests.simulation.games import FATES, TURNS, rounds
 from tests.simulation.lanes import Truth
@@ -152,3 +160,27 @@ def test_large_games_are_not_worth_it(monkeypatch: pytest.MonkeyPatch) -> None:
     assert is_worthwhile(steps)
     monkeypatch.setattr(machine_code, "MOST_GATES", size - 1)
     assert not is_worthwhile(steps)
+
+
+@pytest.mark.skipif(vector_bits() < NARROW, reason="needs AVX2")
+@pytest.mark.parametrize("text", [TURNS, FATES, rounds(2, 3, 5)])
+def test_batches_give_the_same_by_machine_code(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(machine_code, "LEAST_ASSEMBLED", 0)
+    compiled = Truth(text).compiled
+    plain, batches = Batches(compiled), Batches(compiled)
+    code = assemble_programs(dict(zip(PROGRAMS, batches.programs, strict=True)), batches.rows.facts)
+    assert code is not None
+    batches.use(code)
+    states = np.random.default_rng(3).integers(0, 2, (600, len(compiled.facts)), np.uint8).astype(np.bool_)
+    states[:, compiled.constants >= 0] = compiled.constants[compiled.constants >= 0]
+    rows, moves = pack(states), np.zeros((600, len(compiled.roles)), np.int32)
+    for number, role_moves in enumerate(compiled.circuit.moves):
+        moves[:, number] = np.arange(600) % role_moves
+    for found, expected in zip(batches.look(rows), plain.look(rows), strict=True):
+        assert (found == expected).all()
+    assert (batches.goal_bits(rows) == plain.goal_bits(rows)).all()
+    assert (batches.next_states(rows, moves) == plain.next_states(rows, moves)).all()
+    assert (batches.percepts(rows, moves) == plain.percepts(rows, moves)).all()
+    state = np.flatnonzero(states[0]).astype(np.int32)
+    assert Single(batches).look(state) == Single(plain).look(state)
+    assert (Single(batches).next_state(state, moves[0]) == Single(plain).next_state(state, moves[0])).all()
