@@ -1,6 +1,6 @@
 """Programs → machine code for processors with AVX-512 or AVX2, put together instruction by instruction.
 
-It takes some 10 µs a gate where LLVM takes 200. Gates become tables (`ggp.circuit.lookup_tables`), for each of which
+It takes 1 to 5 µs a gate where LLVM takes 200. Gates become tables (`ggp.circuit.lookup_tables`), for each of which
 there is an instruction: VPTERNLOGQ of three values with AVX-512, the plain ones of two with AVX2, whose code works on
 half of the lanes and is run twice. Values stay in the vector registers, 32 or 16 of them; that which is read again last
 makes room (Belady, 1966) and goes to a spare row. Encodings are those of the Intel 64 and IA-32 Architectures Software
@@ -36,6 +36,7 @@ MOVING = 4  # registers for addresses that move
 _ROW_BYTES = 64
 _MOST_BYTES = 120  # of the code of one table, with all loads and stores that it makes necessary
 _MOST_LOOP_BYTES = 64  # for each loop node, at the beginning and end of its segment
+_LEAST_GAIN = 0.97  # of bytes, for tables in another order
 _SEGMENT_BYTES = _WIDE_REGISTERS * 12 + 64
 _NONE = -1
 _NEVER = 1 << 30
@@ -117,7 +118,7 @@ def _assemble(program: Program, facts: int, bits: int) -> bytes | None:
         capacity = _MOST_BYTES * len(tables.table) + _MOST_LOOP_BYTES * len(tables.feedback)
         capacity += _SEGMENT_BYTES * len(tables.segments)
         code, size = _write(tables, capacity)
-        if size >= 0 and (found is None or size < len(found)):  # it is bound by what is fetched
+        if size >= 0 and (found is None or size < _LEAST_GAIN * len(found)):  # code is bound by what is fetched
             found = code[:size].tobytes()
     return found and found.ljust(-(-len(found) // 64) * 64, b"\xcc")
 
