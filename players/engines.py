@@ -31,13 +31,13 @@ _LEARNING = (0.55, 0.3)  # of the time while nothing is asked goes into learning
 _TUNING = (0.3, 0.15)  # likewise into quick matches that show what is gained by it
 _LEARNED_SAMPLES = 60_000  # before a net is tried, and each time it has learned from twice as many as before
 _LAST_MORE = 1.1  # likewise of the last net before the first step
-_PLANNED = 0.9  # of the start clock: until the circuit is there some of it has passed
+PLANNED = 0.9  # of the start clock: until the circuit is there some of it has passed
 _LEAST_PLANNED = 4.0  # seconds before the first step, for symmetries to be looked for
 _SYMMETRIES_SHARE, _MOST_SYMMETRIES = 5, 5.0  # of these, and seconds, that grounding for it may take
 _MOST_LEARNING = 600.0  # seconds in a match
 _LEAST_SECONDS, _MATCH_SHARE = 1.0, 8  # what quick matches may take: one part in so many of the time so far
 _QUICK_SECONDS = 0.5  # matches that take longer are only played before the first step
-_LEARNER_SHARE = 8  # of the memory: one part in so many is the learner's
+LEARNER_SHARE = 8  # of the memory: one part in so many is the learner's
 _MATRIX_GAMES_SHARE = 4  # of the memory, where two roles choose at once: one part in so many is for all states
 _SOLVING_PART = 4  # of the time for a move: one part in so many may go into solving them
 _TREE_SHARE = 8  # of the memory, where lines are what is searched for: one part in so many is the tree's
@@ -67,8 +67,8 @@ def _make_tree_search(machine: CircuitMachine, task: RoleTask, settings: SearchS
     seed, known = task.settings.seed % _SEEDS, _known(task, machine)
     if not task.settings.tune:
         return TreeSearch(machine, task.role, settings, seed, known=known)
-    learner_bytes = settings.memory_bytes // _LEARNER_SHARE if task.settings.learn else 0
-    planned = _PLANNED * task.settings.clock_within(task.start.startclock)
+    learner_bytes = settings.memory_bytes // LEARNER_SHARE if task.settings.learn else 0
+    planned = PLANNED * task.settings.clock_within(task.start.startclock)
     improver = Improver(machine, settings, seed, learner_bytes, known, planned)
     tree_settings = replace(settings, memory_bytes=settings.memory_bytes - learner_bytes)
     return TreeSearch(machine, task.role, tree_settings, seed, improver, known)

@@ -7,6 +7,8 @@
     tuned[:SETTING=VALUE,…]      mcts, which first looks for settings that suit the game, for `tuning` seconds
     learned[:SETTING=VALUE,…]    mcts with a net that was learned before, for `learning` processor seconds, or that of a
                                  `knowledge` file of `ggp train`
+    started[:SETTING=VALUE,…]    mcts as a player plans its start clock, of `start` seconds: it learns, and quick
+                                 matches show how to search; anew after so many `matches`
     openspiel[:SETTING=VALUE,…]  OpenSpiel's C++ MCTSBot; settings as OpenSpielSettings below
     alphabeta                    iterative deepening with an evaluation made by hand, for three games
 
@@ -31,11 +33,14 @@ from ggp.gdl.terms import Term
 from ggp.learning.inputs import Inputs
 from ggp.learning.knowledge import load_knowledge
 from ggp.learning.learner import Learner
+from ggp.learning.net import Net
 from ggp.learning.symmetries import find_symmetries
 from ggp.search import uct
 from ggp.search.mcts import search as mcts
 from ggp.search.mcts.tuning import Tuner
 from ggp.simulation.state_machine import CircuitMachine
+from players.engines import LEARNER_SHARE, PLANNED, Improver
+from players.strategy import Thought
 from tests.bench.alphabeta import AlphaBeta
 from tests.bench.bridge import find_bridge, load_openspiel
 from tests.bench.merging import merge
@@ -43,6 +48,7 @@ from tests.bench.merging import merge
 SettingsT = TypeVar("SettingsT")
 
 _UNLIMITED = 1 << 30  # simulations
+_VISITS_BETWEEN = 10_000  # of the search, between two looks at what else is due
 
 
 @dataclass(frozen=True, slots=True)
@@ -289,6 +295,48 @@ class LearnedContender(MctsContender):
 
 
 @dataclass(frozen=True, slots=True)
+class StartedSettings(mcts.SearchSettings):
+    """How to search at first."""
+
+    start: float = 30.0  # seconds of the start clock
+    matches: int = 10  # that use what came of it
+
+
+class StartedContender(MctsContender):
+    """The same after a start clock as players use it."""
+
+    def __init__(self, machine: StateMachine, settings: StartedSettings) -> None:
+        super().__init__(machine, settings)
+        self._started = settings
+        self._played = 0
+        self._found: tuple[mcts.SearchSettings, Net | None] = settings, None
+
+    def new_match(self, role: str, seed: int) -> None:
+        if self._played % self._started.matches == 0:
+            self._start(seed)
+        self._played += 1
+        super().new_match(role, seed)
+        assert self._search is not None
+        self._search.adopt(*self._found)
+
+    def _start(self, seed: int) -> None:
+        machine, settings = self._machine, self._started
+        planned, learner_bytes = PLANNED * settings.start, settings.memory_bytes // LEARNER_SHARE
+        improver = Improver(machine, settings, seed, learner_bytes, None, planned)
+        search = mcts.BatchedMcts(machine, settings, seed)
+        began = perf_counter()
+        thought = Thought(perf_counter, began + settings.start)
+        search.go_to(machine.initial_state)
+        while not (thought.stop() or search.is_solved):
+            improver.work(search, machine.initial_state, thought, lambda: perf_counter() - began, start=True)
+            search.run(thought.stop, _VISITS_BETWEEN)
+        improver.adopt(search)
+        self._found = search.settings, search.net
+        print(search.settings, file=sys.stderr)
+        search.close()
+
+
+@dataclass(frozen=True, slots=True)
 class OpenSpielSettings:
     """Of its MCTSBot, as in OpenSpiel's own examples; its values lie between -1 and 1."""
 
@@ -360,6 +408,7 @@ _MAKERS: dict[str, tuple[str, type, Callable[[Any, Any], Contender]]] = {
     "merged": ("circuit", mcts.SearchSettings, MergedContender),
     "tuned": ("circuit", TunedSettings, TunedContender),
     "learned": ("circuit", LearnedSettings, LearnedContender),
+    "started": ("circuit", StartedSettings, StartedContender),
     "openspiel": ("circuit", OpenSpielSettings, OpenSpielContender),
     "alphabeta": ("circuit", _NoSettings, lambda machine, _: AlphaBetaContender(machine)),
 }
