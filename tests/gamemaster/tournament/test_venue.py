@@ -343,7 +343,7 @@ async def test_a_bot_that_ends_in_a_match_has_faults_and_is_started_again_for_th
         async with local_venue(event, told) as where:
 
             def listen(event: Event) -> None:
-                if isinstance(event, Stepped) and len(event.record.steps) >= 1 and not killed:
+                if isinstance(event, Stepped) and len(event.record.steps) >= 1 and not (victims or killed):
                     victims.extend(bot.pid for bot in where.bots)
                     begun.set()
 
