@@ -148,12 +148,13 @@ def are_symmetries(given: Symmetries, like: Symmetries) -> bool:
 def make_fitting(net: Net, symmetries: Symmetries | None = None) -> Fitting:
     """The start of fitting this net, which is changed in place."""
     facts = len(net.input_of_fact)
+    known = symmetries or no_symmetries(facts, len(net.policy), len(net.value))
     gradient, mean, square = (
         net._replace(**{name: np.zeros_like(getattr(net, name)) for name in WEIGHTS}) for _ in range(3)
     )
     return Fitting(
         net,
-        symmetries or no_symmetries(facts, len(net.policy), len(net.value)),
+        Symmetries(*map(np.array, known)),  # copies: read-only arrays would be another kernel, with other rounding
         gradient,
         mean,
         square,
