@@ -261,10 +261,11 @@ def test_tictactoe_is_learned(tictactoe: CompiledGame, inputs: Inputs) -> None:
 def test_symmetries_from_the_cache_are_fitted_by_the_same_kernel(tictactoe: CompiledGame) -> None:
     """Their arrays are read-only, which would make it another function, that rounds in another way."""
     symmetries = find_symmetries(shipped("tictactoe"), Batches(tictactoe))
+    assert symmetries is not None
     for array in symmetries:
         array.flags.writeable = False
     net = Learner(Batches(tictactoe), symmetries=symmetries).net
-    assert all(array.flags.writeable for array in make_fitting(net, symmetries).symmetries)
+    assert all(each.flags.writeable for each in make_fitting(net, symmetries).symmetries)
 
 
 def legal_moves(machine: CircuitMachine, state: Facts) -> list[tuple[Term, ...]]:
