@@ -86,32 +86,6 @@ def plain_rows(rows: NDArray[np.float32], places: NDArray[np.int32], count: Int,
             sums[unit] += rows[places[at], unit]
 
 
-def _spread_row(typing_context: Any, rows: Any, places: Any, count: Any, row: Any) -> Any:
-    del typing_context, count
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        one, listed, _, added = (
-            context.make_array(kind)(context, builder, value).data if isinstance(kind, types.Array) else value
-            for kind, value in zip(signature.args, arguments, strict=True)
-        )
-        vector = ir.VectorType(ir.FloatType(), _PART)
-        parts = [number * _PART for number in range(UNITS // _PART)]
-
-        def part(data: Any, first: Any) -> Any:
-            return builder.bitcast(builder.gep(data, [first]), vector.as_pointer())
-
-        held = [builder.load(part(added, ir.Constant(ir.IntType(64), at)), align=4) for at in parts]
-        with cgutils.for_range(builder, arguments[2]) as loop:
-            place = builder.sext(builder.load(builder.gep(listed, [loop.index])), ir.IntType(64))
-            first = builder.mul(place, ir.Constant(ir.IntType(64), UNITS))
-            for at, more in zip(parts, held, strict=True):
-                where = part(one, builder.add(first, ir.Constant(ir.IntType(64), at)))
-                builder.store(builder.fadd(builder.load(where, align=4), more), where, align=4)
-        return context.get_dummy_value()
-
-    return types.void(rows, places, types.int64, row), generate
-
-
 def plain_differences(
     rows: NDArray[np.float32], places: NDArray[np.int32], count: Int, sums: NDArray[np.float32]
 ) -> None:

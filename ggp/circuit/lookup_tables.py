@@ -125,7 +125,7 @@ def _of_tables(values: Ids, table_of: Ids, rows: int) -> Ids:
 
 
 class _Registers(NamedTuple):
-    """Which values are in registers as long as those go first that were used longest ago."""
+    """Which values are in registers if that which was used longest ago makes room."""
 
     held: Ids  # (registers,) the value in each, or -1
     used: NDArray[np.int64]  # (registers,) when it was used last
@@ -134,7 +134,11 @@ class _Registers(NamedTuple):
 
 @kernel
 def _list_schedule(leaves: Ids, rows: Int, start: Int, end: Int, registers: Int) -> Ids:  # noqa: C901, PLR0912 - kernel
-    """The tables from `start` to `end`; the next one is always that which gains most, unless it is that of before."""
+    """The tables from `start` to `end` in their new order.
+
+    Each is that with the greatest gain among those that can be evaluated and read a value in a register, and the first
+    of the old order that is left, whose gain is `_GAIN_IN_ORDER` more.
+    """
     values = rows + leaves.shape[0]
     first_reader, readers = _list_readers(leaves, start, end, values)
     left = first_reader[1:] - first_reader[:-1]  # tables that still read the value

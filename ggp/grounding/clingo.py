@@ -209,17 +209,17 @@ def ground_text(clingo: Clingo, program: bytes, budget: Budget) -> bytearray:
     return output
 
 
-def list_rules(clingo: Clingo, program: bytes, seconds: float, take: Callable[[bytes], bool]) -> bool:
+def list_rules(clingo: Clingo, program: bytes, seconds: float, most: int, take: Callable[[bytes], bool]) -> bool:
     """Hands gringo's rules over, each as a line of text, until `take` returns False; whether these were all.
 
-    It ends after so much processor time, too.
+    It ends after so many rules, or so much processor time, too; seconds: more than 0.
     """
     run = clingo.start(_LIST, Budget().memory, seconds)
     exit_code = None
     try:
         writer = Thread(target=run.write, args=(program,), daemon=True)
         writer.start()
-        is_whole = all(map(take, run.output))
+        is_whole = all(number < most and take(rule) for number, rule in enumerate(run.output))
         run.output.close()  # ends a run that still writes
         writer.join()
         exit_code, used = run.end()
@@ -232,16 +232,16 @@ def list_rules(clingo: Clingo, program: bytes, seconds: float, take: Callable[[b
 
 
 def nests_without_end(clingo: Clingo, program: bytes, seconds: float, most: int) -> bool:
-    """Whether terms are nested deeper than any that can be used, within so much time and so many rules."""
-    left = iter(range(most))
+    """Whether terms are nested deeper than any that can be used, as far as so much time and so many rules show."""
     is_deep = False
 
     def is_usable(rule: bytes) -> bool:
         nonlocal is_deep
         is_deep = rule.count(b"(") > _DEEPEST and _depth(rule) > _DEEPEST
-        return not is_deep and next(left, None) is not None
+        return not is_deep
 
-    list_rules(clingo, program, seconds, is_usable)
+    if seconds > 0:
+        list_rules(clingo, program, seconds, most, is_usable)
     return is_deep
 
 

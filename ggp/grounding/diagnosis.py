@@ -60,7 +60,6 @@ def _count_heads(clingo: Clingo, program: bytes) -> tuple[dict[bytes, int], byte
     """How many of its ground rules have each relation as their head; the last one's; and whether these are all."""
     counts: dict[bytes, int] = {}
     name = b""
-    left = iter(range(_MOST_RULES))
 
     def count(rule: bytes) -> bool:
         nonlocal name
@@ -68,9 +67,9 @@ def _count_heads(clingo: Clingo, program: bytes) -> tuple[dict[bytes, int], byte
         if found:
             name = found[1]
             counts[name] = counts.get(name, 0) + 1
-        return next(left, None) is not None
+        return True
 
-    is_whole = list_rules(clingo, program, _SECONDS, count)
+    is_whole = list_rules(clingo, program, _SECONDS, _MOST_RULES, count)
     return counts, name, is_whole
 
 

@@ -196,7 +196,8 @@ def _reach_all(prepared: Prepared, gringo: _Gringo) -> tuple[Prepared, Extents]:
     """For all arguments; not tried where terms are nested without end."""
     if prepared.domains.can_nest:
         text = gringo.translation.reached_text(reaching(prepared, prepared.clauses), prepared.tables, ())
-        if nests_without_end(gringo.clingo, text, QUICK.seconds, min(gringo.budget.rules, QUICK.rules)):
+        seconds, rules = min(gringo.budget.seconds, QUICK.seconds), min(gringo.budget.rules, QUICK.rules)
+        if nests_without_end(gringo.clingo, text, seconds, rules):
             raise OverBudgetError(NESTING)
     return prepared, _reach(prepared, prepared.clauses, (), gringo)
 

@@ -36,7 +36,7 @@ MOVING = 4  # registers for addresses that move
 _ROW_BYTES = 64
 _MOST_BYTES = 120  # of the code of one table, with all loads and stores that it makes necessary
 _MOST_LOOP_BYTES = 64  # for each loop node, at the beginning and end of its segment
-_LEAST_GAIN = 0.97  # of bytes, for tables in another order
+_LEAST_SAVING = 0.03  # of the bytes, for which tables are put in another order
 _SEGMENT_BYTES = _WIDE_REGISTERS * 12 + 64
 _NONE = -1
 _NEVER = 1 << 30
@@ -113,12 +113,15 @@ def _assemble(program: Program, facts: int, bits: int) -> bytes | None:
     cover = cover_program(program) if is_wide else cover_by_gates(program)
     registers = _WIDE_REGISTERS if is_wide else _NARROW_REGISTERS
     found = None
-    for each in (cover, schedule_tables(cover, program.rows, registers - LEAVES + 1)):
+    kept = registers - (LEAVES - 1)  # the others are for what a table loads
+    for each in (cover, schedule_tables(cover, program.rows, kept)):
         tables = _prepare(program, each, facts, is_wide=is_wide)
         capacity = _MOST_BYTES * len(tables.table) + _MOST_LOOP_BYTES * len(tables.feedback)
         capacity += _SEGMENT_BYTES * len(tables.segments)
         code, size = _write(tables, capacity)
-        if size >= 0 and (found is None or size < _LEAST_GAIN * len(found)):  # code is bound by what is fetched
+        if size >= 0 and (
+            found is None or size < (1.0 - _LEAST_SAVING) * len(found)
+        ):  # code is bound by what is fetched
             found = code[:size].tobytes()
     return found and found.ljust(-(-len(found) // 64) * 64, b"\xcc")
 

@@ -223,9 +223,8 @@ class Batches:
         self.first_goal = np.concatenate([[0], np.cumsum(list(map(len, compiled.goals)))]).astype(np.int32)
         self.first_percept = np.concatenate([[0], np.cumsum(list(map(len, compiled.percepts)))]).astype(np.int32)
         self.goal_values = np.array([value for values in compiled.goals for value in values], np.int16)
-        self.programs = _make_programs(circuit)
-        self.rows = _make_rows(self.programs, circuit, self.first_move)
-        self.size = max(program.rows for program in self.programs) + SPARE
+        self.rows, self.programs = _make_rows(circuit, self.first_move)
+        self.size = max(program.rows for program in self.programs.values()) + SPARE
         self._code: MachineCode | None = None
         self._free: list[Words] = []  # words that no call uses; threads take and give back by atomic pop and append
 
@@ -312,34 +311,25 @@ def _words(count: int) -> int:
     return max(1, (count + 63) // 64)
 
 
-def _outputs(circuit: Circuit) -> list[Ids]:
-    """Of each program."""
+def _make_rows(circuit: Circuit, first_move: Ids) -> tuple[Rows, dict[str, Program]]:
+    """What kernels know, and the programs by their names."""
     terminal = np.array([circuit.terminal], np.int32)
-    return [np.concatenate([circuit.legal, terminal]), circuit.goals, circuit.next, circuit.percepts]
-
-
-def _first_rows(circuit: Circuit) -> NDArray[np.int64]:
-    """Of the outputs of each program, and behind them."""
-    counts = list(map(len, _outputs(circuit)))
-    return (1 + circuit.inputs + np.concatenate([[0], np.cumsum(counts)])).astype(np.int64)
-
-
-def _make_programs(circuit: Circuit) -> tuple[Program, ...]:
-    firsts = _first_rows(circuit)
+    outputs = [np.concatenate([circuit.legal, terminal]), circuit.goals, circuit.next, circuit.percepts]
+    counts = list(map(len, outputs))
+    firsts = (1 + circuit.inputs + np.concatenate([[0], np.cumsum(counts)])).astype(np.int64)
     row_of_input = np.full(len(circuit.left), -1, np.int32)
     row_of_input[1 : 1 + circuit.inputs] = np.arange(1, 1 + circuit.inputs)
-    return tuple(
-        make_program(
-            circuit.left, circuit.right, circuit.loops, literals.astype(np.int32), row_of_input,
-            np.arange(first, first + len(literals), dtype=np.int32), int(firsts[-1]),
+    programs: dict[str, Program] = {}
+    for name, first, literals in zip(PROGRAMS, firsts.tolist(), outputs, strict=False):
+        rows = np.arange(first, first + len(literals), dtype=np.int32)
+        programs[name] = make_program(
+            circuit.left, circuit.right, circuit.loops, literals.astype(np.int32), row_of_input, rows, int(firsts[-1])
         )
-        for first, literals in zip(firsts.tolist(), _outputs(circuit), strict=False)
+    rows_of = Rows(
+        join_programs(tuple(programs.values())), circuit.facts, first_move, firsts[:-1], np.array(counts, np.int64),
+        np.zeros(len(programs), np.int64),
     )  # fmt: skip
-
-
-def _make_rows(programs: tuple[Program, ...], circuit: Circuit, first_move: Ids) -> Rows:
-    firsts, counts = _first_rows(circuit)[:-1], np.array(list(map(len, _outputs(circuit))), np.int64)
-    return Rows(join_programs(programs), circuit.facts, first_move, firsts, counts, np.zeros(len(programs), np.int64))
+    return rows_of, programs
 
 
 @inner

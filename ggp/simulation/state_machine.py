@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 from operator import contains, getitem
-from threading import RLock, Thread
+from threading import RLock
 from typing import TypeAlias
 
 import numpy as np
@@ -22,8 +22,14 @@ from ggp.gdl.rulesheet import NATURE, Rulesheet
 from ggp.gdl.state_machine import Facts, JointMove
 from ggp.gdl.terms import Term
 from ggp.interpreter import Interpreter
-from ggp.simulation.evaluate import PROGRAMS, Batches, Bits, Indices, Single, pack, unpack
-from ggp.simulation.machine_code import MOST_GATES, assemble_programs, compile_in_background, is_worthwhile
+from ggp.simulation.evaluate import Batches, Bits, Indices, Single, pack, unpack
+from ggp.simulation.machine_code import (
+    MOST_GATES,
+    assemble_programs,
+    compile_in_background,
+    is_worthwhile,
+    make_in_background,
+)
 from ggp.simulation.playout import Simulator
 from ggp.simulation.steps import make_steps
 
@@ -156,14 +162,9 @@ class CircuitMachine:
             self._compiling |= {id(simulator), id(self.batches)}
         if id(simulator) not in begun and is_worthwhile(simulator.steps):
             compile_in_background(simulator.steps, default_cache(), simulator.use)
-        if id(self.batches) not in begun:
-            Thread(target=self._assemble, name="machine code of batches").start()
-
-    def _assemble(self) -> None:
         batches = self.batches
-        code = assemble_programs(dict(zip(PROGRAMS, batches.programs, strict=True)), batches.rows.facts)
-        if code is not None:
-            batches.use(code)
+        if id(batches) not in begun:
+            make_in_background(lambda: assemble_programs(batches.programs, batches.rows.facts), batches.use)
 
     def _make_simulator(self, *, preferences: bool, decisive: int) -> Simulator:
         compiled = self.compiled

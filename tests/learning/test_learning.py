@@ -120,9 +120,15 @@ def test_more_inputs_may_hold_than_are_listed_at_a_time() -> None:
     net = make_net(np.arange(facts, dtype=np.int32), 2, 3, 1, pairs=pairs)
     net.first[:] = np.random.default_rng(2).standard_normal(net.first.shape)
     sums = np.zeros(HIDDEN, np.float32)
-    sum_inputs(net, np.array([[(1 << facts) - 1]], np.uint64), 0, sums)
+    states, hidden, legal = np.array([[(1 << facts) - 1], [0]], np.uint64), sums.copy(), np.zeros((2, 1), np.uint64)
+    sum_inputs(net, states, 0, sums)
     assert len(net.first) > 2 * LISTED
     np.testing.assert_allclose(sums, net.first.sum(axis=0, dtype=np.float64), atol=1e-3)
+    for row in (0, 1):  # that many come, or go
+        sum_inputs(net, states, 1 - row, sums)
+        rectify_changed(net, states, row, legal, states, 1 - row, sums, hidden)
+        expected = np.maximum(net.first.sum(axis=0, dtype=np.float64), 0) if row == 0 else np.zeros(HIDDEN)
+        np.testing.assert_allclose(hidden, expected, atol=1e-3)
 
 
 def plain_loss(net: Net, samples: Samples, sample: int) -> float:

@@ -12,7 +12,7 @@ from ggp.kernel import vector_bits
 from ggp.simulation import machine_code
 from ggp.simulation import steps as step_module
 from ggp.simulation.assembler import NARROW
-from ggp.simulation.evaluate import PROGRAMS, Batches, Single, pack
+from ggp.simulation.evaluate import Batches, Single, pack
 from ggp.simulation.machine_code import (
     assemble_programs,
     compile_in_background,
@@ -168,7 +168,7 @@ def test_batches_give_the_same_by_machine_code(text: str, monkeypatch: pytest.Mo
     monkeypatch.setattr(machine_code, "LEAST_ASSEMBLED", 0)
     compiled = Truth(text).compiled
     plain, batches = Batches(compiled), Batches(compiled)
-    code = assemble_programs(dict(zip(PROGRAMS, batches.programs, strict=True)), batches.rows.facts)
+    code = assemble_programs(batches.programs, batches.rows.facts)
     assert code is not None
     batches.use(code)
     states = np.random.default_rng(3).integers(0, 2, (600, len(compiled.facts)), np.uint8).astype(np.bool_)
