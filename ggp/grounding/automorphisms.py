@@ -7,13 +7,14 @@ vertex after the other (McKay, "Practical graph isomorphism", 1981). The initial
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ggp.gdl.rulesheet import NATURE
 from ggp.grounding.rules import NEVER, GroundRules, Ids, needed_atoms
-from ggp.kernel import kernel
+from ggp.kernel import inner, kernel
 
 MOST = 16  # automorphisms that are looked for, the identity among them
 _WORK = 80_000_000  # edges that refinement may go over, of all rounds together
@@ -123,12 +124,32 @@ def _make_graph(rules: GroundRules, goals: Ids, terminal: Ids) -> _Graph:
     return _Graph(colours, offsets, neighbours[order].astype(np.int64), role)
 
 
+class Partition(NamedTuple):
+    """Classes of vertices of one colour each. `refine` splits them until equal vertices have equal neighbours."""
+
+    members: Ids  # (V,) the class of each vertex
+    sizes: Ids  # (V,) of each class
+    colours: Colours  # (V,) of each class: the same in all graphs that are alike
+    around: Colours  # (V,) the sum of its neighbours' colours, for each vertex: the same within a class
+    numbers: NDArray[np.int64]  # (1,) how many classes there are
+
+    @property
+    def of_vertices(self) -> Colours:
+        return self.colours[self.members]
+
+
+def copied(partition: Partition) -> Partition:
+    """With arrays of its own."""
+    members, sizes, colours, around, numbers = partition
+    return Partition(members.copy(), sizes.copy(), colours.copy(), around.copy(), numbers.copy())
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class _Refined:
-    """Colours that say all that neighbours' colours say."""
+    """A partition that `refine` has no more to do with, and the sums of what changed in each round."""
 
-    colours: Colours  # (V,)
-    sums: tuple[int, ...]  # of the colours after each round: equal for what is alike
+    partition: Partition
+    sums: tuple[int, ...]  # equal for what is alike
 
 
 class _Search:
@@ -146,16 +167,32 @@ class _Search:
 
     def all(self) -> Iterator[NDArray[np.int64]]:
         """(V,) the image of each vertex; up to MOST of them."""
-        refined = self._refined(self._graph.colours)
+        refined = self._refined(*self._whole())
         if refined is not None:
-            yield from self._complete(refined.colours, refined.colours, 0, is_shown=True)
+            yield from self._complete(refined.partition, refined.partition, 0, is_shown=True)
 
-    def _complete(self, own: Colours, images: Colours, depth: int, *, is_shown: bool) -> Iterator[NDArray[np.int64]]:
+    def _whole(self) -> tuple[Partition, NDArray[np.int64]]:
+        """The classes of the graph's colours, and all vertices."""
+        count = len(self._graph.colours)
+        colours, members, sizes = np.unique(self._graph.colours, return_inverse=True, return_counts=True)
+        whole = Partition(
+            members.astype(np.int32),
+            np.zeros(count, np.int32),
+            np.zeros(count, np.uint64),
+            np.zeros(count, np.uint64),
+            np.array([len(colours)]),
+        )
+        whole.sizes[: len(sizes)], whole.colours[: len(sizes)] = sizes, _mixed(colours)
+        return whole, np.arange(count)
+
+    def _complete(
+        self, own: Partition, images: Partition, depth: int, *, is_shown: bool
+    ) -> Iterator[NDArray[np.int64]]:
         """All ways to go on from equal colours of the vertices and of their images; one where only others differ."""
-        choice = self._choice(own, self._shown if is_shown else np.arange(len(own)))
+        choice = self._choice(own, self._shown if is_shown else np.arange(len(own.members)))
         if choice is None or not is_shown:  # those that are alike may be exchanged in any way, nearly always
-            found = np.empty(len(own), np.int64)
-            found[np.argsort(own, kind="stable")] = np.argsort(images, kind="stable")
+            found = np.empty(len(own.members), np.int64)
+            found[np.argsort(own.of_vertices, kind="stable")] = np.argsort(images.of_vertices, kind="stable")
             if self._is_automorphism(found):
                 self._found += 1
                 yield found
@@ -164,14 +201,17 @@ class _Search:
                 yield from self._complete(own, images, depth + 1, is_shown=False)
             if choice is None:
                 return
-        refined = self._refined(_individualised(own, choice)) if depth < _MOST_CHOICES else None
+        refined = self._refined(*self._individualised(own, choice)) if depth < _MOST_CHOICES else None
         if refined is None:
             return
-        before = self._found
-        for image in np.flatnonzero(images == own[choice]):
-            like = self._refined_like(_individualised(images, int(image)), refined)
+        before, colour = self._found, own.colours[own.members[choice]]
+        for image in np.flatnonzero(images.of_vertices == colour):
+            if images is own and image == choice:
+                like: _Refined | None = refined
+            else:
+                like = self._refined(*self._individualised(images, int(image)), refined.sums)
             if like is not None:
-                yield from self._complete(refined.colours, like, depth + 1, is_shown=is_shown)
+                yield from self._complete(refined.partition, like.partition, depth + 1, is_shown=is_shown)
             if self._is_over or (not is_shown and self._found > before):
                 return
 
@@ -180,70 +220,149 @@ class _Search:
         return self._found >= MOST or self._work < 0 or self._stop()
 
     @staticmethod
-    def _choice(colours: Colours, vertices: NDArray[np.int64]) -> int | None:
+    def _choice(partition: Partition, vertices: NDArray[np.int64]) -> int | None:
         """The first of these vertices whose colour another one has, too; of the rarest such colour."""
-        _, numbers, counts = np.unique(colours[vertices], return_inverse=True, return_counts=True)
+        _, numbers, counts = np.unique(partition.of_vertices[vertices], return_inverse=True, return_counts=True)
         shared = np.flatnonzero(counts[numbers] > 1)
         return int(vertices[shared[np.argmin(counts[numbers[shared]])]]) if len(shared) else None
 
-    def _refined(self, colours: Colours) -> _Refined | None:
-        """In rounds, as long as there come to be more colours; None where that takes too long."""
-        count, sums = 0, []
-        while (now := _count_different(colours)) > count:
-            count = now
-            colours, total = self._recoloured(colours)
-            sums.append(total)
-            if self._is_over:
-                return None
-        return _Refined(colours, tuple(sums))
+    def _individualised(self, partition: Partition, vertex: int) -> tuple[Partition, NDArray[np.int64]]:
+        """With a colour that only this vertex has; and the vertices around it."""
+        found, before = copied(partition), partition.members[vertex]
+        number = int(found.numbers[0])
+        found.numbers[0] += 1
+        found.members[vertex], found.sizes[number] = number, 1
+        found.sizes[before] -= 1
+        found.colours[number] = _mixed(~found.colours[before : before + 1] + np.uint64(number))[0]
+        first = self._graph.first
+        return found, np.unique(self._graph.neighbours[first[vertex] : first[vertex + 1]])
 
-    def _refined_like(self, colours: Colours, other: _Refined) -> Colours | None:
-        """The same for the images; None where they are not alike."""
-        for expected in other.sums:
-            colours, total = self._recoloured(colours)
-            if total != expected or self._is_over:
-                return None
-        return colours
+    def _refined(
+        self, partition: Partition, seen: NDArray[np.int64], expected: tuple[int, ...] | None = None
+    ) -> _Refined | None:
+        """In rounds, which begin with vertices whose neighbours have changed; the partition is changed in place.
 
-    def _recoloured(self, colours: Colours) -> tuple[Colours, int]:
-        """A new colour of each vertex, from its own and the multiset of its neighbours'; and a sum of all."""
-        graph, found = self._graph, np.empty_like(colours)
-        self._work -= len(graph.neighbours)
-        return found, int(recolour(_mixed(colours), graph.first, graph.neighbours, found))
+        expected: the sums of what it is to be like. None where it is not, or where that takes too long.
+        """
+        graph, sums = self._graph, []
+        self._work -= len(partition.members)  # as long takes a copy of the partition
+        changed, total = np.empty(len(partition.members), np.int64), np.zeros(1, np.uint64)
+        while len(seen):
+            self._work -= int(look_around(partition, graph.first, graph.neighbours, seen))
+            order = seen[np.lexsort((partition.around[seen], partition.members[seen]))]
+            count = split(partition, order, changed, total)
+            sums.append(int(total[0]))
+            if self._is_over or (expected is not None and sums != list(expected[: len(sums)])):
+                return None
+            seen = neighbours_of(graph.first, graph.neighbours, changed[:count])
+        return _Refined(partition, tuple(sums)) if expected is None or len(sums) == len(expected) else None
 
     def _is_automorphism(self, images: NDArray[np.int64]) -> bool:
-        """Whether every edge becomes an edge, and colours stay."""
-        graph, count = self._graph, len(images)
-        ends = np.repeat(np.arange(count), np.diff(graph.first))
-        edges = np.sort(ends * count + graph.neighbours)
-        mapped = np.sort(images[ends] * count + images[graph.neighbours])
-        return bool((edges == mapped).all() and (graph.colours[images] == graph.colours).all())
-
-
-def _count_different(colours: Colours) -> int:
-    ordered = np.sort(colours)
-    return 1 + int(np.count_nonzero(ordered[1:] != ordered[:-1]))
-
-
-def _individualised(colours: Colours, vertex: int) -> Colours:
-    """With a colour that only this vertex has."""
-    found = colours.copy()
-    found[vertex] = ~found[vertex]
-    return found
+        """Whether colours stay, and every vertex gets the neighbours of its image, by sums of well mixed numbers."""
+        graph = self._graph
+        self._work -= len(graph.neighbours)
+        numbers = _mixed(np.arange(len(images), dtype=np.uint64))
+        is_alike = keeps_neighbours(graph.first, graph.neighbours, images, numbers)
+        return bool(is_alike and (graph.colours[images] == graph.colours).all())
 
 
 @kernel
-def recolour(mixed: Colours, first: NDArray[np.int64], neighbours: NDArray[np.int64], found: Colours) -> np.uint64:
-    """Writes a new colour of each vertex to `found`; their sum. mixed: the colours so far."""
-    total = np.uint64(0)
-    for vertex in range(len(found)):
-        around = np.uint64(0)
+def look_around(
+    partition: Partition, first: NDArray[np.int64], neighbours: NDArray[np.int64], seen: NDArray[np.int64]
+) -> int:
+    """Writes `around` of the vertices that are seen; how many neighbours they have."""
+    work = 0
+    for vertex in seen:
+        total = np.uint64(0)
         for at in range(first[vertex], first[vertex + 1]):
-            around += mixed[neighbours[at]]
-        around = (around ^ (around >> np.uint64(31))) * np.uint64(0x9E3779B97F4A7C15)
-        found[vertex] = (around ^ (around >> np.uint64(29))) + np.uint64(3) * mixed[vertex]
-        total += found[vertex] ^ (found[vertex] >> np.uint64(32))
-    return total
+            total += partition.colours[partition.members[neighbours[at]]]
+        partition.around[vertex] = total
+        work += first[vertex + 1] - first[vertex] + 1
+    return work
+
+
+@kernel
+def split(partition: Partition, order: NDArray[np.int64], changed: NDArray[np.int64], total: NDArray[np.uint64]) -> int:
+    """Classes with vertices that now have other neighbours: those of one class, and among them alike ones, in a row.
+
+    A class of which all stay alike stays what it is. Returns how many vertices changed; `total`: of all that is seen.
+    """
+    members, sizes, colours, around = partition.members, partition.sizes, partition.colours, partition.around
+    count, start, seen = 0, 0, np.uint64(0)
+    stage = np.uint64(partition.numbers[0])  # a class that shrinks keeps its colour, so what comes of it later differs
+    while start < len(order):
+        own, end = members[order[start]], start
+        while end < len(order) and members[order[end]] == own:
+            seen += mix(around[order[end]] ^ colours[own])
+            end += 1
+        is_whole = end - start == sizes[own]
+        before, at = colours[own], start
+        if is_whole and around[order[start]] == around[order[end - 1]]:
+            start = end
+            continue
+        while at < end:
+            alike = at
+            number = partition.numbers[0]
+            colour = mix(before + mix(around[order[at]] + stage))
+            while alike < end and around[order[alike]] == around[order[at]]:
+                alike += 1
+            if is_whole and alike == end:
+                number = np.int64(own)
+            else:
+                partition.numbers[0] += 1
+                sizes[own] -= alike - at
+            sizes[number], colours[number] = alike - at, colour
+            for place in range(at, alike):
+                members[order[place]] = number
+                changed[count] = order[place]
+                count += 1
+            at = alike
+        start = end
+    total[0] = seen
+    return count
+
+
+@kernel
+def neighbours_of(
+    first: NDArray[np.int64], neighbours: NDArray[np.int64], vertices: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Each once."""
+    is_seen = np.zeros(len(first) - 1, np.bool_)
+    found, count = np.empty(len(first) - 1, np.int64), 0
+    for vertex in vertices:
+        for at in range(first[vertex], first[vertex + 1]):
+            neighbour = neighbours[at]
+            if not is_seen[neighbour]:
+                is_seen[neighbour] = True
+                found[count] = neighbour
+                count += 1
+    return found[:count].copy()
+
+
+@kernel
+def keeps_neighbours(
+    first: NDArray[np.int64], neighbours: NDArray[np.int64], images: NDArray[np.int64], numbers: Colours
+) -> bool:
+    """Whether each vertex's neighbours become those of its image; numbers: well mixed ones of all vertices."""
+    for vertex in range(len(images)):
+        image, own, other = images[vertex], np.uint64(0), np.uint64(0)
+        if first[vertex + 1] - first[vertex] != first[image + 1] - first[image]:
+            return False
+        for at in range(first[vertex], first[vertex + 1]):
+            own += numbers[images[neighbours[at]]]
+        for at in range(first[image], first[image + 1]):
+            other += numbers[neighbours[at]]
+        if own != other:
+            return False
+    return True
+
+
+@inner
+def mix(number: np.uint64) -> np.uint64:
+    """One number as by `_mixed`."""
+    mixed = (number ^ (number >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9) + np.uint64(0x9E3779B97F4A7C15)
+    mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return np.uint64(mixed ^ (mixed >> np.uint64(31)))
 
 
 def _mixed(numbers: Colours) -> Colours:

@@ -65,6 +65,8 @@ def find_symmetries(
             candidates = find_automorphisms(rules, stop, with_goals=with_goals, with_terminal=with_terminal)
             if candidates is None:
                 return None
+            if not len(candidates.roles):
+                break  # not even the identity, since that takes too long
             kept = max(kept, trial.passed(candidates, alone), key=len)
     found = Symmetries(*(np.concatenate(arrays) for arrays in zip(*kept, strict=True)))
     cache.put(_KIND, rulesheet.sha256, CacheEntry(found._asdict()))

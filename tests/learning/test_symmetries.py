@@ -14,8 +14,8 @@ from ggp.gdl.reader import read_term
 from ggp.gdl.rulesheet import Rulesheet, parse_rulesheet
 from ggp.gdl.state_machine import Facts, StateMachine
 from ggp.gdl.terms import Term
-from ggp.grounding import ground
-from ggp.grounding.automorphisms import MOST, find_automorphisms, recolour
+from ggp.grounding import automorphisms, ground
+from ggp.grounding.automorphisms import MOST, find_automorphisms
 from ggp.learning import symmetries as module
 from ggp.learning.net import Symmetries
 from ggp.learning.symmetries import find_symmetries
@@ -184,17 +184,56 @@ def test_games_with_percepts_have_the_identity_alone(text: str, cache: Cache) ->
     assert count == (1 if "sees" in text else 12)  # two roles, and the six orders of three numbers
 
 
-def test_colours_are_those_of_plain_arithmetic() -> None:
-    random = np.random.default_rng(2)
-    count, edges = 40, 150
-    ends = np.sort(random.integers(0, count, edges))
-    first = np.searchsorted(ends, np.arange(count + 1)).astype(np.int64)
-    neighbours, mixed = random.integers(0, count, edges), random.integers(0, 2**63, count).astype(np.uint64)
-    found = np.zeros(count, np.uint64)
-    total, whole, expected = int(recolour(mixed, first, neighbours, found)), 2**64, []
-    for vertex in range(count):
-        around = sum(int(mixed[each]) for each in neighbours[first[vertex] : first[vertex + 1]]) % whole
-        around = (around ^ (around >> 31)) * 0x9E3779B97F4A7C15 % whole
-        expected.append(((around ^ (around >> 29)) + 3 * int(mixed[vertex])) % whole)
-    assert found.tolist() == expected
-    assert total == sum(colour ^ (colour >> 32) for colour in expected) % whole
+def plain_classes(colours: list[int], around: list[list[int]]) -> list[int]:
+    """The class of each vertex once equal ones have equal neighbours, numbered as they come."""
+    found = colours
+    while True:
+        seen = [(own, tuple(sorted(found[each] for each in near))) for own, near in zip(found, around, strict=True)]
+        numbers = {each: number for number, each in enumerate(dict.fromkeys(seen))}
+        if len(numbers) == len(set(found)):
+            return [numbers[each] for each in seen]
+        found = [numbers[each] for each in seen]
+
+
+def graph_of(colours: list[int], around: list[list[int]]) -> automorphisms._Graph:
+    first = np.cumsum([0, *map(len, around)]).astype(np.int64)
+    neighbours = np.array([each for near in around for each in near], np.int64)
+    return automorphisms._Graph(np.array(colours, np.uint64), first, neighbours, len(colours))
+
+
+def refined(graph: automorphisms._Graph) -> automorphisms._Refined:
+    """As a search begins."""
+    search = automorphisms._Search(graph, np.arange(len(graph.colours)), lambda: False)
+    found = search._refined(*search._whole())
+    assert found is not None
+    return found
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_classes_are_those_of_plain_refinement(seed: int) -> None:
+    random = np.random.default_rng(seed)
+    count = 30 + 3 * seed
+    around: list[list[int]] = [[] for _ in range(count)]
+    pairs = random.integers(0, count, (count // 2 + 2 * seed, 2)).tolist()
+    for one, other in [*pairs, *((at, at + 1) for at in range(12))]:  # with a chain, which takes rounds
+        around[one].append(other)
+        around[other].append(one)
+    colours = random.integers(0, 2, count).tolist()
+    found, plain = refined(graph_of(colours, around)), plain_classes(colours, around)
+    numbers = {colour: number for number, colour in enumerate(dict.fromkeys(found.partition.of_vertices.tolist()))}
+    assert [numbers[colour] for colour in found.partition.of_vertices.tolist()] == plain
+    assert found.partition.sizes[found.partition.members].tolist() == [plain.count(each) for each in plain]
+    order = random.permutation(count)  # vertex v of the other graph is order[v] of this one
+    place = np.argsort(order)
+    moved = graph_of([colours[each] for each in order], [[int(place[one]) for one in around[each]] for each in order])
+    other = refined(moved)
+    assert other.sums == found.sums
+    np.testing.assert_array_equal(other.partition.of_vertices, found.partition.of_vertices[order])
+    search = automorphisms._Search(moved, np.arange(count), lambda: False)
+    assert search._is_automorphism(np.arange(count))
+    images = next(search.all())
+    assert search._is_automorphism(images)
+    distinct = [at for at in range(count) if plain.count(plain[order[at]]) == 1][:2]
+    if len(distinct) == 2:
+        images[distinct] = images[distinct[::-1]]
+        assert not search._is_automorphism(images)
