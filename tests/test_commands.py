@@ -119,6 +119,15 @@ def test_validate_as_json(tmp_path: Path) -> None:
     assert sound["evidence"]["ended"] == 20
 
 
+def test_validate_says_why_no_match_can_be_played() -> None:
+    done = run("validate", "-", stdin=BROKEN)
+    assert "<stdin>: cannot be played: <stdin>:2:1: no condition binds ?x" in done.stdout
+    for text in ("(role r) (<= (goal r 1) (true))", "(role r"):
+        done = run("validate", "-", stdin=text)
+        assert done.stdout.count("<stdin>:1:") == 1
+        assert "cannot be played" not in done.stdout
+
+
 def test_validate_goes_on_after_a_file_that_is_not_there() -> None:
     done = run("validate", "missing.kif", "tictactoe", "--matches", "0")
     assert done.returncode == 2

@@ -397,6 +397,12 @@ def test_a_rule_may_leave_a_variable_to_its_callers() -> None:
     rules = "(n a) (<= (plus z ?y ?y)) (<= (left ?y) (n ?x) (plus z ?x ?y)) (<= (right ?y) (n ?x) (plus z ?y ?x))"
     assert holds(rules, "left", 1) == ["(left a)"]
     assert holds(rules, "right", 1) == ["(right a)"]
+    rules = "(n 0) (n 1) (next_to 0 1) (<= (sum ?x 0 ?x)) (<= (most ?y ?x) (n ?k) (sum ?x ?k ?y))"
+    rules += "(<= (sum ?x ?y ?z) (next_to ?v ?y) (next_to ?w ?z) (sum ?x ?v ?w))"
+    assert holds(rules + "(<= (below ?x) (most 1 ?x))", "below", 1) == ["(below 0)", "(below 1)"]
+    assert holds(rules + "(<= (above ?x) (most ?x 0))", "above", 1) == ["(above 0)", "(above 1)"]
+    with pytest.raises(RulesheetError, match="no condition binds"):
+        holds(rules + "(<= (both ?x) (most ?x ?y))", "both", 1)
 
 
 def test_a_negative_cycle_that_no_atom_runs_through_has_a_meaning() -> None:

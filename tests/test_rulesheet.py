@@ -60,3 +60,12 @@ def test_what_has_no_meaning_is_refused_with_its_place(text: str, place: str, ch
         parse_rulesheet(text, "f.kif")
     assert str(caught.value).startswith(f"f.kif:{place}: ")
     assert caught.value.check == check
+
+
+def test_base_and_input_with_other_arguments_are_relations_of_the_rulesheet() -> None:
+    sheet = parse_rulesheet("(base p (val a b)) (base (p a)) (<= (input ?x) (base ?x ?y))")
+    assert [rule.head for rule in sheet.rules] == [
+        ("base", "p", ("val", "a", "b")),
+        ("base", ("p", "a")),
+        ("input", "?x"),
+    ]

@@ -39,6 +39,7 @@ def test_the_shipped_rulesheets_have_no_findings(name: str) -> None:
     [
         ("(<= (goal r ?x) (view ?x", "8:17 error syntax"),
         ("(<= (goal r 1)\n (true))", "9:2 error keyword-arity"),
+        ("(base p (val a b))\n(base q)", "8:1 warning keyword-arity"),
         ("(<= (init (p b)) (true (p a)))", "8:1 error constant"),
         ("(<= (base (p b)) (view a))", "8:1 error constant"),
         ("(<= (goal r 1) (next (p a)))", "8:16 error head-only"),
@@ -120,10 +121,16 @@ def test_each_check_finds_its_mistake_at_its_place(added: str, finding: str) -> 
         "(<= (goal r 1) (true (p ?x)) (not (or (view ?x) (distinct ?x b))))",
         "(<= (goal ?r 9) (role ?r) (not (goal ?r 5)) (not (goal ?r 0)))\n(<= (goal ?r 5) (role ?r) (not (goal ?r 0)))",
         "(<= (goal ?r 00) (role ?r))",
+        "(base p (val a b)) (<= (goal r 1) (base p ?x))",
     ],
 )
 def test_what_gdl_allows_is_no_error(added: str) -> None:
     assert [finding for finding in findings(SOUND + added) if " error " in finding] == []
+
+
+def test_lists_of_values_that_gdl_does_not_know_are_one_warning_each() -> None:
+    lists = "(base p (val a b))\n(base q (val a b c) (val a))"
+    assert findings(SOUND + lists) == ["8:1 warning keyword-arity", "9:1 warning keyword-arity"]
 
 
 def test_messages_name_what_the_rulesheet_names() -> None:

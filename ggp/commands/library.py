@@ -210,13 +210,19 @@ def _print_report(report: dict[str, Any]) -> None:
     errors = sum(finding["severity"] == "error" for finding in report["findings"])
     warnings = len(report["findings"]) - errors
     console.print(f"{source}: {_count(errors, 'error')}, {_count(warnings, 'warning')}", markup=False)
-    if report["unplayable"] and not errors:
+    if report["unplayable"] and not any(_is_same(finding, report) for finding in report["findings"]):
         console.print(f"{source}: cannot be played: {report['unplayable']}", markup=False)
     if report["evidence"]:
         for line in _evidence_lines(Evidence(**report["evidence"])):
             console.print(f"  {line}", markup=False)
     for line in _knowledge_lines(report["knowledge"]) if report["knowledge"] else ():
         console.print(f"  {line}", markup=False)
+
+
+def _is_same(finding: dict[str, Any], report: dict[str, Any]) -> bool:
+    """Whether a finding already says why the rulesheet cannot be played: many errors do not keep it from that."""
+    text = f"{report['source']}:{finding['line']}:{finding['column']}: {finding['message']}"
+    return text == str(report["unplayable"]).removesuffix(f" [{finding['check']}]")
 
 
 def _knowledge_lines(knowledge: dict[str, Any]) -> list[str]:

@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from ggp.gdl.logic_program import Clause, LogicProgram, Relation
-from ggp.gdl.terms import Term
+from ggp.gdl.rulesheet import name_and_arity
+from ggp.gdl.terms import Term, is_variable
 
 Position: TypeAlias = tuple[str, int, int]  # a symbol under its root, its arity, the index of the argument
 Value: TypeAlias = str | Relation  # a constant, or the name and arity of a function
@@ -64,6 +65,15 @@ def find_domains(program: LogicProgram) -> Domains:
     flow = _Flow(program)
     flow.run()
     return Domains(flow.values)
+
+
+def variable_positions(atom: Term) -> Iterator[tuple[Position, str]]:
+    """Each variable of an atom with its position, as often as it stands there."""
+    relation = name_and_arity(atom)
+    for index, term in enumerate(() if isinstance(atom, str) else atom[1:]):
+        for position, value in _parts(term, relation, index):
+            if isinstance(value, str) and is_variable(value):
+                yield position, value
 
 
 def _inner(outer: Position, function: Relation, place: int) -> Position:

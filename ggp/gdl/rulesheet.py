@@ -13,6 +13,7 @@ from ggp.gdl.reader import Node, place_in, read
 from ggp.gdl.terms import Term, to_text
 
 RULE = "<="
+HINTS = frozenset({"base", "input"})  # came to GDL late: rulesheets have relations of their own with these names
 CONNECTIVES = frozenset({"not", "and", "or", "distinct"})
 ARITIES = {
     "role": 1,
@@ -229,7 +230,7 @@ class _Builder:
         name, arity = name_and_arity(term)
         if name.startswith("?"):
             raise self._error(f"the variable {name} is not a sentence", node, "variable-sentence")
-        if ARITIES.get(name, arity) != arity:
+        if name not in HINTS and ARITIES.get(name, arity) != arity:
             raise self._error(f"'{name}' takes {ARITIES[name]} arguments, not {arity}", node, "keyword-arity")
         return term
 

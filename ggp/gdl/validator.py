@@ -16,6 +16,7 @@ from ggp.gdl.reader import Node, place_in, read
 from ggp.gdl.rulesheet import (
     ARITIES,
     CONNECTIVES,
+    HINTS,
     KEYWORDS,
     NATURE,
     RULE,
@@ -124,7 +125,7 @@ def _check_text(rulesheet: Rulesheet) -> Iterator[_Raw]:
 
 
 def _check_rule(rule: Rule) -> Iterator[_Raw]:
-    name, _ = name_and_arity(rule.head)
+    name, arity = name_and_arity(rule.head)
     if name in ("true", "does") or (name == "role" and not rule.is_fact):
         yield _Raw("error", "keyword-head", f"'{name}' cannot be the head of a rule", rule.offset)
     if rule.is_fact and not is_ground(rule.head):
@@ -132,6 +133,9 @@ def _check_rule(rule: Rule) -> Iterator[_Raw]:
         yield _Raw("error", "variable-in-fact", message, rule.offset)
     if not rule.is_fact and not rule.body:
         yield _Raw("warning", "empty-body", "a rule without a body: write it as a fact", rule.offset)
+    if arity != ARITIES.get(name, arity):
+        message = f"'{name}' has {arity} arguments here and {ARITIES[name]} in GDL: it is another relation"
+        yield _Raw("warning", "keyword-arity", message, rule.offset)
     yield from _check_terms(rule.head, rule.offset)
     for sentence in rule.body:
         yield from _check_sentence(sentence)
@@ -140,8 +144,8 @@ def _check_rule(rule: Rule) -> Iterator[_Raw]:
 def _check_sentence(sentence: Sentence) -> Iterator[_Raw]:
     match sentence:
         case Atom(term, offset):
-            name, _ = name_and_arity(term)
-            if name in _HEADS_ONLY:
+            name, arity = name_and_arity(term)
+            if name in _HEADS_ONLY and arity == ARITIES[name]:
                 yield _Raw("error", "head-only", f"'{name}' cannot be a condition", offset)
             yield from _check_terms(term, offset)
         case Distinct(left, right, offset):
@@ -184,9 +188,11 @@ def _check_objects(argument: Term, offset: int) -> Iterator[_Raw]:
 
 
 def _occurrences(rulesheet: Rulesheet) -> Iterator[tuple[Term, int]]:
-    """All atoms, heads and `distinct` included, with their offsets."""
+    """All atoms, heads and `distinct` included, with their offsets; not the hints that are none of GDL."""
     for rule in rulesheet.rules:
-        yield rule.head, rule.offset
+        name, arity = name_and_arity(rule.head)
+        if name not in HINTS or arity == ARITIES[name]:
+            yield rule.head, rule.offset
         for leaf in _Bindings(rule, variables).leaves():
             yield leaf.term, leaf.sentence.offset
 

@@ -15,6 +15,7 @@ from ggp.gdl.domains import Domains, find_domains
 from ggp.gdl.logic_program import DISTINCT, DOES, TRUE, Clause, Literal, LogicProgram, Relation
 from ggp.gdl.rulesheet import name_and_arity
 from ggp.gdl.terms import Term, is_variable, substitute, variables
+from ggp.grounding.callers import UnboundError, bind_by_callers
 
 _OUTPUTS: dict[Relation, Tier] = {
     ("role", 1): Tier.STATIC,
@@ -66,11 +67,8 @@ def prepare(program: LogicProgram) -> Prepared:
     clauses = _with_rigid(clauses, functions)
     projections: dict[Term, Clause] = {}
     clauses = [_projected(clause, projections) for clause in clauses]
-    for clause in clauses:
-        unbound = _unbound_variables(clause)
-        if unbound:
-            _fail(program, clause, f"no condition binds {unbound[0]} in a rule for '{clause.relation[0]}'")
     clauses += projections.values()
+    clauses, tables = _bound(program, clauses, tables)
     rewritten = _with_clauses(program, clauses, tables)
     dependencies = find_dependencies(rewritten)
     _refuse(rewritten, dependencies)
@@ -82,6 +80,23 @@ def _with_clauses(program: LogicProgram, clauses: Sequence[Clause], tables: Mapp
     for clause in clauses:
         by_relation[clause.relation] = (*by_relation.get(clause.relation, ()), clause)
     return replace(program, clauses=by_relation, tables=dict(tables))
+
+
+def _bound(
+    program: LogicProgram, clauses: list[Clause], tables: dict[Relation, "Rows"]
+) -> tuple[list[Clause], dict[Relation, "Rows"]]:
+    """With conditions for the variables that no condition binds, but callers of the relation do."""
+    unbound = [(clause, names) for clause in clauses if (names := _unbound_variables(clause))]
+    if not unbound:
+        return clauses, tables
+    try:
+        found, filled = bind_by_callers(
+            clauses, tables, _OUTPUTS, lambda *rules: find_domains(_with_clauses(program, *rules))
+        )
+    except UnboundError:
+        clause, names = unbound[0]
+        _fail(program, clause, f"no condition binds {names[0]} in a rule for '{clause.relation[0]}'")
+    return found, dict(filled)
 
 
 def _unbound_variables(clause: Clause) -> list[str]:

@@ -57,14 +57,19 @@ class QueryPlanner:
 
     def unbound(self, clause: Clause, bound: Iterable[str]) -> tuple[str, ...]:
         """The variables of the head, or of stuck literals, that nothing binds."""
+        rest, known = self.stuck(clause, bound)
+        wanted = (clause.head, *(literal.atom for literal in rest))
+        return tuple(name for name in dict.fromkeys(v for term in wanted for v in variables(term)) if name not in known)
+
+    def stuck(self, clause: Clause, bound: Iterable[str]) -> tuple[list[Literal], set[str]]:
+        """The literals that can never be evaluated, and the variables that are bound without them."""
         known = set(bound)
         locals_of = _local_variables(clause)
         rest = list(clause.body)
         while ready := {literal for literal in rest if self._ready(literal, known, locals_of)}:
             rest = [literal for literal in rest if literal not in ready]
             known.update(name for literal in ready for name in binds(literal))
-        wanted = (clause.head, *(literal.atom for literal in rest))
-        return tuple(name for name in dict.fromkeys(v for term in wanted for v in variables(term)) if name not in known)
+        return rest, known
 
     @property
     def builds_unseen(self) -> bool:
@@ -189,8 +194,35 @@ def _needed(planner: QueryPlanner, clause: Clause, needed: _Groups) -> set[froze
     for index, argument in enumerate(clause.arguments):
         for name in variables(argument):
             places[name] = places.get(name, frozenset()) | {index}
-    bound = [name for name, where in places.items() if any(group <= where for group in needed)]
-    return {places[name] for name in planner.unbound(clause, bound) if name in places}
+    bound = {name for name, where in places.items() if any(group <= where for group in needed)}
+    read = {name for literal in clause.body for name in binds(literal)}
+    bound.update(own := [name for name in planner.unbound(clause, bound) if name in places and name not in read])
+    groups = {places[name] for name in own}
+    while found := _needed_by_one(planner, clause, bound, places):
+        literal, more = found
+        groups |= more
+        bound.update(binds(literal))
+    return groups | {places[name] for name in planner.unbound(clause, bound) if name in places}
+
+
+def _needed_by_one(
+    planner: QueryPlanner, clause: Clause, bound: set[str], places: Mapping[str, frozenset[int]]
+) -> tuple[Literal, set[frozenset[int]]] | None:
+    """A stuck literal that binds its variables as soon as callers bind one of several arguments, and these."""
+    stuck, known = planner.stuck(clause, bound)
+    for literal in stuck:
+        if literal.positive and literal.relation in planner.required:
+            values = {
+                i: [v for v in variables(argument) if v not in known] for i, argument in enumerate(literal.arguments)
+            }
+            groups = [group for group in planner.required[literal.relation] if all(values[i] for i in group)]
+            choices = [
+                [places[values[i][0]] for i in group if len(values[i]) == 1 and values[i][0] in places]
+                for group in groups
+            ]
+            if all(choices):
+                return literal, {frozenset[int]().union(*choice) for choice in choices}
+    return None
 
 
 def _names_a_whole(atom: Term) -> bool:

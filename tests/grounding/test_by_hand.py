@@ -116,7 +116,7 @@ def test_rules_that_no_output_needs_are_left_out() -> None:
     ("text", "message"),
     [
         ("(<= (next (s ?x)) (true ?x))", "nest without limit"),
-        ("(<= (p ?x) (not (true (s ?x)))) (<= (next (s 1)) (p 1))", "no condition binds ?x in a rule for 'p'"),
+        ("(<= (p ?x) (not (true (s ?x)))) (<= (next (s ?y)) (p ?y))", "no condition binds ?x in a rule for 'p'"),
         ("(<= (true (s 1)) (true (s 0)))", "has 'true' as its head"),
         ("(<= (goal r 10) (does r (go 0)))", "'goal' depends on 'does'"),
         ("(<= (init (s 1)) (true (s 0)))", "'init' depends on 'true'"),
