@@ -18,7 +18,7 @@ from statistics import median, quantiles
 from time import perf_counter, process_time
 from typing import Any
 
-from ggp.errors import GroundingError
+from ggp.errors import GgpError
 
 STAGES = {
     "parse": ("ggp.gdl.rulesheet.parse_rulesheet", "ggp.circuit.compile.make_logic_program"),
@@ -108,7 +108,7 @@ def start(path: Path) -> dict[str, Any]:
             digest.update(array.tobytes())
         digest.update(repr((compiled.facts, compiled.moves, compiled.goals, compiled.percepts)).encode())
         row |= {"gates": circuit.gates, "rules": compiled.report.rules, "circuit": digest.hexdigest()[:16]}
-    except GroundingError as error:
+    except GgpError as error:
         row |= {"error": str(error)}
     stages.switch()
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
