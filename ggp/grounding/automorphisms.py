@@ -125,7 +125,7 @@ def _make_graph(rules: GroundRules, goals: Ids, terminal: Ids) -> _Graph:
 
 
 class Partition(NamedTuple):
-    """Classes of vertices of one colour each. `refine` splits them until equal vertices have equal neighbours."""
+    """Vertices in classes of one colour each; colour refinement splits these until the partition is equitable."""
 
     members: Ids  # (V,) the class of each vertex
     sizes: Ids  # (V,) of each class
@@ -139,17 +139,17 @@ class Partition(NamedTuple):
 
 
 def copied(partition: Partition) -> Partition:
-    """With arrays of its own."""
+    """A deep copy."""
     members, sizes, colours, around, numbers = partition
     return Partition(members.copy(), sizes.copy(), colours.copy(), around.copy(), numbers.copy())
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Refined:
-    """A partition that `refine` has no more to do with, and the sums of what changed in each round."""
+    """An equitable partition, in which vertices of one class have alike neighbours, and how it came about."""
 
     partition: Partition
-    sums: tuple[int, ...]  # equal for what is alike
+    trace: tuple[int, ...]  # a sum over each round: equal for what is alike (McKay and Piperno, 2014)
 
 
 class _Search:
@@ -182,7 +182,7 @@ class _Search:
             np.zeros(count, np.uint64),
             np.array([len(colours)]),
         )
-        whole.sizes[: len(sizes)], whole.colours[: len(sizes)] = sizes, _mixed(colours)
+        whole.sizes[: len(sizes)], whole.colours[: len(sizes)] = sizes, mixed(colours)
         return whole, np.arange(count)
 
     def _complete(
@@ -209,7 +209,7 @@ class _Search:
             if images is own and image == choice:
                 like: _Refined | None = refined
             else:
-                like = self._refined(*self._individualised(images, int(image)), refined.sums)
+                like = self._refined(*self._individualised(images, int(image)), refined.trace)
             if like is not None:
                 yield from self._complete(refined.partition, like.partition, depth + 1, is_shown=is_shown)
             if self._is_over or (not is_shown and self._found > before):
@@ -233,7 +233,7 @@ class _Search:
         found.numbers[0] += 1
         found.members[vertex], found.sizes[number] = number, 1
         found.sizes[before] -= 1
-        found.colours[number] = _mixed(~found.colours[before : before + 1] + np.uint64(number))[0]
+        found.colours[number] = mixed(~found.colours[before : before + 1] + np.uint64(number))[0]
         first = self._graph.first
         return found, np.unique(self._graph.neighbours[first[vertex] : first[vertex + 1]])
 
@@ -242,26 +242,28 @@ class _Search:
     ) -> _Refined | None:
         """In rounds, which begin with vertices whose neighbours have changed; the partition is changed in place.
 
-        expected: the sums of what it is to be like. None where it is not, or where that takes too long.
+        expected: the trace of what it is to be like. None where it is not, or where that takes too long.
         """
-        graph, sums = self._graph, []
+        graph = self._graph
+        trace: list[int] = []
         self._work -= len(partition.members)  # as long takes a copy of the partition
         changed, total = np.empty(len(partition.members), np.int64), np.zeros(1, np.uint64)
         while len(seen):
             self._work -= int(look_around(partition, graph.first, graph.neighbours, seen))
             order = seen[np.lexsort((partition.around[seen], partition.members[seen]))]
             count = split(partition, order, changed, total)
-            sums.append(int(total[0]))
-            if self._is_over or (expected is not None and sums != list(expected[: len(sums)])):
+            is_alike = expected is None or int(total[0]) in expected[len(trace) : len(trace) + 1]
+            if self._is_over or not is_alike:
                 return None
+            trace.append(int(total[0]))
             seen = neighbours_of(graph.first, graph.neighbours, changed[:count])
-        return _Refined(partition, tuple(sums)) if expected is None or len(sums) == len(expected) else None
+        return _Refined(partition, tuple(trace)) if expected is None or len(trace) == len(expected) else None
 
     def _is_automorphism(self, images: NDArray[np.int64]) -> bool:
         """Whether colours stay, and every vertex gets the neighbours of its image, by sums of well mixed numbers."""
         graph = self._graph
         self._work -= len(graph.neighbours)
-        numbers = _mixed(np.arange(len(images), dtype=np.uint64))
+        numbers = mixed(np.arange(len(images), dtype=np.uint64))
         is_alike = keeps_neighbours(graph.first, graph.neighbours, images, numbers)
         return bool(is_alike and (graph.colours[images] == graph.colours).all())
 
@@ -285,7 +287,7 @@ def look_around(
 def split(partition: Partition, order: NDArray[np.int64], changed: NDArray[np.int64], total: NDArray[np.uint64]) -> int:
     """Classes with vertices that now have other neighbours: those of one class, and among them alike ones, in a row.
 
-    A class of which all stay alike stays what it is. Returns how many vertices changed; `total`: of all that is seen.
+    A class whose vertices all stay alike keeps its colour. Returns how many vertices changed; `total` gets the trace.
     """
     members, sizes, colours, around = partition.members, partition.sizes, partition.colours, partition.around
     count, start, seen = 0, 0, np.uint64(0)
@@ -357,16 +359,18 @@ def keeps_neighbours(
     return True
 
 
+@kernel
+def mixed(numbers: Colours) -> Colours:
+    """`mix` of each number."""
+    found = np.empty_like(numbers)
+    for at in range(len(numbers)):
+        found[at] = mix(numbers[at])
+    return found
+
+
 @inner
 def mix(number: np.uint64) -> np.uint64:
-    """One number as by `_mixed`."""
-    mixed = (number ^ (number >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9) + np.uint64(0x9E3779B97F4A7C15)
-    mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return np.uint64(mixed ^ (mixed >> np.uint64(31)))
-
-
-def _mixed(numbers: Colours) -> Colours:
-    """Well mixed bits of each number (the finaliser of SplitMix64: Steele, Lea and Flood, 2014)."""
-    mixed = (numbers ^ (numbers >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9) + np.uint64(0x9E3779B97F4A7C15)
-    mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return np.asarray(mixed ^ (mixed >> np.uint64(31)), np.uint64)
+    """Well mixed bits (the finaliser of SplitMix64: Steele, Lea and Flood, 2014)."""
+    found = (number ^ (number >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9) + np.uint64(0x9E3779B97F4A7C15)
+    found = (found ^ (found >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return np.uint64(found ^ (found >> np.uint64(31)))

@@ -119,9 +119,8 @@ def _assemble(program: Program, facts: int, bits: int) -> bytes | None:
         capacity = _MOST_BYTES * len(tables.table) + _MOST_LOOP_BYTES * len(tables.feedback)
         capacity += _SEGMENT_BYTES * len(tables.segments)
         code, size = _write(tables, capacity)
-        if size >= 0 and (
-            found is None or size < (1.0 - _LEAST_SAVING) * len(found)
-        ):  # code is bound by what is fetched
+        is_shorter = found is None or size < (1.0 - _LEAST_SAVING) * len(found)  # code is bound by what is fetched
+        if size >= 0 and is_shorter:
             found = code[:size].tobytes()
     return found and found.ljust(-(-len(found) // 64) * 64, b"\xcc")
 

@@ -185,7 +185,7 @@ def test_games_with_percepts_have_the_identity_alone(text: str, cache: Cache) ->
 
 
 def plain_classes(colours: list[int], around: list[list[int]]) -> list[int]:
-    """The class of each vertex once equal ones have equal neighbours, numbered as they come."""
+    """The class of each vertex in the coarsest equitable partition, numbered as they come."""
     found = colours
     while True:
         seen = [(own, tuple(sorted(found[each] for each in near))) for own, near in zip(found, around, strict=True)]
@@ -227,7 +227,7 @@ def test_classes_are_those_of_plain_refinement(seed: int) -> None:
     place = np.argsort(order)
     moved = graph_of([colours[each] for each in order], [[int(place[one]) for one in around[each]] for each in order])
     other = refined(moved)
-    assert other.sums == found.sums
+    assert other.trace == found.trace
     np.testing.assert_array_equal(other.partition.of_vertices, found.partition.of_vertices[order])
     search = automorphisms._Search(moved, np.arange(count), lambda: False)
     assert search._is_automorphism(np.arange(count))
@@ -237,3 +237,18 @@ def test_classes_are_those_of_plain_refinement(seed: int) -> None:
     if len(distinct) == 2:
         images[distinct] = images[distinct[::-1]]
         assert not search._is_automorphism(images)
+
+
+def test_where_not_even_the_identity_is_found_in_time_no_more_is_looked_for(
+    cache: Cache, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tries = []
+
+    def find(*arguments: object, **levels: bool) -> automorphisms.Automorphisms | None:
+        tries.append(levels)
+        return find_automorphisms(*arguments, **levels)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(automorphisms, "_WORK", 0)
+    monkeypatch.setattr(module, "find_automorphisms", find)
+    assert len(symmetries_of(parse_rulesheet(TWO_COINS, "game"), cache).roles) == 1
+    assert len(tries) == 1
