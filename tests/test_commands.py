@@ -103,6 +103,20 @@ def test_a_negation_that_no_atom_of_the_game_meets_is_a_warning(
     assert "error: 'even' depends on its own negation [stratification]" in met.stdout
 
 
+@pytest.mark.parametrize("is_warm", [True, False])
+def test_a_variable_that_only_those_who_ask_bind_is_a_warning(
+    monkeypatch: pytest.MonkeyPatch, *, is_warm: bool
+) -> None:
+    monkeypatch.setattr("ggp.engines.is_warm", lambda: is_warm)
+    rules = "(role r) (legal r a) (init (on 2)) (<= terminal (true (on 1))) (<= (next (on 1)) (true (on 2)))"
+    asked = f"{rules} (<= (empty ?i) (not (true (on ?i)))) (<= (goal r 100) (empty 2)) (<= (goal r 0) (true (on 2)))"
+    done = run("validate", "-", stdin=asked)
+    assert done.returncode == 0, done.stdout
+    assert "warning: ?i in a rule for 'empty' is not in a positive condition, though" in done.stdout
+    unread = f"{rules} (goal r 100) (<= (differ ?x ?y) (distinct ?x ?y))"
+    assert run("validate", "-", stdin=unread).returncode == 0
+
+
 def test_validate_as_json(tmp_path: Path) -> None:
     path = tmp_path / "broken.kif"
     path.write_text(BROKEN, encoding="utf-8")

@@ -28,6 +28,10 @@ def test_a_sound_rulesheet_has_no_findings() -> None:
     assert findings(SOUND) == []
 
 
+def test_what_a_role_did_as_a_percept_is_no_finding() -> None:
+    assert findings(SOUND + "(<= (sees r (does r ?m)) (does r ?m))") == []
+
+
 @pytest.mark.parametrize("name", FIRST_GAMES)
 def test_the_shipped_rulesheets_have_no_findings(name: str) -> None:
     path = find_rulesheet(name)
@@ -43,6 +47,7 @@ def test_the_shipped_rulesheets_have_no_findings(name: str) -> None:
         ("(<= (init (p b)) (true (p a)))", "8:1 error constant"),
         ("(<= (base (p b)) (view a))", "8:1 error constant"),
         ("(<= (goal r 1) (next (p a)))", "8:16 error head-only"),
+        ("(<= (sees r p) (next (p a)))", "8:16 warning head-only"),
         ("(<= (goal r 1)\n  (not (init (p a))))", "9:8 error head-only"),
         ("(true (p c))", "8:1 error keyword-head"),
         ("(<= (does r m) (view a))", "8:1 error keyword-head"),

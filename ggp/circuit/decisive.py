@@ -16,8 +16,12 @@ from numpy.typing import NDArray
 from ggp.circuit.assembly import Assembly, Literals
 from ggp.circuit.choice import ConditionalChoice, find_turn, possible_moves
 from ggp.circuit.network import Circuit, Ids, both, either
+from ggp.circuit.schedule import Program, make_program, mark_needed
 
 MOST_WORK = 30_000_000  # gates that are copied for all moves of a phase; more takes seconds
+QUICK_WORK = 12_000_000  # of all phases, where that is waited for
+MOST_AHEAD_GATES = 20_000  # of a phase, for states that get their moves …
+MOST_AHEAD_RATIO = 6.0  # … or so many for each one of the circuit
 ALWAYS_ROOM = 300_000  # gates that may be made when moves are fixed; not all are needed in the end
 MOST_GATES = 16  # likewise, for each one of the circuit
 
@@ -49,16 +53,19 @@ class Endings:
     circuit: Circuit  # only its nodes, inputs and loops are meant
     outputs: Ids  # (roles, outputs) literals; for `find_ends`: as the fields of `EndGates`
     room: int  # gates that may be made when moves are fixed in it
+    work: int  # gates that may be copied for that
 
 
-def find_endings(circuit: Circuit, phases: NDArray[np.int8], phase: int, aims: Aims, depth: int) -> Endings:
-    """Of a phase of the game; depth: 1 for ends, 2 for what others can do next, too.
+def find_endings(
+    circuit: Circuit, phases: NDArray[np.int8], phase: int, aims: Aims, depth: int, work: int = MOST_WORK
+) -> Endings:
+    """Of a phase of the game; depth: 1 for ends, 2 for what others can do next, too; work: gates that may be copied.
 
     phases: (P, F) the constant that a fact is in each phase, or -1. GroundingError when it is too large.
     """
     threats = None
     if depth > 1:
-        threats = _find_threats(circuit, phases, (phase + 1) % len(phases), aims)
+        threats = _find_threats(circuit, phases, (phase + 1) % len(phases), aims, work)
     assembly, state, after = _after(circuit, phases[(phase + 1) % len(phases)])
     network = assembly.network
     outputs = np.zeros((len(circuit.moves), 3), np.int32)
@@ -69,7 +76,7 @@ def find_endings(circuit: Circuit, phases: NDArray[np.int8], phase: int, aims: A
         if best != _NONE:
             ends = [int(both(network, after.terminal, int(after.goals[goal]))) for goal in (best, worst)]
             outputs[role] = *ends, both(network, after.terminal ^ 1, int(replies[role]))
-    return Endings(_nodes(circuit, assembly), outputs, _room(circuit))
+    return Endings(_nodes(circuit, assembly), outputs, _room(circuit), work)
 
 
 class _After(NamedTuple):
@@ -101,7 +108,7 @@ def _nodes(circuit: Circuit, assembly: Assembly) -> Circuit:
     return replace(circuit, left=assembly.left.copy(), right=assembly.right.copy(), loops=assembly.loops)
 
 
-def _find_threats(circuit: Circuit, phases: NDArray[np.int8], phase: int, aims: Aims) -> Endings | None:
+def _find_threats(circuit: Circuit, phases: NDArray[np.int8], phase: int, aims: Aims, work: int) -> Endings | None:
     """Facts of this phase → for each role whether another one can end the match at its best and that role's worst.
 
     None where that takes too many gates, or where it never is so.
@@ -117,13 +124,13 @@ def _find_threats(circuit: Circuit, phases: NDArray[np.int8], phase: int, aims: 
     assembly = Assembly(_capacity(circuit))
     facts = np.where(phases[phase] < 0, assembly.inputs(circuit.facts), phases[phase])
     before = look(assembly, circuit, facts)
-    found = _cofactors(assembly, Endings(_nodes(circuit, step), harm, _room(circuit)), before)
+    found = _cofactors(assembly, Endings(_nodes(circuit, step), harm, _room(circuit), work), before)
     if found is None:
         return None
     threats = [_any(assembly, [int(literal) for literal in found[role] if literal]) for role in range(roles)]
     if not any(threats):
         return None
-    return Endings(_nodes(circuit, assembly), np.array(threats, np.int32)[:, np.newaxis], _room(circuit))
+    return Endings(_nodes(circuit, assembly), np.array(threats, np.int32)[:, np.newaxis], _room(circuit), work)
 
 
 def _any(assembly: Assembly, literals: list[int]) -> int:
@@ -167,6 +174,47 @@ def find_ends(assembly: Assembly, endings: Endings, before: Before) -> EndGates 
     return EndGates(*found) if found is not None and found.any() else None
 
 
+def end_programs(circuit: Circuit, phases: NDArray[np.int8], aims: Aims) -> tuple[Program, ...]:
+    """For each phase, facts → `EndGates`, field after field; without `allows` where that takes too many gates.
+
+    phases: (P, F) the constant that a fact is in each phase, or -1. Facts are in the rows from 1 on, outputs follow.
+    None at all where there never is such a move, or where it takes too long to find out.
+    """
+    moves, inputs = sum(circuit.moves), np.arange(1, 1 + circuit.facts, dtype=np.int32)
+    rows = 1 + circuit.facts + np.arange(3 * moves, dtype=np.int32)
+    found, some = [], False
+    for phase in range(len(phases)):
+        assembly, ends = _end_gates(circuit, phases, phase, aims)
+        some |= ends is not None
+        outputs = np.zeros(3 * moves, np.int32) if ends is None else np.concatenate(ends).astype(np.int32)
+        row_of_input = np.full(assembly.size, -1, np.int32)
+        row_of_input[inputs] = inputs
+        found.append(
+            make_program(assembly.left, assembly.right, assembly.loops, outputs, row_of_input, rows, int(rows[-1]) + 1)
+        )
+    return tuple(found) if some else ()
+
+
+def _end_gates(circuit: Circuit, phases: NDArray[np.int8], phase: int, aims: Aims) -> tuple[Assembly, EndGates | None]:
+    """A network whose first inputs are facts, with what can be afforded of them in a phase."""
+    affordable = max(MOST_AHEAD_GATES, MOST_AHEAD_RATIO * circuit.gates)
+    for depth in (2, 1):
+        endings = find_endings(circuit, phases, phase, aims, depth, QUICK_WORK // len(phases))
+        assembly = Assembly(_capacity(circuit) + endings.room)
+        facts = np.where(phases[phase] < 0, assembly.inputs(circuit.facts), phases[phase])
+        ends = find_ends(assembly, endings, look(assembly, circuit, facts))
+        if ends is not None and _count(assembly, ends) <= affordable:
+            return assembly, ends
+    return assembly, None
+
+
+def _count(assembly: Assembly, ends: EndGates) -> int:
+    """How many gates they take."""
+    outputs = np.concatenate(ends).astype(np.int32)
+    needed = mark_needed(assembly.left, assembly.right, assembly.loops.results, outputs)
+    return int(np.count_nonzero(needed & (assembly.left >= 0)))
+
+
 def _cofactors(assembly: Assembly, endings: Endings, before: Before) -> Literals | None:
     """(outputs, M) the outputs of each move's role with that move done; None where that takes too many gates."""
     moves, size = endings.circuit.moves, assembly.size
@@ -177,7 +225,7 @@ def _cofactors(assembly: Assembly, endings: Endings, before: Before) -> Literals
         for move in possible
         if len(possible) > 1 and endings.outputs[role].any()
     ]
-    if len(wanted) * len(endings.circuit.left) > MOST_WORK:
+    if len(wanted) * len(endings.circuit.left) > endings.work:
         return None
     found = np.zeros((endings.outputs.shape[1], first[-1]), np.int64)
     assumed = {role: _alone(assembly, before, first, role) for role in {role for role, _ in wanted}}

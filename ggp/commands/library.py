@@ -29,12 +29,16 @@ from ggp.gdl.logic_program import make_logic_program
 from ggp.gdl.reader import decode
 from ggp.gdl.rulesheet import Rulesheet, parse_rulesheet
 from ggp.gdl.state_machine import StateMachine
-from ggp.gdl.validator import STRATIFICATION, Finding, validate
+from ggp.gdl.validator import SAFETY, STRATIFICATION, Finding, validate
 from ggp.grounding import ground
 from ggp.library import SUFFIX, TAGS, find_rulesheet, is_match, read_bytes, read_metadata, shipped_rulesheets
 from ggp.simulation.evidence import SECONDS, Evidence, gather_evidence
 
 EXIT_FOUND_ERRORS = 1
+_FOUND_BY_GROUNDING = {
+    STRATIFICATION: "no atom of this game does",
+    SAFETY: "what is needed of the rule has a value for each",
+}  # what the checks say of relations, where no atom is concerned
 
 
 def add_commands(app: typer.Typer) -> None:
@@ -161,12 +165,14 @@ def _knowledge(machine: StateMachine, matches: int, max_steps: int, seed: int, s
 
 
 def _as_grounded(findings: Sequence[Finding], rulesheet: Rulesheet, machine: StateMachine) -> tuple[Finding, ...]:
-    """Rules can only be grounded where no atom depends on its own negation: then that is no error."""
-    doubtful = [one for one in findings if one.check == STRATIFICATION and one.severity == "error"]
+    """Rules can only be grounded where no atom depends on its own negation, and all variables that matter get values:
+    then that is no error.
+    """
+    doubtful = [one for one in findings if one.check in _FOUND_BY_GROUNDING and one.severity == "error"]
     if not doubtful or not (machine.engine == "circuit" or _can_be_grounded(rulesheet)):
         return tuple(findings)
     return tuple(
-        replace(one, severity="warning", message=f"{one.message}, though no atom of this game does")
+        replace(one, severity="warning", message=f"{one.message}, though {_FOUND_BY_GROUNDING[one.check]}")
         if one in doubtful
         else one
         for one in findings

@@ -38,6 +38,7 @@ from ggp.gdl.terms import Term, is_ground, is_variable, subterms, to_text, varia
 Severity = OneOf["error", "warning"]
 
 STRATIFICATION = "stratification"  # the check that finds relations which read their own negation
+SAFETY = "safety"  # that which finds variables without a value
 
 _GOAL_VALUE = re.compile(r"[0-9]{1,2}|100")
 _OF_ROLES = tuple(name for name, _ in OF_ROLES)
@@ -134,18 +135,21 @@ def _check_rule(rule: Rule) -> Iterator[_Raw]:
     if not rule.is_fact and not rule.body:
         yield _Raw("warning", "empty-body", "a rule without a body: write it as a fact", rule.offset)
     if arity != ARITIES.get(name, arity):
-        message = f"'{name}' has {arity} arguments here and {ARITIES[name]} in GDL: it is another relation"
+        message = f"'{name}' has {_arguments_of(arity)} here and {ARITIES[name]} in GDL: it is another relation"
         yield _Raw("warning", "keyword-arity", message, rule.offset)
     yield from _check_terms(rule.head, rule.offset)
     for sentence in rule.body:
-        yield from _check_sentence(sentence)
+        yield from _check_sentence(sentence, name)
 
 
-def _check_sentence(sentence: Sentence) -> Iterator[_Raw]:
+def _check_sentence(sentence: Sentence, head: str) -> Iterator[_Raw]:
+    """A condition of a rule; head: the relation of which that is."""
     match sentence:
         case Atom(term, offset):
             name, arity = name_and_arity(term)
-            if name in _HEADS_ONLY and arity == ARITIES[name]:
+            if (head, name) == ("sees", "next"):
+                yield _Raw("warning", "head-only", "'next' as a condition: other systems may refuse it", offset)
+            elif name in _HEADS_ONLY and arity == ARITIES[name]:
                 yield _Raw("error", "head-only", f"'{name}' cannot be a condition", offset)
             yield from _check_terms(term, offset)
         case Distinct(left, right, offset):
@@ -154,14 +158,14 @@ def _check_sentence(sentence: Sentence) -> Iterator[_Raw]:
         case Not(part, offset):
             if not isinstance(part, Atom):
                 yield _Raw("warning", "not-over-sentence", f"'not' over '{_label(part)}'", offset)
-            yield from _check_sentence(part)
+            yield from _check_sentence(part, head)
         case And(parts, offset) | Or(parts, offset):
             if isinstance(sentence, Or) and len(parts) < 2:
                 yield _Raw("warning", "short-or", f"'or' with {len(parts)} alternatives", offset)
             for part in parts:
                 if isinstance(part, Or):
                     yield _Raw("warning", "nested-or", "'or' inside of another sentence", part.offset)
-                yield from _check_sentence(part)
+                yield from _check_sentence(part, head)
 
 
 def _label(sentence: Sentence) -> str:
@@ -172,13 +176,15 @@ def _label(sentence: Sentence) -> str:
 def _check_terms(atom: Term, offset: int) -> Iterator[_Raw]:
     if isinstance(atom, tuple):
         for argument in atom[1:]:
-            yield from _check_objects(argument, offset)
+            yield from _check_objects(argument, offset, is_percept=atom[0] == "sees")
 
 
-def _check_objects(argument: Term, offset: int) -> Iterator[_Raw]:
-    """Keywords where an object is expected."""
+def _check_objects(argument: Term, offset: int, *, is_percept: bool = False) -> Iterator[_Raw]:
+    """Keywords where an object is expected; published rulesheets have `(does ROLE MOVE)` as a percept."""
     for term in subterms(argument):
         name, arity = name_and_arity(term)
+        if is_percept and (name, arity) == DOES:
+            continue
         if arity and name in KEYWORDS - {NATURE}:
             yield _Raw("error", "keyword-function", f"the keyword '{name}' is used as a function", offset)
         elif not arity and name in CONNECTIVES | {RULE}:
@@ -211,7 +217,7 @@ def _check_names(rulesheet: Rulesheet) -> Iterator[_Raw]:
         name, arity = name_and_arity(term)
         known = relations.setdefault(name, set())
         if known and arity not in known:
-            message = f"the relation '{name}' has {arity} arguments here and {min(known)} elsewhere"
+            message = f"the relation '{name}' has {_arguments_of(arity)} here and {min(known)} elsewhere"
             yield _Raw("warning", "varying-arity", message, offset)
         known.add(arity)
         for inner in subterms(term):
@@ -221,14 +227,20 @@ def _check_names(rulesheet: Rulesheet) -> Iterator[_Raw]:
             if inner_arity and inner is not term:
                 seen = functions.setdefault(inner_name, set())
                 if seen and inner_arity not in seen:
-                    message = f"the function '{inner_name}' has {inner_arity} arguments here and {min(seen)} elsewhere"
+                    message = (
+                        f"the function '{inner_name}' has {_arguments_of(inner_arity)} here and {min(seen)} elsewhere"
+                    )
                     yield _Raw("warning", "varying-arity", message, offset)
                 elif inner_name in constants and not seen:
-                    message = f"the function '{inner_name}' has {inner_arity} arguments here and none elsewhere"
+                    message = f"the function '{inner_name}' has {_arguments_of(inner_arity)} here and none elsewhere"
                     yield _Raw("warning", "varying-arity", message, offset)
                 if inner_name in heard and not seen:
                     yield _Raw("warning", "shared-name", f"'{inner_name}' is a relation and a function", offset)
                 seen.add(inner_arity)
+
+
+def _arguments_of(arity: int) -> str:
+    return "1 argument" if arity == 1 else f"{arity} arguments"
 
 
 def _check_use(rulesheet: Rulesheet) -> Iterator[_Raw]:
@@ -356,7 +368,7 @@ def _check_safety(rule: Rule) -> Iterator[_Raw]:
     if loose:
         names = ", ".join(dict.fromkeys(loose))
         message = f"{names} in a rule for '{name_and_arity(rule.head)[0]}' is not in a positive condition"
-        yield _Raw("error", "safety", message, rule.offset)
+        yield _Raw("error", SAFETY, message, rule.offset)
 
 
 @dataclass(frozen=True, slots=True)

@@ -212,14 +212,15 @@ def ground_text(clingo: Clingo, program: bytes, budget: Budget) -> bytearray:
 def list_rules(clingo: Clingo, program: bytes, seconds: float, most: int, take: Callable[[bytes], bool]) -> bool:
     """Hands gringo's rules over, each as a line of text, until `take` returns False; whether these were all.
 
-    It ends after so many rules, or so much processor time, too; seconds: more than 0.
+    It ends after so many rules, or so much processor time, too, perhaps within a rule; seconds: more than 0.
     """
     run = clingo.start(_LIST, Budget().memory, seconds)
     exit_code = None
     try:
         writer = Thread(target=run.write, args=(program,), daemon=True)
         writer.start()
-        is_whole = all(number < most and take(rule) for number, rule in enumerate(run.output))
+        lines = enumerate(run.output)
+        is_whole = all(number < most and rule.endswith(b"\n") and take(rule) for number, rule in lines)
         run.output.close()  # ends a run that still writes
         writer.join()
         exit_code, used = run.end()

@@ -35,6 +35,7 @@ from ggp.grounding.tables import Extents
 _PART_PREFIX = "PART"
 QUICK = Budget(seconds=5.0, rules=250_000)  # beyond this, large relations are evaluated on demand
 _SOME_RULES = 1_500_000  # with which each way to say what is needed is tried, before one may use all
+_SOME_SECONDS = 3.0  # for the first of these ways, before all is listed
 _MANY_RULES = 5_000_000  # with which narrower relations are tried
 _SHARE_OF_ALL = 0.5  # of the time that is left, for all arguments once more; and to follow states
 _MUCH = 20_000.0  # joins of fewer rows are left as they are
@@ -67,14 +68,16 @@ def _find_large(prepared: Prepared, attempts: "_Attempts") -> tuple[Prepared, Ex
             found = attempts.run(prepared, _reach_all, rules)
             if found:
                 return found
-    for way, rules in (
-        (_reach_combined, _SOME_RULES),
-        (_reach_separate, _SOME_RULES),
-        (_reach_all, attempts.budget.rules),  # to say what is needed may take more room than all there is
-        (_reach_combined, attempts.budget.rules),
-        (_reach_separate, attempts.budget.rules),
+    for way, rules, seconds in (
+        (_reach_combined, _SOME_RULES, _SOME_SECONDS),
+        (_reach_all, _MANY_RULES, QUICK.seconds),  # to say what is needed may take more room than all there is
+        (_reach_combined, _SOME_RULES, inf),
+        (_reach_separate, _SOME_RULES, inf),
+        (_reach_all, attempts.budget.rules, inf),
+        (_reach_combined, attempts.budget.rules, inf),
+        (_reach_separate, attempts.budget.rules, inf),
     ):
-        found = attempts.run(prepared, way, rules)
+        found = attempts.run(prepared, way, rules, seconds)
         if found:
             return found
     raise attempts.error

@@ -333,7 +333,7 @@ def _make_rows(circuit: Circuit, first_move: Ids) -> tuple[Rows, dict[str, Progr
 
 
 @inner
-def _run(rows: Rows, words: Words, program: Int) -> None:
+def run_rows(rows: Rows, words: Words, program: Int) -> None:
     """Evaluate a program on all lanes."""
     address = rows.addresses[program]
     if address:
@@ -364,7 +364,7 @@ def evaluate_rows(  # noqa: PLR0913, PLR0917 - kernel: rows and arrays apart
         put_bits(words, 1, rows.facts, states, start, lanes)
         if has_moves and not flip_moves(words, first_move_row, rows.first_move, moves, start, lanes):
             return False
-        _run(rows, words, program)
+        run_rows(rows, words, program)
         if has_moves:
             flip_moves(words, first_move_row, rows.first_move, moves, start, lanes)
         take_bits(words, first_row, outputs, found, start, lanes)
@@ -414,7 +414,7 @@ def evaluate_one(rows: Rows, words: Words, program: Int, inputs: Indices, found:
     """Write the numbers of the outputs that hold, and return how many; `words` must have, and keep, inputs of 0."""
     for number in inputs:
         words[1 + number, 0] = 1
-    _run(rows, words, program)
+    run_rows(rows, words, program)
     for number in inputs:
         words[1 + number, 0] = 0
     first_row = int(rows.first_output[program])

@@ -10,18 +10,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ggp.circuit.network import Ids
+from ggp.circuit.schedule import Program
 from ggp.kernel import LANES, Int, Words, aligned_words, count_ones, inner, lean, lowest
 from ggp.simulation.evaluate import (
     GOALS,
     LOOK,
     NEXT,
+    SPARE,
     UNKNOWN,
     Batches,
     Bits,
     Rows,
     copy_state,
     evaluate_rows,
+    join_programs,
+    put_bits,
+    run_rows,
     single_values,
+    take_bits,
 )
 
 OVER, SEVERAL = -1, -2  # in place of the role that has a choice
@@ -62,6 +68,79 @@ def make_expansion(batches: Batches) -> Expansion:
         np.zeros((LANES, max(1, (int(batches.rows.outputs[GOALS]) + 63) // 64)), np.uint64),
         np.zeros((LANES, roles), np.int16), np.zeros((LANES, roles)), np.zeros(LANES, np.int32),
     )  # fmt: skip
+
+
+class Ends(NamedTuple):
+    """Which moves would end the match at once, for one batch of one thread; what `end_programs` say, or nothing.
+
+    Locking: none, each thread has its own.
+    """
+
+    rows: Rows  # a program for each phase
+    words: Words
+    states: Bits  # (512, words) those of one phase
+    found: Bits  # (512, ·) of these
+    bits: Bits  # (512, ·) bits over the moves of all roles in a row, thrice: BEST, WORST, ALLOWS
+
+
+BEST, WORST, ALLOWS = range(3)  # as the fields of `EndGates`
+
+
+def end_rows(batches: Batches, programs: tuple[Program, ...]) -> Rows:
+    """What kernels know of programs that `end_programs` made; none: that nothing is known."""
+    count = max(len(programs), 1)
+    code = join_programs(programs) if programs else batches.rows.code
+    outputs = np.full(count, len(programs[0].outputs) if programs else 0, np.int64)
+    first = np.full(count, 1 + batches.rows.facts, np.int64)
+    return Rows(code, batches.rows.facts, batches.first_move, first, outputs, np.zeros(count, np.int64))
+
+
+def make_ends(rows: Rows, size: int, expansion: Expansion) -> Ends:
+    """rows: as `end_rows` made them; size: rows of words that their programs need."""
+    shape = LANES, max(1, (int(rows.outputs[0]) + 63) // 64)
+    return Ends(
+        rows, aligned_words(size + SPARE), np.zeros_like(expansion.before),
+        np.zeros(shape, np.uint64), np.zeros(shape, np.uint64),
+    )  # fmt: skip
+
+
+@lean
+def look_at_ends(ends: Ends, states: Bits, phases: Ids, count: Int) -> bool:
+    """Which moves of the first `count` states, in these phases, end the match: `ends.bits`; False: nothing is known."""
+    rows, outputs = ends.rows, np.int64(ends.rows.outputs[0])
+    for phase in range(len(rows.outputs) if outputs else 0):
+        lanes = np.int64(0)
+        for row in range(count):
+            if phases[row] == phase:
+                copy_state(ends.states, lanes, states, row)
+                lanes += 1
+        if lanes == 0:
+            continue
+        put_bits(ends.words, 1, rows.facts, ends.states, 0, lanes)
+        run_rows(rows, ends.words, np.int64(phase))
+        take_bits(ends.words, 1 + rows.facts, outputs, ends.found, 0, lanes)
+        lanes = np.int64(0)
+        for row in range(count):
+            if phases[row] == phase:
+                copy_state(ends.bits, row, ends.found, lanes)
+                lanes += 1
+    return bool(outputs > 0)
+
+
+@inner
+def may_end(ends: Ends, row: Int) -> bool:
+    """Whether any move of a state that was looked at does."""
+    some = np.uint64(0)
+    for word in range(ends.bits.shape[1]):
+        some |= ends.bits[row, word]
+    return bool(some != 0)
+
+
+@inner
+def ends_so(ends: Ends, row: Int, kind: Int, move: Int) -> bool:
+    """Whether a move, numbered over all roles, ends the match in this way."""
+    bit = kind * np.int64(ends.rows.first_move[-1]) + move
+    return bool((ends.bits[row, bit >> 6] >> np.uint64(bit & 63)) & np.uint64(1) != 0)
 
 
 def goal_range(goals: tuple[tuple[int, ...], ...]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -16,13 +16,15 @@ import numpy as np
 
 from ggp.cache import default_cache
 from ggp.circuit.compile import CompiledGame
-from ggp.circuit.decisive import aims_of
+from ggp.circuit.decisive import aims_of, end_programs
 from ggp.errors import UnknownRoleError
 from ggp.gdl.rulesheet import NATURE, Rulesheet
 from ggp.gdl.state_machine import Facts, JointMove
 from ggp.gdl.terms import Term
 from ggp.interpreter import Interpreter
-from ggp.simulation.evaluate import Batches, Bits, Indices, Single, pack, unpack
+from ggp.kernel import MachineCode
+from ggp.simulation.evaluate import Batches, Bits, Indices, Rows, Single, pack, unpack
+from ggp.simulation.expansion import end_rows
 from ggp.simulation.machine_code import (
     MOST_GATES,
     assemble_programs,
@@ -77,6 +79,7 @@ class CircuitMachine:
         self._lock = RLock()
         # Under _lock, since each has machine code, which is gone with it:
         self._simulators: dict[tuple[bool, int], Simulator] = {}  # with preferences, with decisive moves
+        self._end_code: MachineCode | None = None
         self._compiling: set[int] = set()  # ids of what machine code is being made for, or was
 
     def legal_moves(self, state: Facts, role: str) -> tuple[Term, ...]:
@@ -165,6 +168,22 @@ class CircuitMachine:
         batches = self.batches
         if id(batches) not in begun:
             make_in_background(lambda: assemble_programs(batches.programs, batches.rows.facts), batches.use)
+
+    @cached_property
+    def ends(self) -> tuple[Rows, int]:
+        """Programs for `simulation.expansion.make_ends`, and how many rows they have; they take up to a second."""
+        compiled = self.compiled
+        aims = aims_of(compiled.goals, [role == NATURE for role in self.roles])
+        programs = end_programs(compiled.circuit, compiled.phases, aims)
+        rows = end_rows(self.batches, programs)
+        named = {f"ends_{phase}": program for phase, program in enumerate(programs)}
+
+        def use(code: MachineCode) -> None:
+            self._end_code = code  # keeps it in memory
+            rows.addresses[:] = [code.addresses[name] for name in named]
+
+        make_in_background(lambda: assemble_programs(named, compiled.circuit.facts), use)
+        return rows, max((program.rows for program in programs), default=0)
 
     def _make_simulator(self, *, preferences: bool, decisive: int) -> Simulator:
         compiled = self.compiled

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from io import BytesIO
 from pathlib import Path
 from threading import Timer
 
@@ -18,6 +19,7 @@ from ggp.grounding.clingo import (
     GroundProgram,
     OverBudgetError,
     ground_text,
+    list_rules,
     parse_aspif,
     parse_names,
 )
@@ -75,6 +77,30 @@ def test_a_run_that_gives_too_much_is_stopped_and_the_next_is_not(clingo: Clingo
     with pytest.raises(OverBudgetError, match="ran out of room"):
         ground_text(clingo, many, Budget(output=10))
     assert ground_text(clingo, many, Budget()).count(b"p(") == 10_000
+
+
+def test_a_rule_that_a_run_could_not_finish_is_none(monkeypatch: pytest.MonkeyPatch, clingo: Clingo) -> None:
+    class Ended:
+        output = BytesIO(b"r14(1).\nr14(2).\nr1")
+
+        def write(self, program: bytes) -> None:
+            pass
+
+        def end(self) -> tuple[int, float]:
+            return -9, 2.0
+
+        def close(self) -> None:
+            pass
+
+    monkeypatch.setattr(clingo, "start", lambda *_: Ended())
+    taken: list[bytes] = []
+
+    def take(rule: bytes) -> bool:
+        taken.append(rule)
+        return True
+
+    assert not list_rules(clingo, b"", 1.0, 100, take)
+    assert taken == [b"r14(1).\n", b"r14(2).\n"]
 
 
 def test_a_process_that_is_killed_from_outside(clingo: Clingo) -> None:

@@ -70,16 +70,20 @@ def twin(tree: Tree, nature: list[bool], role: int, node: int, known: dict[int, 
     firsts = first_slots(tree, node)
     slots = range(firsts[choosers[0]], firsts[choosers[0] + 1]) if choosers else [int(tree.nodes[node, FIRST])]
     below = [int(tree.child[slot]) for slot in slots]
+    marked = [child == NONE and tree.lower[at] == tree.upper[at] for child, at in zip(below, slots, strict=True)]
     values = [0.5 if child == NONE else twin(tree, nature, role, child, known) for child in below]
     if not choosers:
         known[node] = values[0]
         return values[0]
     chooser = choosers[0]
+    for at, slot in enumerate(slots):
+        if marked[at]:
+            values[at] = float(tree.lower[slot]) if chooser == role else 1 - float(tree.lower[slot])
     sure = float(tree.values[node, roles + chooser])
     keeping = [
         value
-        for value, slot, child in zip(values, slots, below, strict=True)
-        if child != NONE and tree.lower[slot] >= sure - 1e-9
+        for value, slot, child, is_marked in zip(values, slots, below, marked, strict=True)
+        if (child != NONE or is_marked) and tree.lower[slot] >= sure - 1e-9
     ]
     if chooser == role:
         known[node] = max(keeping, default=known[node])

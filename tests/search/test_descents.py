@@ -26,6 +26,7 @@ from ggp.search.mcts.expansion import (
     link_ends,
     look_ahead,
     look_at_expanding,
+    mark_ends,
     select,
     select_further,
     settle_fresh,
@@ -107,17 +108,18 @@ def test_workers_keep_out_of_what_others_work_on(name: str) -> None:
     search = search_of(name, SearchSettings(threads=2, memory_bytes=2**23, retrograde=False, proof=False))
     tree, parameters, net = search.tree, search.parameters, search.net
     one, other = search.workers
-    for stage in range(5):
+    for stage in range(6):
         parts: list[Callable[[], object]] = [
             partial(select, tree, one.batch, one.expansion, parameters, DESCENTS),
             partial(look_at_expanding, one.batch, one.expansion),
             partial(give_slots, tree, one.batch, one.expansion),
+            partial(mark_ends, tree, one.batch, one.expansion, parameters, one.ends(search.settings)),
             partial(_look_ahead, search, one),
             partial(select_further, tree, one.batch, one.expansion, parameters),
         ]
         for part in parts[: stage + 1]:
             part()
-        find_leaves(tree, other.batch, other.expansion, parameters, net, DESCENTS)
+        find_leaves(tree, other.batch, other.expansion, other.ends(search.settings), parameters, net, DESCENTS)
         assert set(other.batch.status[:DESCENTS].tolist()) <= {0, READY, EXACT}
         for part in parts[stage + 1 :]:
             part()

@@ -20,6 +20,8 @@ from ggp.kernel import LANES
 from ggp.library import find_rulesheet
 from ggp.search.mcts.search import BatchedMcts, SearchSettings
 from ggp.simulation import steps as step_module
+from ggp.simulation.evaluate import unpack
+from ggp.simulation.expansion import look_at_ends, make_ends, make_expansion
 from ggp.simulation.playout import PLAYOUTS, Simulator, make_lanes
 from ggp.simulation.steps import Steps, make_steps
 from tests.circuit.agreement import Pair, make_pair, some_samples
@@ -180,6 +182,29 @@ def test_gates_agree_in_random_games(shape: Shape) -> None:
         found += check_gates(pair, going_on(pair, seed, 60), 2)
     assert found[:2].all()
     assert shape.roles == 1 or found[2] > 0
+
+
+@pytest.mark.parametrize(("name", "depth", "every"), [
+    ("tictactoe", 2, 8), ("connectfour", 2, 8), ("noughtsandcrosses", 2, 8), ("biddingtictactoe", 1, 8),
+    ("breakthrough", 2, 20), ("fiveinarow", 1, 8), ("reversi", 0, 40),
+])  # fmt: skip
+def test_ends_of_many_states_at_once(name: str, depth: int, every: int) -> None:
+    pair = make_pair(parse_rulesheet(find_rulesheet(name).read_text(encoding="utf-8")))
+    machine, naive = pair.circuit, Naive(pair.interpreter, pair.compiled, depth)
+    states = going_on(pair, 3, 400)[7::every]
+    expansion = make_expansion(machine.batches)
+    ends = make_ends(*machine.ends, expansion)
+    expansion.owner[: len(states)] = [naive.phase_of(state) for state in states]
+    packed = np.concatenate([packed for state in states if (packed := machine.packed(state)) is not None])
+    is_known = look_at_ends(ends, packed, expansion.owner, len(states))
+    assert is_known == (depth > 0)
+    if not is_known:
+        return
+    moves = sum(pair.compiled.circuit.moves)
+    found = unpack(ends.bits, 3 * moves)
+    for state, flags in zip(states, found[: len(states)], strict=True):
+        assert flags.reshape(3, moves).tolist() == naive.ends(state), state
+    assert found.any()
 
 
 class DecisiveTruth(Truth):

@@ -52,6 +52,7 @@ from ggp.search.mcts.tree import (
     Parameters,
     Tree,
     counts_joint_moves,
+    is_marked,
 )
 from ggp.simulation.evaluate import Bits, copy_state
 from ggp.simulation.playout import Lanes, PlayoutPlan, load_lanes
@@ -348,6 +349,8 @@ def _from_slots(tree: Tree, parameters: Parameters, node: Int) -> bool:
                 child = tree.child[slot]
                 below = values[child, roles + role] if child != NONE else 0.0
                 above = values[child, 2 * roles + role] if child != NONE else 1.0
+                if child == NONE and roles == 2 and parameters.zero_sum[0]:
+                    below, above = 1.0 - tree.upper[slot], 1.0 - tree.lower[slot]
                 if by_chance:
                     low += below / count
                     high += above / count
@@ -408,8 +411,8 @@ def _measure(tree: Tree, node: Int) -> None:
         count = np.int64(nodes[node, COUNT + role])
         for slot in range(first, first + count):
             child = tree.child[slot]
-            if child != NONE and (count > 1 or role == 0):
-                length = np.int64(nodes[child, LENGTH])
+            if (child != NONE and (count > 1 or role == 0)) or is_marked(tree, slot):
+                length = np.int64(nodes[child, LENGTH]) if child != NONE else np.int64(tree.upper[slot] == 0.0)
                 value = values[node, roles + role]
                 best = best or bool(count > 1 and value >= 1.0)
                 if count < 2 or tree.lower[slot] >= value:

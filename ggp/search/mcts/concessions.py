@@ -9,7 +9,19 @@ from numpy.typing import NDArray
 
 from ggp.circuit.network import Ids
 from ggp.kernel import Int, inner, lean
-from ggp.search.mcts.tree import COUNT, FIRST, INNER, KIND, LENGTH, MOST_DEPTH, NONE, VISITS, Parameters, Tree
+from ggp.search.mcts.tree import (
+    COUNT,
+    FIRST,
+    INNER,
+    KIND,
+    LENGTH,
+    MOST_DEPTH,
+    NONE,
+    VISITS,
+    Parameters,
+    Tree,
+    is_marked,
+)
 from ggp.search.opponent_model import SPREAD, awareness
 
 _UNKNOWN = -1.0
@@ -94,13 +106,18 @@ def _value(  # noqa: PLR0913, PLR0917 - kernel: one node and its moves
         best_seen = max(best_seen, _seen_worth(tree, slot))
     for slot in range(start, start + count):
         child = tree.child[slot]
-        value = np.float64(found[child]) if child != NONE else _UNTRIED
+        value, is_known = _UNTRIED, child != NONE
+        if child != NONE:
+            value = np.float64(found[child])
+        elif is_marked(tree, np.int64(slot)):
+            value = tree.lower[slot] if chooser == role else 1.0 - tree.lower[slot]
+            is_known = True
         weight = 1.0
         if chooser != role and not parameters.nature[chooser]:
             weight = tree.prior[slot] * np.exp((_seen_worth(tree, slot) - best_seen) / SPREAD)
         total += weight * value
         weights += weight
-        if count == 1 or (child != NONE and tree.lower[slot] >= sure - _TINY):
+        if count == 1 or (is_known and tree.lower[slot] >= sure - _TINY):
             most, least = max(most, value), min(least, value)
     if chooser == role or count == 1:
         return float(most if most >= 0.0 else otherwise)

@@ -41,6 +41,7 @@ from ggp.search.mcts.tree import (
     PHASE,
     PLAYING,
     READY,
+    ROOT,
     ROWS,
     SIZE,
     SLOT,
@@ -59,7 +60,21 @@ from ggp.search.mcts.tree import (
     release,
 )
 from ggp.simulation.evaluate import copy_state
-from ggp.simulation.expansion import OVER, Expansion, count_legal, evaluate_steps, look, next_legal
+from ggp.simulation.expansion import (
+    ALLOWS,
+    BEST,
+    OVER,
+    WORST,
+    Ends,
+    Expansion,
+    count_legal,
+    ends_so,
+    evaluate_steps,
+    look,
+    look_at_ends,
+    may_end,
+    next_legal,
+)
 from ggp.simulation.state_table import fetch_state, find_state, keep_state
 
 _AHEAD = 4  # states whose nodes are fetched before their turn
@@ -112,6 +127,42 @@ def give_slots(tree: Tree, batch: Batch, expansion: Expansion) -> None:
 
 
 @lean
+def mark_ends(tree: Tree, batch: Batch, expansion: Expansion, parameters: Parameters, ends: Ends) -> None:
+    """Moves of nodes that are EXPANDING get bounds where they end the match at once, or let another role do so.
+
+    All moves of a root may be lost: then nothing is said, since the tree is to find out which are hardest to refute.
+    """
+    nodes, expanding = tree.nodes, batch.numbers[EXPANDING_NODES]
+    for row in range(expanding):
+        expansion.owner[row] = nodes[batch.expanding[row], PHASE]
+    if not look_at_ends(ends, expansion.before, expansion.owner, expanding):
+        return
+    is_opposed = nodes.shape[1] - COUNT == 2 and bool(parameters.zero_sum[0])
+    for row in range(expanding):
+        node = np.int64(batch.expanding[row])
+        if expansion.moves[row] < 2 or nodes[node, FIRST] == NONE or not may_end(ends, row):
+            continue
+        first_move, start = parameters.first_move[expansion.chooser[row]], _choosing(tree, node)
+        lost = np.int64(0)
+        for slot in range(start, start + expansion.moves[row]):
+            move = first_move + np.int64(tree.move[slot])
+            if ends_so(ends, row, np.int64(BEST), move):
+                tree.lower[slot] = 1.0
+            elif ends_so(ends, row, np.int64(WORST), move) or (
+                is_opposed and ends_so(ends, row, np.int64(ALLOWS), move)
+            ):
+                tree.upper[slot] = 0.0
+                lost += 1
+        if lost == expansion.moves[row] and node == tree.numbers[ROOT]:
+            for slot in range(start, start + expansion.moves[row]):
+                tree.upper[slot] = 1.0
+        else:
+            lock(nodes, node, LOCK)
+            tighten(tree, batch, parameters, node)
+            unlock(nodes, node, LOCK)
+
+
+@lean
 def look_ahead(tree: Tree, batch: Batch, expansion: Expansion, parameters: Parameters, net: Net) -> bool:
     """Priors of the nodes that are EXPANDING; one-ply lookahead where one role chooses among few moves.
 
@@ -125,7 +176,7 @@ def look_ahead(tree: Tree, batch: Batch, expansion: Expansion, parameters: Param
     while batch.numbers[LISTED] < expanding:
         node, total = np.int64(batch.expanding[batch.numbers[LISTED]]), np.int64(0)
         has_slots = nodes[node, FIRST] != NONE
-        if has_slots and count_choosers(tree, node) == 1:
+        if has_slots and count_choosers(tree, node) == 1 and not is_exact(tree, node):
             for role in range(roles):
                 total = max(total, np.int64(nodes[node, COUNT + role]))
         total = total if 1 < total <= most else np.int64(0)
@@ -425,11 +476,14 @@ def evaluate_leaves(
 
 
 @lean
-def find_leaves(tree: Tree, batch: Batch, expansion: Expansion, parameters: Parameters, net: Net, count: Int) -> None:
+def find_leaves(  # noqa: PLR0913, PLR0917 - kernel
+    tree: Tree, batch: Batch, expansion: Expansion, ends: Ends, parameters: Parameters, net: Net, count: Int
+) -> None:
     """All of the above but `evaluate_leaves`: a call from Python costs as much as some visits."""
     select(tree, batch, expansion, parameters, count)
     look_at_expanding(batch, expansion)
     give_slots(tree, batch, expansion)
+    mark_ends(tree, batch, expansion, parameters, ends)
     while look_ahead(tree, batch, expansion, parameters, net):
         link_ends(tree, batch, expansion, parameters, net)
     select_further(tree, batch, expansion, parameters)

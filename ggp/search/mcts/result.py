@@ -341,7 +341,7 @@ class Variations:
             seen.add(node)
             slots = self._best_slots(node)
             following = _child(tree, node, slots)
-            if following == NONE:
+            if following == NONE and not any(tree.lower[at] == tree.upper[at] for at in slots):
                 break
             choices.append(_choosers(tree, node))
             node = following

@@ -29,6 +29,7 @@ from ggp.search.mcts.expansion import (
     link_ends,
     look_ahead,
     look_at_expanding,
+    mark_ends,
     select,
     select_further,
     set_priors,
@@ -67,7 +68,7 @@ from ggp.search.mcts.tree import (
     with_settings,
 )
 from ggp.simulation.evaluate import UNKNOWN, Bits, unpack
-from ggp.simulation.expansion import make_expansion
+from ggp.simulation.expansion import Ends, end_rows, make_ends, make_expansion
 from ggp.simulation.machine_code import is_worthwhile
 from ggp.simulation.playout import (
     STEPS,
@@ -289,6 +290,8 @@ class Worker:
         compiled = machine.compiled
         self.batch: Batch = make_batch(len(compiled.roles), sum(map(len, compiled.moves)), seed, number)
         self.expansion = make_expansion(machine.batches)
+        self._no_ends = make_ends(end_rows(machine.batches, ()), 0, self.expansion)
+        self._known_ends: Ends | None = None
         self._machine = machine
         self._cap = cap
         self._seed = seed
@@ -330,7 +333,7 @@ class Worker:
         is_known = bool(tree.values[tree.numbers[ROOT], VISITS] >= LEAST_VISITS)
         leaves, plan = self._lanes(parameters, decisive=search.settings.decisive_moves, is_known=is_known)
         if search.guidance.weigh is None:
-            find_leaves(tree, batch, self.expansion, parameters, net, count)
+            find_leaves(tree, batch, self.expansion, self.ends(search.settings), parameters, net, count)
         else:
             self._find_leaves(search, count)
         is_played = evaluate is None and (parameters.value_weight < 1.0 or not len(net.policy))
@@ -358,6 +361,7 @@ class Worker:
         select(tree, batch, expansion, parameters, count)
         look_at_expanding(batch, expansion)
         give_slots(tree, batch, expansion)
+        mark_ends(tree, batch, expansion, parameters, self.ends(search.settings))
         while look_ahead(tree, batch, expansion, parameters, net):
             link_ends(tree, batch, expansion, parameters, net)
         if weigh is not None:
@@ -377,6 +381,14 @@ class Worker:
         except BaseException:
             cancel(tree, self.batch)
             raise
+
+    def ends(self, settings: SearchSettings) -> Ends:
+        """What is known of ends ahead, made when it is first wanted."""
+        if not settings.decisive_lookahead:
+            return self._no_ends
+        if self._known_ends is None:
+            self._known_ends = make_ends(*self._machine.ends, self.expansion)
+        return self._known_ends
 
     def playouts_per_leaf(self, search: BatchedMcts, stop: Callable[[], bool]) -> int:
         """As many as take about as long as the descent, 0 when stopped; also sees whether the game is zero-sum."""

@@ -54,6 +54,12 @@ class SearchSettings(Settings):
             "in playouts roles 1: win at once where they can, 2: also avoid moves after which another one can; 0: off"
         ),
     ] = 0
+    decisive_lookahead: Annotated[
+        bool,
+        About(
+            "moves that end the match at once, or let another role do so, are known as soon as a state gets its moves"
+        ),
+    ] = True
     mast_temperature: Annotated[
         float, _NotNegative, About("MAST: temperature at which playouts prefer moves that did well; 0: off")
     ] = 0.0

@@ -36,6 +36,7 @@ from ggp.search.mcts.tree import (
     VISITS,
     Parameters,
     Tree,
+    collapse,
 )
 from ggp.search.proof.prover import Prover, RootMoves
 from ggp.search.retrograde import RetrogradeSolver, StateValues
@@ -81,7 +82,9 @@ class Solver:
         root = int(tree.numbers[ROOT])
         if self.solution is not None:
             write_exact_values(tree, root, self.solution.values)
-        elif tree.nodes[root, KIND] == LEAF:
+        elif tree.nodes[root, KIND] == LEAF or _is_lost_unseen(tree, root):
+            collapse(tree, root)
+            tree.nodes[root, KIND] = LEAF
             _forget_bounds(tree, root)
         if self.proof is not None:
             self.proof.go_to_root(tree)
@@ -291,6 +294,17 @@ def _bounds(tree: Tree) -> tuple[Values, Values]:
     roles = tree.nodes.shape[1] - COUNT
     values = tree.values[int(tree.numbers[ROOT])]
     return values[roles : 2 * roles], values[2 * roles : 3 * roles]
+
+
+def _is_lost_unseen(tree: Tree, node: int) -> bool:
+    """Whether a node is proven to be lost for who chooses there, by moves that were never done among others."""
+    counts = tree.nodes[node, COUNT:]
+    if tree.nodes[node, KIND] != INNER or np.count_nonzero(counts > 1) != 1:
+        return False
+    role = int(counts.argmax())
+    start = int(tree.nodes[node, FIRST] + counts[:role].sum())
+    slots = slice(start, start + int(counts[role]))
+    return not tree.upper[slots].any() and bool((tree.child[slots] == NONE).any())
 
 
 def _forget_bounds(tree: Tree, node: int) -> None:

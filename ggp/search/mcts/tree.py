@@ -466,6 +466,12 @@ def collapse(tree: Tree, node: Int) -> None:
 
 
 @inner
+def is_marked(tree: Tree, slot: Int) -> bool:
+    """Whether what a move is worth was known before it was ever done (`expansion.mark_ends`)."""
+    return bool(tree.child[slot] == NONE and tree.lower[slot] == tree.upper[slot])
+
+
+@inner
 def counts_joint_moves(tree: Tree, node: Int) -> bool:
     """Whether the joint moves of a node are few enough for their codes to be numbers from 0 on."""
     combinations = 1.0

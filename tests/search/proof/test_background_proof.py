@@ -17,7 +17,7 @@ from tests.search.test_mcts_proofs import check_books, check_claims, is_opposed,
 pytestmark = pytest.mark.kernels
 
 SETTINGS = SearchSettings(
-    memory_bytes=2**23, retrograde=False, lookahead_moves=0, visits_per_descent=1000
+    memory_bytes=2**23, retrograde=False, lookahead_moves=0, decisive_lookahead=False, visits_per_descent=1000
 )  # the tree itself proves late
 
 
