@@ -19,7 +19,7 @@ from ggp.circuit.network import Circuit, Ids, both, either
 from ggp.circuit.schedule import Program, make_program, mark_needed
 
 MOST_WORK = 30_000_000  # gates that are copied for all moves of a phase; more takes seconds
-QUICK_WORK = 12_000_000  # of all phases, where that is waited for
+QUICK_WORK = 5_000_000  # of all phases, where that is waited for
 MOST_AHEAD_GATES = 20_000  # of a phase, for states that get their moves …
 MOST_AHEAD_RATIO = 6.0  # … or so many for each one of the circuit
 ALWAYS_ROOM = 300_000  # gates that may be made when moves are fixed; not all are needed in the end

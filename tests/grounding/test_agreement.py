@@ -184,6 +184,7 @@ def test_all_arguments_where_the_needed_ones_take_more_room(monkeypatch: pytest.
     """Both attempts with few rules fail, and the next is without conditions on what is needed."""
     monkeypatch.setattr(reach, "QUICK", Budget(seconds=5.0, rules=0))
     monkeypatch.setattr(reach, "_SOME_RULES", 0)
+    monkeypatch.setattr(reach, "_MANY_RULES", 0)
     tried: list[tuple[str, int]] = []
 
     def counted(way: reach._Way) -> reach._Way:

@@ -97,6 +97,7 @@ def test_definitions_are_unfolded() -> None:
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reach, "QUICK", Budget(rules=2_000))
+    monkeypatch.setattr(reach, "_MANY_RULES", 2_000)
     monkeypatch.setattr(reach, "_MUCH", 500.0)
 
 
