@@ -79,6 +79,7 @@ class CircuitMachine:
         self._lock = RLock()
         # Under _lock, since each has machine code, which is gone with it:
         self._simulators: dict[tuple[bool, int], Simulator] = {}  # with preferences, with decisive moves
+        self._ends: tuple[Rows, int] | None = None
         self._end_code: MachineCode | None = None
         self._compiling: set[int] = set()  # ids of what machine code is being made for, or was
 
@@ -169,9 +170,14 @@ class CircuitMachine:
         if id(batches) not in begun:
             make_in_background(lambda: assemble_programs(batches.programs, batches.rows.facts), batches.use)
 
-    @cached_property
     def ends(self) -> tuple[Rows, int]:
-        """Programs for `simulation.expansion.make_ends`, and how many rows they have; they take up to a second."""
+        """Programs for `simulation.expansion.make_ends`, and how many rows they have; made in up to a second, once."""
+        with self._lock:
+            if self._ends is None:
+                self._ends = self._make_ends()
+            return self._ends
+
+    def _make_ends(self) -> tuple[Rows, int]:
         compiled = self.compiled
         aims = aims_of(compiled.goals, [role == NATURE for role in self.roles])
         programs = end_programs(compiled.circuit, compiled.phases, aims)

@@ -387,7 +387,7 @@ class Worker:
         if not settings.decisive_lookahead:
             return self._no_ends
         if self._known_ends is None:
-            self._known_ends = make_ends(*self._machine.ends, self.expansion)
+            self._known_ends = make_ends(*self._machine.ends(), self.expansion)
         return self._known_ends
 
     def playouts_per_leaf(self, search: BatchedMcts, stop: Callable[[], bool]) -> int:
