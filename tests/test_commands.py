@@ -86,11 +86,14 @@ def test_validate_claims_nothing_that_no_match_showed() -> None:
     assert "moves: not seen" in late
 
 
-@pytest.mark.parametrize("is_warm", [True, False])  # the interpreter plays where no kernel is compiled yet
-def test_a_negation_that_no_atom_of_the_game_meets_is_a_warning(
-    monkeypatch: pytest.MonkeyPatch, *, is_warm: bool
-) -> None:
-    monkeypatch.setattr("ggp.engines.is_warm", lambda: is_warm)
+@pytest.fixture(params=[True, False])
+def either_engine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With kernels and without: the interpreter plays where none is compiled yet."""
+    monkeypatch.setattr("ggp.engines.is_warm", lambda: request.param)
+
+
+@pytest.mark.usefixtures("either_engine")
+def test_a_negation_that_no_atom_of_the_game_meets_is_a_warning() -> None:
     steps = "(succ 1 2) (succ 2 3) (<= (even ?y) (true (n ?y)) (succ ?x ?y) (not (even ?x))) (<= (goal r 1) (even 3))"
     rules = f"(role r) (legal r a) (init (n 2)) (<= terminal (true (n 3))) (<= (next (n 3)) (true (n 2))) {steps}"
     done = run("validate", "-", stdin=rules)
@@ -103,11 +106,8 @@ def test_a_negation_that_no_atom_of_the_game_meets_is_a_warning(
     assert "error: 'even' depends on its own negation [stratification]" in met.stdout
 
 
-@pytest.mark.parametrize("is_warm", [True, False])
-def test_a_variable_that_only_those_who_ask_bind_is_a_warning(
-    monkeypatch: pytest.MonkeyPatch, *, is_warm: bool
-) -> None:
-    monkeypatch.setattr("ggp.engines.is_warm", lambda: is_warm)
+@pytest.mark.usefixtures("either_engine")
+def test_a_variable_that_only_those_who_ask_bind_is_a_warning() -> None:
     rules = "(role r) (legal r a) (init (on 2)) (<= terminal (true (on 1))) (<= (next (on 1)) (true (on 2)))"
     asked = f"{rules} (<= (empty ?i) (not (true (on ?i)))) (<= (goal r 100) (empty 2)) (<= (goal r 0) (true (on 2)))"
     done = run("validate", "-", stdin=asked)

@@ -38,6 +38,10 @@ class Assembly:
         self._inputs += count
         return np.array(found, np.int64)
 
+    def facts(self, known: NDArray[np.int8]) -> Literals:
+        """The literals of facts: constants where 0 or 1 is known, new inputs where -1; all count as inputs."""
+        return np.where(known < 0, self.inputs(len(known)), known)
+
     def copy(self, circuit: Circuit, inputs: Literals, outputs: Ids, sure: Literals | None = None) -> Literals:
         """The literals here of outputs of the circuit; inputs: (F + M,) what its inputs are here.
 
@@ -81,9 +85,7 @@ class Assembly:
 def specialise(circuit: Circuit, known: NDArray[np.int8]) -> Circuit:
     """The circuit without dead gates; known: (F,) the constant 0 or 1 that a fact always is, else -1."""
     assembly = Assembly(len(circuit.left) + 1024)
-    inputs = assembly.inputs(circuit.inputs)
-    given = inputs.copy()
-    given[: circuit.facts] = np.where(known < 0, inputs[: circuit.facts], known)
+    given = np.concatenate([assembly.facts(known), assembly.inputs(circuit.inputs - circuit.facts)])
     outputs = assembly.copy(circuit, given, circuit.outputs)
     return circuit.with_nodes(assembly.left.copy(), assembly.right.copy(), assembly.loops, outputs.astype(np.int32))
 

@@ -122,7 +122,7 @@ def _find_threats(circuit: Circuit, phases: NDArray[np.int8], phase: int, aims: 
                 end = int(both(step.network, after.terminal, int(after.goals[best])))
                 harm[own, other] = both(step.network, end, int(after.goals[worst]))
     assembly = Assembly(_capacity(circuit))
-    facts = np.where(phases[phase] < 0, assembly.inputs(circuit.facts), phases[phase])
+    facts = assembly.facts(phases[phase])
     before = look(assembly, circuit, facts)
     found = _cofactors(assembly, Endings(_nodes(circuit, step), harm, _room(circuit), work), before)
     if found is None:
@@ -201,7 +201,7 @@ def _end_gates(circuit: Circuit, phases: NDArray[np.int8], phase: int, aims: Aim
     for depth in (2, 1):
         endings = find_endings(circuit, phases, phase, aims, depth, QUICK_WORK // len(phases))
         assembly = Assembly(_capacity(circuit) + endings.room)
-        facts = np.where(phases[phase] < 0, assembly.inputs(circuit.facts), phases[phase])
+        facts = assembly.facts(phases[phase])
         ends = find_ends(assembly, endings, look(assembly, circuit, facts))
         if ends is not None and _count(assembly, ends) <= affordable:
             return assembly, ends

@@ -37,8 +37,8 @@ from ggp.simulation.evidence import SECONDS, Evidence, gather_evidence
 EXIT_FOUND_ERRORS = 1
 _FOUND_BY_GROUNDING = {
     STRATIFICATION: "no atom of this game does",
-    SAFETY: "what is needed of the rule has a value for each",
-}  # what the checks say of relations, where no atom is concerned
+    SAFETY: "each gets its values from the rules that read this one",
+}  # why rules that these checks refuse can be grounded all the same
 
 
 def add_commands(app: typer.Typer) -> None:

@@ -136,8 +136,7 @@ class _Network:
         drawn = [count for role, count in enumerate(circuit.moves) if role not in given]
         capacity = 8 * len(circuit.left) + 40 * sum(circuit.moves) + 600 * sum(drawn) + 100_000
         self.assembly = assembly = Assembly(capacity)
-        constants = compiled.constants
-        facts = np.where(constants < 0, assembly.inputs(circuit.facts), constants)
+        facts = assembly.facts(compiled.constants)
         legal = np.where(circuit.legal > 0, assembly.inputs(sum(circuit.moves)), 0)
         turn = assembly.inputs(len(circuit.moves))
         bits = [assembly.inputs(slot.bits) for slot in slots]

@@ -105,7 +105,7 @@ def make_ends(rows: Rows, size: int, expansion: Expansion) -> Ends:
 
 
 @lean
-def look_at_ends(ends: Ends, states: Bits, phases: Ids, count: Int) -> bool:
+def evaluate_ends(ends: Ends, states: Bits, phases: Ids, count: Int) -> bool:
     """Which moves of the first `count` states, in these phases, end the match: `ends.bits`; False: nothing is known."""
     rows, outputs = ends.rows, np.int64(ends.rows.outputs[0])
     for phase in range(len(rows.outputs) if outputs else 0):
@@ -128,7 +128,7 @@ def look_at_ends(ends: Ends, states: Bits, phases: Ids, count: Int) -> bool:
 
 
 @inner
-def may_end(ends: Ends, row: Int) -> bool:
+def has_end(ends: Ends, row: Int) -> bool:
     """Whether any move of a state that was looked at does."""
     some = np.uint64(0)
     for word in range(ends.bits.shape[1]):
@@ -137,7 +137,7 @@ def may_end(ends: Ends, row: Int) -> bool:
 
 
 @inner
-def ends_so(ends: Ends, row: Int, kind: Int, move: Int) -> bool:
+def is_end(ends: Ends, row: Int, kind: Int, move: Int) -> bool:
     """Whether a move, numbered over all roles, ends the match in this way."""
     bit = kind * np.int64(ends.rows.first_move[-1]) + move
     return bool((ends.bits[row, bit >> 6] >> np.uint64(bit & 63)) & np.uint64(1) != 0)

@@ -157,7 +157,7 @@ class _Step:
         capacity = 12 * len(circuit.left) + 400 * sum(circuit.moves) + 100_000
         capacity += 0 if endings is None else endings.room
         self._assembly = assembly = Assembly(capacity)
-        facts = np.where(known < 0, assembly.inputs(circuit.facts), known)
+        facts = assembly.facts(known)
         random = assembly.inputs(layout.first_free - layout.first_random)
         waiting = int(assembly.inputs(1)[0])
         preferred = assembly.inputs(layout.first_random - layout.first_preferred)

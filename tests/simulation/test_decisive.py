@@ -23,7 +23,7 @@ from ggp.search.mcts.search import BatchedMcts, SearchSettings
 from ggp.simulation import steps as step_module
 from ggp.simulation.assembler import NARROW
 from ggp.simulation.evaluate import unpack
-from ggp.simulation.expansion import look_at_ends, make_ends, make_expansion
+from ggp.simulation.expansion import evaluate_ends, make_ends, make_expansion
 from ggp.simulation.playout import PLAYOUTS, Simulator, make_lanes
 from ggp.simulation.steps import Steps, make_steps
 from tests.circuit.agreement import Pair, make_pair, some_samples
@@ -198,7 +198,7 @@ def test_ends_of_many_states_at_once(name: str, depth: int, every: int) -> None:
     ends = make_ends(*machine.ends(), expansion)
     expansion.owner[: len(states)] = [naive.phase_of(state) for state in states]
     packed = np.concatenate([packed for state in states if (packed := machine.packed(state)) is not None])
-    is_known = look_at_ends(ends, packed, expansion.owner, len(states))
+    is_known = evaluate_ends(ends, packed, expansion.owner, len(states))
     assert is_known == (depth > 0)
     if not is_known:
         return
@@ -209,7 +209,7 @@ def test_ends_of_many_states_at_once(name: str, depth: int, every: int) -> None:
     assert ends.rows.addresses.any() == (vector_bits() >= NARROW and name not in ("tictactoe", "noughtsandcrosses"))
     for _ in range(2):  # by machine code where it is there, then by the interpreted program
         ends.bits[:] = 0
-        look_at_ends(ends, packed, expansion.owner, len(states))
+        evaluate_ends(ends, packed, expansion.owner, len(states))
         found = unpack(ends.bits, 3 * moves)
         for state, flags in zip(states, found[: len(states)], strict=True):
             assert flags.reshape(3, moves).tolist() == naive.ends(state), state

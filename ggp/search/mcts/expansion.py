@@ -68,11 +68,11 @@ from ggp.simulation.expansion import (
     Ends,
     Expansion,
     count_legal,
-    ends_so,
+    evaluate_ends,
     evaluate_steps,
+    has_end,
+    is_end,
     look,
-    look_at_ends,
-    may_end,
     next_legal,
 )
 from ggp.simulation.state_table import fetch_state, find_state, keep_state
@@ -135,22 +135,20 @@ def mark_ends(tree: Tree, batch: Batch, expansion: Expansion, parameters: Parame
     nodes, expanding = tree.nodes, batch.numbers[EXPANDING_NODES]
     for row in range(expanding):
         expansion.owner[row] = nodes[batch.expanding[row], PHASE]
-    if not look_at_ends(ends, expansion.before, expansion.owner, expanding):
+    if not evaluate_ends(ends, expansion.before, expansion.owner, expanding):
         return
     is_opposed = nodes.shape[1] - COUNT == 2 and bool(parameters.zero_sum[0])
     for row in range(expanding):
         node = np.int64(batch.expanding[row])
-        if expansion.moves[row] < 2 or nodes[node, FIRST] == NONE or not may_end(ends, row):
+        if expansion.moves[row] < 2 or nodes[node, FIRST] == NONE or not has_end(ends, row):
             continue
         first_move, start = parameters.first_move[expansion.chooser[row]], _choosing(tree, node)
         lost = np.int64(0)
         for slot in range(start, start + expansion.moves[row]):
             move = first_move + np.int64(tree.move[slot])
-            if ends_so(ends, row, np.int64(BEST), move):
+            if is_end(ends, row, np.int64(BEST), move):
                 tree.lower[slot] = 1.0
-            elif ends_so(ends, row, np.int64(WORST), move) or (
-                is_opposed and ends_so(ends, row, np.int64(ALLOWS), move)
-            ):
+            elif is_end(ends, row, np.int64(WORST), move) or (is_opposed and is_end(ends, row, np.int64(ALLOWS), move)):
                 tree.upper[slot] = 0.0
                 lost += 1
         if lost == expansion.moves[row] and node == tree.numbers[ROOT]:
