@@ -1,5 +1,7 @@
 """Networks put together from cones of others: with inputs replaced, constants folded and dead gates left behind."""
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -88,6 +90,27 @@ def specialise(circuit: Circuit, known: NDArray[np.int8]) -> Circuit:
     given = np.concatenate([assembly.facts(known), assembly.inputs(circuit.inputs - circuit.facts)])
     outputs = assembly.copy(circuit, given, circuit.outputs)
     return circuit.with_nodes(assembly.left.copy(), assembly.right.copy(), assembly.loops, outputs.astype(np.int32))
+
+
+def without_facts(circuit: Circuit, false: NDArray[np.bool_]) -> tuple[Circuit, NDArray[np.bool_]]:
+    """The circuit without facts that are always false, and without moves that are then never legal.
+
+    false: (F,). Gives (M,) which moves are left, too.
+    """
+    assembly = Assembly(len(circuit.left) + 1024)
+    facts = assembly.facts(np.where(false, 0, -1).astype(np.int8))
+    left = assembly.copy(circuit, np.concatenate([facts, np.zeros(sum(circuit.moves), np.int64)]), circuit.legal) != 0
+    assembly = Assembly(len(circuit.left) + 1024)
+    inputs = np.zeros(circuit.inputs, np.int64)
+    inputs[np.concatenate([~false, left])] = assembly.inputs(int(np.count_nonzero(~false) + np.count_nonzero(left)))
+    parts = np.split(left, np.cumsum(circuit.moves)[:-1])
+    smaller = replace(
+        circuit, facts=int(np.count_nonzero(~false)), moves=tuple(int(np.count_nonzero(part)) for part in parts),
+        initial=circuit.initial[~false], next=circuit.next[~false], legal=circuit.legal[left],
+    )  # fmt: skip
+    outputs = assembly.copy(circuit, inputs, smaller.outputs)
+    nodes = assembly.left.copy(), assembly.right.copy(), assembly.loops
+    return smaller.with_nodes(*nodes, outputs.astype(np.int32)), left
 
 
 @kernel

@@ -6,6 +6,7 @@ Kept in the cache, as is the reason why a rulesheet cannot be compiled within it
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, replace
 from hashlib import sha256
+from itertools import compress
 from time import perf_counter
 from typing import Any, TypeAlias
 
@@ -13,21 +14,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ggp.cache import Cache, CacheEntry, default_cache
-from ggp.circuit.assembly import specialise
+from ggp.circuit.assembly import specialise, without_facts
 from ggp.circuit.build import build_circuit
 from ggp.circuit.invariants import find_phases
 from ggp.circuit.network import Circuit, Loops
+from ggp.circuit.reachability import find_unreachable
 from ggp.circuit.schedule import mark_needed
 from ggp.errors import GroundingError
 from ggp.gdl.logic_program import make_logic_program
 from ggp.gdl.rulesheet import Rulesheet
 from ggp.gdl.terms import Term
-from ggp.grounding import Budget, GroundRules, ground
+from ggp.grounding import Budget, Clingo, GroundRules, ground
+from ggp.grounding.clingo import ProcessorTime
 
 Names: TypeAlias = tuple[tuple[Term, ...], ...]
 
 _KIND = "game"
 _REFUSED = "refused"
+_MOST_PROOF_SECONDS = 10.0
 _ARRAYS = ("left", "right", "initial", "next", "legal", "goals", "percepts")  # of a circuit
 
 
@@ -42,6 +46,7 @@ class CompilationReport:
     rewritings: tuple[tuple[str, int], ...]  # before grounding: the name of each and how often it was applied
     built: int  # gates before simplification
     gates: int
+    unreachable: int  # facts that no match reaches: left out
     constants: int  # facts that never change
     phases: int  # the period with which facts come round, 1 when none does
     loops: int  # feedbacks of recursion within a state
@@ -97,17 +102,25 @@ def compile_game(
 
 
 def _compile(rulesheet: Rulesheet, budget: Budget) -> CompiledGame:
-    program = make_logic_program(rulesheet)
-    rules = ground(program, budget)
-    began = perf_counter()
-    built = build_circuit(rules)
-    _check_cones(built, rulesheet)
-    phases = find_phases(built)
-    circuit = specialise(built, _constants(phases))
+    with Clingo() as clingo:
+        time = ProcessorTime(clingo)
+        rules = ground(make_logic_program(rulesheet), budget, clingo=clingo)
+        began = perf_counter()
+        built = build_circuit(rules)
+        _check_cones(built, rulesheet)
+        unreachable = find_unreachable(rules, built, clingo, min(_MOST_PROOF_SECONDS, budget.seconds - time.spent()))
+    facts, moves, reached = rules.facts, rules.moves, built
+    if unreachable.any():
+        reached, left = without_facts(built, unreachable)
+        facts = tuple(compress(facts, ~unreachable))
+        parts = np.split(left, np.cumsum(built.moves)[:-1])
+        moves = tuple(tuple(compress(own, part)) for own, part in zip(moves, parts, strict=True))
+    phases = find_phases(reached)
+    circuit = specialise(reached, _constants(phases))
     return CompiledGame(
         roles=rules.roles,
-        facts=rules.facts,
-        moves=rules.moves,
+        facts=facts,
+        moves=moves,
         goals=rules.goals,
         percepts=rules.percepts,
         has_percepts=rulesheet.has_percepts,
@@ -128,6 +141,7 @@ def _report(
         rewritings=rules.report.rewritings,
         built=built.gates,
         gates=circuit.gates,
+        unreachable=built.facts - circuit.facts,
         constants=int(np.count_nonzero(_constants(phases) >= 0)),
         phases=len(phases),
         loops=len(circuit.loops.results),

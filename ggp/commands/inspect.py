@@ -62,7 +62,7 @@ def _lines(game: str, found: dict[str, Any]) -> list[str]:
     moves = ", ".join(f"{role} {count:,}" for role, count in found["moves"].items())
     applied = ", ".join(f"{name} {count:,}" for name, count in compilation["rewritings"] if count)
     steps = " and ".join(f"{count:,}" for count in programs["phases"])
-    late = programs["late_goals"]
+    late, unreachable = programs["late_goals"], compilation["unreachable"]
     run = " (in an earlier run)" if compilation["cached"] else ""
     return [
         f"{game}: circuit",
@@ -72,7 +72,8 @@ def _lines(game: str, found: dict[str, Any]) -> list[str]:
         f"  ground rules: {compilation['rules']:,} with {compilation['literals']:,} literals, "
         f"in {compilation['grounding_seconds']:.2f} s{run}",
         f"  rewritings: {applied or 'none'}",
-        f"  facts: {found['facts']:,}, {len(found['constants']):,} of them constant",
+        f"  facts: {found['facts']:,}, {len(found['constants']):,} of them constant"
+        + (f"; {unreachable:,} more that no match reaches were left out" if unreachable else ""),
         *_some(f"{fact} is {'true' if value else 'false'}" for fact, value in found["constants"].items()),
         f"  phases: {found['period']}, {len(found['phases']):,} facts come round",
         *_some(f"{fact} {' '.join(map(str, values))}" for fact, values in found["phases"].items()),

@@ -21,13 +21,13 @@ from pathlib import Path
 from threading import Thread
 from time import thread_time
 from types import TracebackType
-from typing import BinaryIO, TypeAlias
+from typing import BinaryIO, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ggp.errors import GroundingError
-from ggp.grounding.rules import Ids, Offsets
+from ggp.grounding.rules import NEVER, GroundRules, Ids, Offsets, needed_atoms
 from ggp.kernel import kernel
 
 Numbers: TypeAlias = NDArray[np.int64]  # of statements as they are written, each ended by STOP
@@ -266,13 +266,20 @@ def _read_output(pipe: BinaryIO, budget: Budget) -> tuple[bytearray, str]:
 
 
 class ClaspRun:
-    """A run of clasp on a program in aspif; its result is known once it is done."""
+    """A run of clasp on a program in aspif; its result is known once it is done.
 
-    def __init__(self, clingo: Clingo, program: bytes, memory_bytes: int, options: Sequence[str] = ()) -> None:
+    `seconds` of processor time, rounded up, end it, unless 0.
+    """
+
+    def __init__(
+        self, clingo: Clingo, program: bytes, memory_bytes: int, options: Sequence[str] = (), seconds: float = 0.0
+    ) -> None:
         self._clingo = clingo
-        self._run = clingo.start((*options, *_SOLVE), memory_bytes)
+        self._run = clingo.start((*options, *_SOLVE), memory_bytes, seconds)
         self.answers: list[list[str]] = []  # the names that hold in each answer set that was found
         self.is_refuted = False  # whether it is proven that there is no answer set
+        self.is_complete = False  # whether all that the options ask for was found
+        self.seconds = 0.0  # of processor time
         self._reader = Thread(target=self._exchange, args=(program,), daemon=True)
         self._reader.start()
 
@@ -295,11 +302,12 @@ class ClaspRun:
     def _exchange(self, program: bytes) -> None:
         self._run.write(program)
         output = self._run.output.read()
-        exit_code, _ = self._run.end()
+        exit_code, self.seconds = self._run.end()
         self._run.close()
-        if exit_code is None or not output:
+        if exit_code is None or exit_code < 0 or not output:  # killed, perhaps in the middle of its output
             return
         result = json.loads(output)
+        self.is_complete = result["Models"]["More"] == "no"
         for witness in (one for call in result["Call"] for one in call.get("Witnesses", ())):
             self.answers.append(witness["Value"])
         self.is_refuted = result["Result"] == "UNSATISFIABLE"
@@ -324,8 +332,11 @@ class GroundProgram:
         self._parts.append([1, 0, 0, 0, len(body), *body, STOP])
 
     def at_most_one(self, atoms: Sequence[int]) -> None:
-        weighted = (number for atom in atoms for number in (atom, 1))
-        self._parts.append([1, 0, 0, 1, 2, len(atoms), *weighted, STOP])
+        self._parts.append([1, 0, 0, *_two_of(atoms), STOP])
+
+    def two_of(self, head: int, atoms: Sequence[int]) -> None:
+        """The head holds if two of the atoms do."""
+        self._parts.append([1, 0, 1, head, *_two_of(atoms), STOP])
 
     def statements(self, numbers: Numbers) -> None:
         """Adds statements as numbers, each ended by STOP."""
@@ -353,6 +364,56 @@ class GroundProgram:
                 yield part
                 small = []
         yield np.array(small, np.int64)
+
+
+class Template(NamedTuple):
+    """Rules as they are written at any step."""
+
+    numbers: Numbers
+    atoms: NDArray[np.int64]  # (n,) the atom that stands there, -1 where the number does
+    signs: NDArray[np.int64]  # (n,)
+
+
+def make_template(rules: GroundRules, outputs: NDArray[np.int64]) -> Template:
+    """The rules that the outputs need."""
+    sizes = np.diff(rules.first_literal)
+    outputs = outputs[outputs != NEVER]
+    needed = needed_atoms(
+        rules.heads.astype(np.int64), rules.first_literal, rules.literals >> 1, outputs, rules.atom_count
+    )
+    kept = np.flatnonzero(needed[rules.heads])
+    sizes = sizes[kept]
+    starts = np.concatenate([[0], np.cumsum(sizes + 7)])
+    total = int(starts[-1])
+    numbers = np.zeros(total, np.int64)
+    atoms = np.full(total, -1, np.int64)
+    signs = np.ones(total, np.int64)
+    starts = starts[:-1]
+    numbers[starts] = numbers[starts + 2] = 1
+    atoms[starts + 3] = rules.heads[kept]
+    numbers[starts + 5] = sizes
+    numbers[starts + 6 + sizes] = STOP
+    inner = np.arange(int(sizes.sum())) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    places = np.repeat(starts + 6, sizes) + inner
+    literals = rules.literals[np.repeat(rules.first_literal[kept], sizes) + inner]
+    atoms[places] = literals >> 1
+    signs[places] = 1 - 2 * (literals & 1)
+    return Template(numbers, atoms, signs)
+
+
+def filled(template: Template, atoms: NDArray[np.int64]) -> Numbers:
+    """The rules of a template with the atoms of a step."""
+    numbers: Numbers = template.numbers.copy()
+    known = template.atoms >= 0
+    numbers[known] = template.signs[known] * atoms[template.atoms[known]]
+    return numbers
+
+
+def _two_of(atoms: Sequence[int]) -> Iterator[int]:
+    """A body that holds if two of the atoms do."""
+    yield from (1, 2, len(atoms))
+    for atom in atoms:
+        yield from (atom, 1)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

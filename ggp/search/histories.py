@@ -13,9 +13,8 @@ from ggp.errors import GroundingError
 from ggp.gdl.logic_program import make_logic_program
 from ggp.gdl.terms import Term
 from ggp.grounding import Budget, Clingo, GroundRules, ground
-from ggp.grounding.clingo import ClaspRun, GroundProgram
+from ggp.grounding.clingo import ClaspRun, GroundProgram, filled, make_template
 from ggp.grounding.rules import NEVER
-from ggp.search.planning.encodings import filled, make_template
 from ggp.simulation.state_machine import CircuitMachine
 
 _MOST_LITERALS = 20_000_000  # of a program

@@ -13,7 +13,7 @@ from ggp.circuit.compile import CompiledGame, compile_game
 from ggp.circuit.network import Circuit
 from ggp.errors import GroundingError
 from ggp.gdl.rulesheet import Rulesheet, parse_rulesheet
-from ggp.grounding import Budget, GroundRules
+from ggp.grounding import Budget, Clingo, GroundRules
 from ggp.library import find_rulesheet
 
 TICTACTOE = find_rulesheet("tictactoe").read_text(encoding="utf-8")
@@ -117,7 +117,7 @@ class Counted:
         self.calls = 0
         self.is_lasting = is_lasting
 
-    def __call__(self, program: object, budget: Budget) -> GroundRules:
+    def __call__(self, program: object, budget: Budget, *, clingo: Clingo) -> GroundRules:
         self.calls += 1
         message = f"big.kif: grounding ran out of rules after {budget.seconds:.0f} s"
         raise GroundingError(message, is_lasting=self.is_lasting)

@@ -38,8 +38,9 @@ def machine_of(name: str) -> CircuitMachine:
 )
 def test_a_variant_has_to_win_clearly(matches: int, points: float, better: bool, still_open: bool) -> None:
     variant = Variant(USUAL, matches=matches, points=points)
-    assert variant.is_better == better
-    assert variant.is_open == still_open
+    best = Variant(USUAL)
+    assert variant.is_better(best) == better
+    assert variant.is_open(best) == still_open
 
 
 def test_matches_are_played_in_every_role_from_any_state() -> None:
@@ -92,15 +93,33 @@ def test_a_variant_that_always_wins_is_taken() -> None:
     assert not any(variant.matches for variant in tuner.variants)
 
 
-@pytest.mark.parametrize(("points", "is_better"), [(4.0, True), (3.0, False)])
+@pytest.mark.parametrize(("points", "is_better"), [(3.0, True), (2.0, False)])
 def test_minimax_is_expected_to_gain_with_visits(points: float, *, is_better: bool) -> None:
-    """Half of the points of eight quick matches are enough for it, three are not; others have to win."""
+    """Half of the points of six matches are enough for it, two are not; others have to win."""
     prior, minimax, mixed = (variant for variant in variants_of(USUAL) if variant.needs_net)
     for variant in (prior, minimax, mixed):
-        variant.matches, variant.points = 8.0, points
-    assert minimax.is_better is is_better
-    assert not prior.is_better
-    assert not mixed.is_better
+        variant.matches, variant.points = 6.0, points
+    assert minimax.is_better(prior) is is_better
+    assert not mixed.is_better(prior)
+    prior.matches, prior.points = 30.0, 20.0  # so many as are enough against another choice
+    assert prior.is_better(mixed)
+    assert not prior.is_better(minimax)
+
+
+def test_minimax_that_wins_no_match_is_given_up_soon() -> None:
+    prior, minimax, _ = (variant for variant in variants_of(USUAL) if variant.needs_net)
+    minimax.matches = 4.0
+    assert not minimax.is_open(prior)
+    minimax.points = 1.0
+    assert minimax.is_open(prior)
+
+
+def test_matches_have_as_many_visits_as_there_is_time_for() -> None:
+    tuner = Tuner(machine_of("tictactoe"), USUAL, seed=1)
+    assert tuner.play(tuner.machine.initial_state, lambda: False)
+    few, many = tuner._affordable(0.1, 2), tuner._affordable(1.0, 2)
+    assert 0 < few < many
+    assert tuner._affordable(1.0, 4) < many
 
 
 def test_the_same_seed_gives_the_same_matches() -> None:

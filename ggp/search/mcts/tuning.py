@@ -29,16 +29,20 @@ _FEWEST_VISITS, _FIRST_VISITS, _MOST_VISITS = 12, 800, 8000  # of each state
 _QUICK_SECONDS = 0.1  # a match that takes less may take more visits
 _MOST_STEPS = 400  # of a match; one that lasts longer is a draw
 _MEASURED_VISITS = 20_000  # before times of variants are compared
+_MEASURING_VISITS = 1_000  # from which it is told how many a match may have
+_MATCH_TIME = 0.4  # of the time that matches may take: what they are planned to take
 _MOST_RATIO = 4.0  # of visits
 PRIOR_WEIGHT, VALUE_WEIGHT, MINIMAX_WEIGHT = 0.5, 0.5, 0.7
 _DECISIVE: tuple[Literal[0, 1, 2], ...] = (2, 1)  # `decisive_moves` that are tried, the first that the game can afford
 _PRIOR = 6.0  # matches that seem to have been drawn before any is played
 _KEPT = 0.25  # share of what was found out that counts once there is a newer net: the first ones are poor
-_FIRST_MATCHES = 8  # of minimax, before other variants have turns: it wins nearly all or loses nearly all
+_FIRST_MATCHES = 6  # of minimax, before other variants have turns: it wins nearly all or loses nearly all
 _CERTAIN = 1.5  # standard errors above a draw at which a variant is taken
 _MINIMAX_CERTAIN = 0.7  # likewise of minimax, where chance hardly decides
-_MINIMAX_GAIN = 0.15  # by which it scores better with the visits of a real move than with those of quick matches
+_MINIMAX_VISITS = 4  # times the visits of other matches: with few of them it loses where it wins with many
+_MINIMAX_GAIN = 0.15  # by which it scores better still with the visits of a real move
 _HOPELESS = 1.0  # as many below it at which it is not tried again
+_MINIMAX_HOPELESS = 0.3
 
 
 @dataclass(slots=True)
@@ -48,7 +52,9 @@ class Variant:
     settings: SearchSettings
     needs_net: bool = False  # whether it makes no sense before something was learned
     certain: float = _CERTAIN
+    hopeless: float = _HOPELESS
     gain: float = 0.0  # expected from more visits; counts after _FIRST_MATCHES
+    visits_ratio: int = 1  # of its matches to the usual ones
     matches: float = 0.0
     points: float = 0.0
     visits: int = 0  # of all its searches
@@ -62,15 +68,17 @@ class Variant:
     def error(self) -> float:
         return 0.5 / sqrt(self.matches + _PRIOR)
 
-    @property
-    def is_open(self) -> bool:
-        """Whether more matches could change what is thought of it."""
-        return self.matches < MOST_MATCHES and self.mean + self.gain + _HOPELESS * self.error > 0.5
+    def is_open(self, best: "Variant") -> bool:
+        """Whether more matches could change what is thought of it, next to the present choice."""
+        return self.matches < MOST_MATCHES and self._expected(best) + self.hopeless * self.error > 0.5
 
-    @property
-    def is_better(self) -> bool:
-        gain = self.gain if self.matches >= _FIRST_MATCHES else 0.0
-        return self.mean + gain - self.certain * self.error > 0.5
+    def is_better(self, best: "Variant") -> bool:
+        expected = self._expected(best) if self.matches >= _FIRST_MATCHES else self.mean
+        return expected - self.certain * self.error > 0.5
+
+    def _expected(self, best: "Variant") -> float:
+        """The score with the visits of real moves."""
+        return self.mean + self.gain - best.gain
 
 
 def variants_of(settings: SearchSettings, decisive: Literal[0, 1, 2] = 0) -> tuple[Variant, ...]:
@@ -83,7 +91,9 @@ def variants_of(settings: SearchSettings, decisive: Literal[0, 1, 2] = 0) -> tup
             replace(prior, value_weight=1.0, minimax_weight=MINIMAX_WEIGHT),
             needs_net=True,
             certain=_MINIMAX_CERTAIN,
+            hopeless=_MINIMAX_HOPELESS,
             gain=_MINIMAX_GAIN,
+            visits_ratio=_MINIMAX_VISITS,
         ),
         Variant(replace(prior, value_weight=VALUE_WEIGHT), needs_net=True),
         Variant(prior),
@@ -112,6 +122,7 @@ class Tuner:
     best: Variant = field(init=False)
     _decisive: Literal[0, 1, 2] = 0  # `decisive_moves` that is to be tried once its machine code is there
     _is_opposed: bool | None = None  # whether there are two roles whose values add up to 1; None: not looked at yet
+    _length: float = 0.0  # steps of a random match
     _visits: int = _FIRST_VISITS
     _played: int = 0
 
@@ -160,7 +171,7 @@ class Tuner:
         is_near = own.decisive_moves == best.decisive_moves or is_same_but_for_them
         is_possible = self.has_net or not variant.needs_net
         is_possible &= not own.minimax_weight or self._is_opposed is not False
-        return variant is not self.best and variant.is_open and is_possible and is_near
+        return variant is not self.best and variant.is_open(self.best) and is_possible and is_near
 
     @staticmethod
     def _is_first(variant: Variant) -> bool:
@@ -179,21 +190,17 @@ class Tuner:
         When that takes more than `most_seconds`, they are given up, and those to come have fewer visits.
         """
         began = perf_counter()
-        finished = self._play(state, lambda: stop() or perf_counter() - began > most_seconds)
+        finished = self._play(state, lambda: stop() or perf_counter() - began > most_seconds, most_seconds)
         seconds = perf_counter() - began
         if not finished and seconds > most_seconds:
-            self._visits = max(self._visits // 4, _FEWEST_VISITS)
+            self._visits = max(self._visits // 2, _FEWEST_VISITS)
         self.seconds += seconds
         self.last_seconds = seconds if finished else max(seconds, self.last_seconds)
         return finished
 
-    def _play(self, state: Facts, stop: Callable[[], bool]) -> bool:
-        if self.has_net and self._is_opposed is None:
-            search = self._search(self.variants[0], self.seed)
-            sample = search.workers[0].sample(search.tree, stop)
-            if sample is None:
-                return False
-            _, self._is_opposed = sample
+    def _play(self, state: Facts, stop: Callable[[], bool], most_seconds: float) -> bool:
+        if self._is_opposed is None and not self._measure(state, stop):
+            return False
         hopeful = [each for each in self.variants if self._may_challenge(each)]
         if not hopeful:
             return False
@@ -202,10 +209,12 @@ class Tuner:
         rng = Random(f"{self.seed} {self._played}")  # noqa: S311 - nothing is kept secret by it
         start = self._opening(state, rng)
         roles = [role for role in self.machine.roles if role != NATURE]
+        wanted = self._visits * max(variant.visits_ratio, self.best.visits_ratio)
+        visits = max(_FEWEST_VISITS, min(wanted, self._affordable(most_seconds, len(roles))))
         points = []
         for own in roles:
             began = perf_counter()
-            result = self._match(start, own, variant, rng, stop)
+            result = self._match(start, own, variant, rng, visits, stop)
             if result is None:
                 return False
             points.append(result)
@@ -213,7 +222,7 @@ class Tuner:
                 self._visits *= 2
         variant.matches += len(points)
         variant.points += sum(points)
-        if variant.is_better:
+        if variant.is_better(self.best):
             self._choose_variant(variant)
         return True
 
@@ -229,7 +238,27 @@ class Tuner:
                 return state
         return found
 
-    def _match(self, state: Facts, own: str, variant: Variant, rng: Random, stop: Callable[[], bool]) -> float | None:
+    def _measure(self, state: Facts, stop: Callable[[], bool]) -> bool:
+        """How long matches and searches take, and whether two roles are opposed; False when stopped."""
+        search = self._search(self.best, self.seed)
+        sample = search.workers[0].sample(search.tree, stop)
+        if sample is None:
+            return False
+        self._length, self._is_opposed = sample
+        search.run(stop, _FEWEST_VISITS)  # what is made once does not count
+        self._run(self.best, search, state, _MEASURING_VISITS, stop)
+        return True
+
+    def _affordable(self, seconds: float, matches: int) -> int:
+        """Visits of each state, with which so many matches take no longer."""
+        if seconds == inf or not self.best.visits:
+            return _MOST_VISITS * _MINIMAX_VISITS
+        each = self.best.seconds / self.best.visits
+        return int(_MATCH_TIME * seconds / (max(each, 1e-9) * max(self._length, 1.0) * matches))
+
+    def _match(
+        self, state: Facts, own: str, variant: Variant, rng: Random, visits: int, stop: Callable[[], bool]
+    ) -> float | None:
         """1 when the variant got more than the others, 0.5 as much, 0 less; None when stopped."""
         machine = self.machine
         players = {role: variant if role == own else self.best for role in machine.roles if role != NATURE}
@@ -247,27 +276,29 @@ class Tuner:
                 elif role not in players:
                     joint.append(rng.choice(moves))
                 else:
-                    joint.append(self._choose(players[role], searches[role], state, role, stop))
+                    own_visits = self._visits_of(players[role], visits)
+                    self._run(players[role], searches[role], state, own_visits, stop)
+                    best = searches[role].result(role).best
+                    joint.append(moves[0] if best is None else best)
             if stop():
                 return None
             state = machine.next_state(state, tuple(joint))
         return _points(machine, state, own)
 
-    def _choose(self, player: Variant, search: BatchedMcts, state: Facts, role: str, stop: Callable[[], bool]) -> Term:
+    @staticmethod
+    def _run(player: Variant, search: BatchedMcts, state: Facts, visits: int, stop: Callable[[], bool]) -> None:
         search.go_to(state)
         before, began = search.visits, thread_time()
-        search.run(stop, self._visits_of(player))
+        search.run(stop, visits)
         player.visits += max(search.visits - before, 0)
         player.seconds += thread_time() - began
-        best = search.result(role).best
-        return self.machine.legal_moves(state, role)[0] if best is None else best
 
-    def _visits_of(self, player: Variant) -> int:
-        """As many as take as long as those of the present choice."""
+    def _visits_of(self, player: Variant, visits: int) -> int:
+        """As many as take as long as so many of the present choice."""
         if player is self.best or min(player.visits, self.best.visits) < _MEASURED_VISITS:
-            return self._visits
+            return visits
         ratio = (player.visits / player.seconds) / (self.best.visits / self.best.seconds)
-        return max(1, round(self._visits * min(max(ratio, 1 / _MOST_RATIO), _MOST_RATIO)))
+        return max(1, round(visits * min(max(ratio, 1 / _MOST_RATIO), _MOST_RATIO)))
 
     def _search(self, player: Variant, seed: int) -> BatchedMcts:
         memory = min(self.usual.memory_bytes, _MEMORY_BYTES)

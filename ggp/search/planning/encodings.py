@@ -12,7 +12,6 @@ changes nothing else, is not promised.
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,8 +20,8 @@ from ggp.circuit.assembly import Assembly
 from ggp.circuit.network import INPUT, LOOP, Circuit
 from ggp.circuit.schedule import mark_needed
 from ggp.errors import GroundingError
-from ggp.grounding.clingo import STOP, GroundProgram, Numbers
-from ggp.grounding.rules import NEVER, GroundRules, needed_atoms
+from ggp.grounding.clingo import GroundProgram, filled, make_template
+from ggp.grounding.rules import NEVER, GroundRules
 
 _MOST_GATES = 5_000_000
 _MOST_WORK = 300_000_000  # nodes read to find the effects
@@ -44,14 +43,6 @@ class PlanQuery:
     horizon: int  # steps at most
     goals: frozenset[int]  # values, one of which is to hold at the end
     ordered: bool  # whether a move that was legal before must not have a lower number than the move before it
-
-
-class Template(NamedTuple):
-    """Rules as they are written at any step."""
-
-    numbers: Numbers
-    atoms: NDArray[np.int64]  # (n,) the atom that stands there, -1 where the number does
-    signs: NDArray[np.int64]  # (n,)
 
 
 class StepEncoder:
@@ -135,41 +126,6 @@ class StepEncoder:
         program.rows(1, 0, 1, above, 0, 1, atoms[moves])
         program.rows(1, 0, 1, above[:-1], 0, 1, above[1:])
         program.rows(1, 0, 0, 0, 4, following[moves][:-1], atoms[self.rules.legal][:-1], above[1:], -over)
-
-
-def make_template(rules: GroundRules, outputs: NDArray[np.int64]) -> Template:
-    """The rules that the outputs need."""
-    sizes = np.diff(rules.first_literal)
-    outputs = outputs[outputs != NEVER]
-    needed = needed_atoms(
-        rules.heads.astype(np.int64), rules.first_literal, rules.literals >> 1, outputs, rules.atom_count
-    )
-    kept = np.flatnonzero(needed[rules.heads])
-    sizes = sizes[kept]
-    starts = np.concatenate([[0], np.cumsum(sizes + 7)])
-    total = int(starts[-1])
-    numbers = np.zeros(total, np.int64)
-    atoms = np.full(total, -1, np.int64)
-    signs = np.ones(total, np.int64)
-    starts = starts[:-1]
-    numbers[starts] = numbers[starts + 2] = 1
-    atoms[starts + 3] = rules.heads[kept]
-    numbers[starts + 5] = sizes
-    numbers[starts + 6 + sizes] = STOP
-    inner = np.arange(int(sizes.sum())) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-    places = np.repeat(starts + 6, sizes) + inner
-    literals = rules.literals[np.repeat(rules.first_literal[kept], sizes) + inner]
-    atoms[places] = literals >> 1
-    signs[places] = 1 - 2 * (literals & 1)
-    return Template(numbers, atoms, signs)
-
-
-def filled(template: Template, atoms: NDArray[np.int64]) -> Numbers:
-    """The rules of a template with the atoms of a step."""
-    numbers: Numbers = template.numbers.copy()
-    known = template.atoms >= 0
-    numbers[known] = template.signs[known] * atoms[template.atoms[known]]
-    return numbers
 
 
 # Plans without an order.
