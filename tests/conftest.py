@@ -53,5 +53,6 @@ def clingo() -> Iterator["Clingo"]:
 def one_clingo(clingo: "Clingo") -> Iterator[None]:
     """All groundings of the module share one process: loading clingo takes longer than grounding a small rulesheet."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("ggp.grounding.grounder.Clingo", lambda: nullcontext(clingo))
+        for user in ("ggp.grounding.grounder", "ggp.circuit.compile"):
+            patch.setattr(f"{user}.Clingo", lambda: nullcontext(clingo))
         yield

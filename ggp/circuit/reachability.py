@@ -26,7 +26,7 @@ _FEWEST, _LEAST_SHARE = 50, 0.25  # of the facts have not been seen, where a pro
 _SEED = 1
 _STATE_WORDS = 4_000_000  # of random matches, 64 of them in parallel
 _MOST_NODES = 100_000_000  # evaluated for them
-_MOST_STEPS = 1_000
+_FEWEST_STEPS, _MOST_STEPS = 100, 1_000
 _MOST_KEYS = 4  # arguments that number the groups of a function
 _HOPELESS = 0.2  # of the unseen facts are reached after one step from a state without them
 _PATIENCE = 2  # rounds after which a function of which facts are reached is given up as a whole
@@ -40,10 +40,10 @@ States = NDArray[np.uint64]  # (steps, F) bit l: whether the fact holds in match
 def find_unreachable(rules: GroundRules, circuit: Circuit, clingo: Clingo, seconds: float) -> NDArray[np.bool_]:
     """(F,) facts that are false in every state of a match; none where that is not proved in so much processor time.
 
-    Not tried with recursion, in small circuits, and where random matches reach nearly all facts.
+    Not tried with recursion, in small and huge circuits, and where random matches reach most facts.
     """
     nothing = np.zeros(circuit.facts, np.bool_)
-    if circuit.gates < _FEWEST_GATES or len(circuit.loops.results):
+    if circuit.gates < _FEWEST_GATES or len(circuit.loops.results) or random_steps(circuit) < _FEWEST_STEPS:
         return nothing
     states = play_randomly(circuit)
     unseen: NDArray[np.bool_] = ~np.any(states, axis=0)
@@ -56,10 +56,14 @@ def find_unreachable(rules: GroundRules, circuit: Circuit, clingo: Clingo, secon
 # Random matches.
 
 
+def random_steps(circuit: Circuit) -> int:
+    """How many there is time and memory for."""
+    return min(_MOST_STEPS, _STATE_WORDS // max(circuit.facts, 1), _MOST_NODES // (2 * len(circuit.left)))
+
+
 def play_randomly(circuit: Circuit) -> States:
     """States of random matches on a circuit without loops, from the initial one on; each begins anew at its end."""
-    steps = min(_MOST_STEPS, _STATE_WORDS // max(circuit.facts, 1), _MOST_NODES // (2 * len(circuit.left)))
-    states = np.zeros((max(steps, 1), circuit.facts), np.uint64)
+    states = np.zeros((random_steps(circuit), circuit.facts), np.uint64)
     first_move = np.cumsum([0, *circuit.moves], dtype=np.int32)
     random = np.array([_SEED], np.uint64)
     _play(

@@ -53,7 +53,11 @@ class _View:
 
 
 class CircuitMachine:
-    """A state machine that evaluates the circuit for one state at a time, and keeps the latest state's answers."""
+    """A state machine that evaluates the circuit for one state at a time, and keeps the latest state's answers.
+
+    The interpreter answers where the circuit has no answer: for facts that no match reaches, moves that are not legal,
+    and steps after the end. A made-up state of facts that are reached one by one may lose others in its steps.
+    """
 
     engine = "circuit"
 
@@ -246,8 +250,8 @@ class CircuitMachine:
         return numbers
 
     def _indices(self, view: _View, joint_move: JointMove) -> Indices | None:
-        """(roles,) the numbers of the moves; None unless all are legal."""
-        if view.facts is None or len(joint_move) != len(self.roles):
+        """(roles,) the numbers of the moves; None unless all are legal in a state that is no end."""
+        if view.facts is None or view.terminal or len(joint_move) != len(self.roles):
             return None
         if not all(map(contains, view.legal, joint_move)):
             return None

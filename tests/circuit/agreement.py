@@ -42,14 +42,15 @@ def make_pair(rulesheet: Rulesheet, budget: Budget | None = None) -> Pair:
 
 
 def samples(machine: StateMachine, random: Random, longest: int = 200) -> Iterator[Sample]:
-    """The states of random matches, one match after the other, without end; matches go on after terminal states."""
+    """The states of random matches, one match after the other, without end."""
     while True:
         state = machine.initial_state
         for _ in range(longest):
             legal = [machine.legal_moves(state, role) for role in machine.roles]
-            sample = Sample(state, tuple(map(random.choice, legal)) if all(legal) else None)
+            goes_on = all(legal) and not machine.is_terminal(state)
+            sample = Sample(state, tuple(map(random.choice, legal)) if goes_on else None)
             yield sample
-            if sample.joint_move is None or (machine.is_terminal(state) and random.random() < 0.8):
+            if sample.joint_move is None:
                 break
             state = machine.next_state(state, sample.joint_move)
 

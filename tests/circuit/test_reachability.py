@@ -81,6 +81,8 @@ def test_a_piece_does_not_walk_off_the_board_nor_a_counter_go_on_after_the_end()
             assert list(differences(pair.circuit, pair.interpreter, Sample(state, joint))) == []
     off_board = frozenset({("at", "4", "1"), ("step", "0")})  # no state of the circuit: the interpreter answers
     assert "west" in pair.circuit.legal_moves(off_board, "a")
+    end = next(state for state in states if ("step", "7") in state)
+    assert ("step", "8") in pair.circuit.next_state(end, ("stay",))
 
 
 @pytest.mark.usefixtures("tried_everywhere")
