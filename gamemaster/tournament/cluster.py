@@ -1,16 +1,13 @@
-"""A tournament on many computers: Ray decides where each match is played; only this module loads Ray."""
+"""A tournament on many computers: Ray decides where each match is played."""
 
 import asyncio
 import logging
-import os
-import warnings
 from collections.abc import AsyncIterator, Callable, Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from importlib import import_module
-from importlib.util import find_spec
 from types import ModuleType
 from typing import Any, TypeVar
 
@@ -23,34 +20,13 @@ from gamemaster.tournament.runner import MatchLostError
 from gamemaster.tournament.spec import GameSpec, TournamentSpec
 from gamemaster.tournament.venue import Job, LocalVenue, Reservation, Shortage, usable_processors
 from gamemaster.transport import HttpTransport, open_session
-from ggp.errors import GgpError, SettingsError
+from ggp.cluster import connect, one_line
+from ggp.errors import GgpError
 from ggp.gdl.reader import decode
 from ggp.library import find_rulesheet, read_bytes
 from ggp.protocol.messages import Abort
 
 T = TypeVar("T")
-
-HERE = "ray"  # the address of a cluster that is started on this computer, and stopped again
-MINE = "ray://auto"  # of the one that this computer is a node of
-STORE_BYTES = 2**27  # of the object store of a cluster that is started here; a record takes some kB
-
-_ENVIRONMENT = {
-    "RAY_USAGE_STATS_ENABLED": "0",  # sends no statistics
-    "RAY_DEDUP_LOGS_SKIP_REGEX": ".",  # prints nothing in between of what we show
-    "RAY_IGNORE_UNHANDLED_ERRORS": "1",  # likewise
-    "RAY_ENABLE_AUTO_CONNECT": "0",  # starts no cluster of its own when the one that there was is lost
-    "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",  # tasks without a GPU are nothing to be warned of
-}
-_SILENT = {"log_to_driver": False, "logging_level": logging.ERROR}
-_LOOPBACK = {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0"}  # listen at 127.0.0.1 only, as Ray does everywhere but in Linux
-
-
-def check_address(address: str) -> None:
-    """SettingsError for what is no address of a cluster, and where Ray is not installed."""
-    if address != HERE and not address.startswith("ray://"):
-        raise SettingsError(f"--cluster: ray, {MINE} or ray://host:port, not {address}")
-    if find_spec("ray") is None:
-        raise SettingsError("--cluster needs Ray: pip install 'ggp[cluster]'")
 
 
 class NodeLostError(GgpError):
@@ -77,11 +53,7 @@ class Cluster:
 
     async def connect(self, address: str, processors: int) -> None:
         """`processors` are those of a cluster that is started here. SettingsError where there is none."""
-        check_address(address)
-        try:
-            await self.call(partial(self._connect, address, processors))
-        except (OSError, RuntimeError, ValueError, ImportError) as error:
-            raise SettingsError(f"--cluster {address}: {_one_line(error)}") from None
+        self._ray = await self.call(partial(connect, address, processors))
 
     async def disconnect(self) -> None:
         """Stops what was started here."""
@@ -134,9 +106,9 @@ class Cluster:
             cause = error.cause
             if isinstance(cause, Exception):
                 raise cause from None
-            raise GgpError(_one_line(error)) from None
+            raise GgpError(one_line(error)) from None
         except errors.RayError as error:
-            raise GgpError(_one_line(error)) from None
+            raise GgpError(one_line(error)) from None
 
     async def cancel(self, running: RunningTask, *, at_once: bool = False) -> None:
         """Lets a task end, as Ctrl-C would; at once as kill -9 would."""
@@ -147,18 +119,6 @@ class Cluster:
     def ray(self) -> ModuleType:
         assert self._ray is not None
         return self._ray
-
-    def _connect(self, address: str, processors: int) -> None:
-        for name, value in (_ENVIRONMENT | _LOOPBACK if address == HERE else _ENVIRONMENT).items():
-            os.environ.setdefault(name, value)  # they count when Ray is loaded
-        ray = self._ray = import_module("ray")
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)  # what matters is an exception too
-            if address == HERE:
-                sizes = {"num_cpus": processors, "object_store_memory": STORE_BYTES}
-                ray.init("local", include_dashboard=False, **sizes, **_SILENT)
-            else:
-                ray.init("auto" if address == MINE else address, **_SILENT)
 
     def _start(self, function: Callable[..., T], arguments: Sequence[object], processors: int, name: str) -> Any:  # noqa: ANN401
         remote = self.ray.remote(num_cpus=processors, max_retries=0, scheduling_strategy="SPREAD", name=name)
@@ -192,12 +152,6 @@ def _look_at(result: asyncio.Future[Any]) -> None:
     """Marks a failure as seen: the match may have been given up by now."""
     if not result.cancelled():
         result.exception()
-
-
-def _one_line(error: BaseException) -> str:
-    """The first words of an explanation that may go on for pages."""
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return shown(lines[0] if lines else type(error).__name__)
 
 
 LOOK_EVERY = 1.0  # seconds between looks at reports and nodes

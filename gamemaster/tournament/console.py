@@ -32,6 +32,7 @@ from gamemaster.tournament.standings_texts import as_json as standings_json
 from gamemaster.tournament.store import MatchRow, Store, StoredTournament, open_store
 from gamemaster.tournament.venue import LocalVenue, settings_of
 from gamemaster.transport import HttpTransport, open_session
+from ggp.cluster import check_address
 from ggp.errors import GgpError, SettingsError, StoreError
 from ggp.protocol.messages import Info
 
@@ -168,7 +169,7 @@ def resume(where: str, name: str | None, *, cluster: str | None, as_json: bool) 
 
 def _run(spec: TournamentSpec, how: How, *, resume: bool) -> int:
     if how.cluster is not None:
-        import_module(CLUSTER).check_address(how.cluster)  # before anything is made
+        check_address(how.cluster)  # before anything is made
     if "://" not in spec.results.store:
         make_folder(Path(spec.results.store).parent)
     with open_store(spec.results.store) as store:

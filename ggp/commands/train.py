@@ -2,6 +2,7 @@
 
 import json
 import math
+from contextlib import nullcontext
 from dataclasses import asdict
 from pathlib import Path
 from time import perf_counter
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ggp.cache import is_warm
+from ggp.cluster import check_address
 from ggp.commands.options import given, option_name, options_of, with_options
 from ggp.commands.shared import GameArgument, JsonOption, Shown, load_argument
 from ggp.errors import GroundingError, SettingsError
@@ -18,7 +20,9 @@ from ggp.plots import Curve, course_plot, standalone
 from ggp.signals import EXIT_INTERRUPTED, noted
 
 if TYPE_CHECKING:
-    from ggp.learning.training import Generation, Training
+    from contextlib import AbstractContextManager
+
+    from ggp.learning.training import Generation, Host, Training
     from ggp.simulation.state_machine import CircuitMachine
 
 MINUTES = 10.0
@@ -31,7 +35,7 @@ def add_commands(app: typer.Typer) -> None:
     app.command("train")(with_options(run_training, options_of(TrainingSettings)))
 
 
-def run_training(
+def run_training(  # noqa: PLR0913, PLR0917 - the options of a command
     game: GameArgument,
     minutes: Annotated[
         float | None,
@@ -46,6 +50,12 @@ def run_training(
     ] = None,
     plot: Annotated[
         Path | None, typer.Option(metavar="FILE.svg", help="A picture of Elo over time, drawn again at each test.")
+    ] = None,
+    cluster: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ray[://…]", help="A Ray cluster on which all threads but the first learn: `ray`, or an address."
+        ),
     ] = None,
     as_json: JsonOption = False,
     **settings: Any,  # noqa: ANN401 - as typer has checked them
@@ -62,17 +72,23 @@ def run_training(
     For an hour:   ggp train breakthrough --minutes 60
 
     Into a file:   ggp train reversi -o reversi.knowledge --plot reversi.svg
+
+    By a cluster:  ggp train reversi --threads 16 --cluster ray://192.0.2.1:10001
     """
+    if cluster is not None:
+        if given(settings).get("threads", 1) < 2:
+            raise SettingsError("--cluster needs --threads of 2 or more: the first thread learns on this computer")
+        check_address(cluster)
     if minutes is not None and generations is not None:
         raise SettingsError("either --minutes or --generations is given, not both")
     if not is_warm():
         typer.echo("ggp: the kernels are compiled first, which takes minutes; see `ggp cache warm`", err=True)
     machine, name = _machine_of(game)
     path = _path_of(output, machine)
-    training = _begin(path, machine, given(settings))
     until = math.inf if generations else 60 * (MINUTES if minutes is None else minutes)
     total = (float(generations), "generations") if generations else (until / 60, "minutes")
-    with Shown(*total) as shown:
+    with _hosts(cluster, machine, settings) as host, Shown(*total) as shown:
+        training = _begin(path, machine, given(settings), host)
         run = _Run(training, machine, name, path, plot, shown, as_json=as_json)
         run.say_beginning()
         is_interrupted = run.train(until, generations or math.inf)
@@ -110,16 +126,27 @@ def _path_of(output: Path | None, machine: "CircuitMachine") -> Path:
     return path
 
 
-def _begin(path: Path, machine: "CircuitMachine", settings: dict[str, Any]) -> "Training":
+def _hosts(
+    cluster: str | None, machine: "CircuitMachine", settings: dict[str, Any]
+) -> "AbstractContextManager[Host | None]":
+    """What makes learners on the nodes of a cluster, if there is one."""
+    if cluster is None:
+        return nullcontext()
+    from ggp.learning.distributed import open_hosts  # noqa: PLC0415
+
+    return open_hosts(cluster, machine.rulesheet, machine.compiled, settings["threads"] - 1)
+
+
+def _begin(path: Path, machine: "CircuitMachine", settings: dict[str, Any], host: "Host | None") -> "Training":
     """Training that the file has, or new one; SettingsError where the file's had other settings."""
     from ggp.learning.knowledge import load_training  # noqa: PLC0415
     from ggp.learning.symmetries import find_symmetries  # noqa: PLC0415
     from ggp.learning.training import Training  # noqa: PLC0415
 
-    found = load_training(path, machine.rulesheet, machine.compiled)
+    found = load_training(path, machine.rulesheet, machine.compiled, host)
     if found is None:
         symmetries = find_symmetries(machine.rulesheet, machine.batches)
-        return Training(machine.compiled, TrainingSettings(**settings), symmetries)
+        return Training(machine.compiled, TrainingSettings(**settings), symmetries, host)
     for setting, value in settings.items():
         before = getattr(found.settings, setting)
         if before != value:

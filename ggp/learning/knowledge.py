@@ -23,7 +23,7 @@ from ggp.gdl.rulesheet import Rulesheet
 from ggp.gdl.terms import to_text
 from ggp.learning.net import Net, net_problem
 from ggp.learning.settings import AUTO, NO_KNOWLEDGE, TrainingSettings
-from ggp.learning.training import Generation, Training
+from ggp.learning.training import Generation, Host, Training
 
 VERSION = 3
 SUFFIX, TRAINING = ".knowledge", ".training"
@@ -107,7 +107,7 @@ def save_training(path: Path, training: Training, rulesheet: Rulesheet, name: st
     save_knowledge(path, Knowledge(training.best, origin), rulesheet, game)
 
 
-def load_training(path: Path, rulesheet: Rulesheet, game: CompiledGame) -> Training | None:
+def load_training(path: Path, rulesheet: Rulesheet, game: CompiledGame, host: Host | None = None) -> Training | None:
     """Training that goes on where the file ends; None where there is none. KnowledgeError as by `load_knowledge`."""
     whole = path.with_name(path.name + TRAINING)
     if path.exists():
@@ -123,7 +123,7 @@ def load_training(path: Path, rulesheet: Rulesheet, game: CompiledGame) -> Train
         generations = [
             Generation(**{**each, "pairs": tuple(each["pairs"])}) for each in entry.notes.get("generations", ())
         ]
-        training = Training(game, settings)
+        training = Training(game, settings, host=host)
         training.restore(entry.arrays, generations, float(entry.notes["seconds"]))
     except (TypeError, ValueError, KeyError) as error:
         raise _wrong(whole, f"no state of training: {error}") from None

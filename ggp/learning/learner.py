@@ -42,6 +42,7 @@ RATE, LEAST_RATE = 2e-3, 2e-4  # of learning, at first and in the end
 _SLOWING = 300_000  # samples at which the rate is down to 1 / √2
 FIRST_CUT = 1_500_000  # samples after which random moves cut traces; before, outcomes from afar teach more
 _MOVES_OF_SAMPLE = 32  # on average, for which there is room
+SLICE_BATCHES = 16  # of successors, between two looks at whether to stop, where no clock counts
 _SLICE_SECONDS = 0.005  # between two looks at the clock, about
 FIRST_TRIAL = 1_000_000  # successors that the net has valued in self-play when it begins to read more
 TRIAL = 2_000_000  # more of them that nets with and without moves have valued when they are compared
@@ -300,6 +301,14 @@ class Learner:
         else:
             self._compare(rival)
         self._seconds += perf_counter() - began
+
+    def run_until(self, samples: int, stop: Callable[[], bool]) -> bool:
+        """Learns in equal slices; False when stopped before so many samples were seen."""
+        while self.samples < samples:
+            if stop():
+                return False
+            self.run_slice(SLICE_BATCHES)
+        return True
 
     def progress(self) -> LearningProgress:
         """What was done; the losses are those since this was last asked."""

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from math import isfinite
-from typing import Any
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,15 +19,47 @@ from ggp.circuit.compile import CompiledGame
 from ggp.elo import Pairs
 from ggp.gdl.rulesheet import NATURE
 from ggp.learning.contest import Contest
-from ggp.learning.learner import Learner, LearningProgress
+from ggp.learning.inputs import Inputs
+from ggp.learning.learner import SLICE_BATCHES, Learner, LearningProgress
 from ggp.learning.net import WEIGHTS, Net, Symmetries, copied, net_problem
 from ggp.learning.settings import TrainingSettings
 from ggp.simulation.evaluate import Batches
 
 FIRST_SAMPLES, GROWTH = 50_000, 1.25  # after which the first generation ends; how many more there are at the next end
 ROUND_SAMPLES = 10_000  # of each learner
-_BATCHES = 16  # of successors, between two looks at whether to stop
 _MEBIBYTE = 2**20
+
+
+class RoundLearner(Protocol):
+    """What training asks of each learner, here (`Learner`) or on another computer (`distributed`)."""
+
+    @property
+    def samples(self) -> int: ...
+
+    @property
+    def matches(self) -> int: ...
+
+    @property
+    def inputs(self) -> Inputs | None: ...
+
+    @property
+    def net(self) -> Net: ...
+
+    def begin(self, inputs: Inputs) -> None: ...
+
+    def use_net(self, net: Net) -> None: ...
+
+    def run_until(self, samples: int, stop: Callable[[], bool]) -> bool: ...
+
+    def progress(self) -> LearningProgress: ...
+
+    def state(self) -> dict[str, NDArray[Any]]: ...
+
+    def restore(self, state: Mapping[str, NDArray[Any]]) -> None: ...
+
+
+# The seed of a learner, the bytes of memory that it may use and the symmetries of its game → the learner.
+Host: TypeAlias = Callable[[int, int, Symmetries | None], RoundLearner]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,26 +91,35 @@ def can_train(game: CompiledGame) -> str:
 class Training:
     """Training of one game that can be stopped at any time, kept, and resumed."""
 
-    def __init__(self, game: CompiledGame, settings: TrainingSettings, symmetries: Symmetries | None = None) -> None:
-        """Only for a game that `can_train`; symmetries: those of the game, if they are known."""
+    def __init__(
+        self,
+        game: CompiledGame,
+        settings: TrainingSettings,
+        symmetries: Symmetries | None = None,
+        host: Host | None = None,
+    ) -> None:
+        """Only for a game that `can_train`; symmetries: those of the game, if they are known.
+
+        host: makes all learners but the first; what comes of it does not depend on where they are.
+        """
         self.game = game
         self.settings = settings
         self.generations: list[Generation] = []
         self.seconds = 0.0  # which the caller counts
-        self.learners = [
-            Learner(
-                Batches(game),
-                settings.seed * settings.threads + at,
-                memory_bytes=settings.memory * _MEBIBYTE,
-                symmetries=symmetries,
-            )
-            for at in range(settings.threads)
-        ]
-        self._best = self.learners[0].net
+
+        def here(seed: int, memory_bytes: int, symmetries: Symmetries | None) -> Learner:
+            return Learner(Batches(game), seed, memory_bytes=memory_bytes, symmetries=symmetries)
+
+        first, *seeds = (settings.seed * settings.threads + at for at in range(settings.threads))
+        memory_bytes = settings.memory * _MEBIBYTE
+        self._first = here(first, memory_bytes, symmetries)
+        others = [(host or here)(seed, memory_bytes, symmetries) for seed in seeds]
+        self.learners: list[RoundLearner] = [self._first, *others]
+        self._best = self._first.net
         for learner in self.learners[1:]:
             learner.use_net(self._best)
         self._round_ends = np.zeros(0, np.int64)  # samples of each learner at which the present round ends
-        self._contest = Contest(self.learners[0].batches)
+        self._contest = Contest(self._first.batches)
 
     @property
     def best(self) -> Net:
@@ -114,10 +155,10 @@ class Training:
             self._round_ends = np.array([learner.samples + ROUND_SAMPLES for learner in learners])
         ends: list[int] = self._round_ends.tolist()
         if len(learners) == 1:
-            done = [_run_until(learners[0], ends[0], stop)]
+            done = [self._first.run_until(ends[0], stop)]
         else:
             with ThreadPoolExecutor(len(learners)) as pool:
-                done = list(pool.map(lambda learner, end: _run_until(learner, end, stop), learners, ends))
+                done = list(pool.map(lambda learner, end: learner.run_until(end, stop), learners, ends))
         if not all(done):
             return False
         self._round_ends = np.zeros(0, np.int64)
@@ -133,11 +174,11 @@ class Training:
 
     def _choose_inputs(self, stop: Callable[[], bool]) -> bool:
         """The first learner finds out what nets should read, all others begin where it is then; False when stopped."""
-        first, *others = self.learners
+        first, others = self._first, self.learners[1:]
         while first.inputs is None:
             if stop():
                 return False
-            first.run_slice(_BATCHES)
+            first.run_slice(SLICE_BATCHES)
         for other in others:
             if other.inputs is None:
                 other.begin(first.inputs)
@@ -194,15 +235,6 @@ class Training:
         self._round_ends = ends.copy()
         self._best = Net(**{name: array.copy() for name, array in best.items()})
         self.generations, self.seconds = list(generations), seconds
-
-
-def _run_until(learner: Learner, samples: int, stop: Callable[[], bool]) -> bool:
-    """False when stopped before."""
-    while learner.samples < samples:
-        if stop():
-            return False
-        learner.run_slice(_BATCHES)
-    return True
 
 
 def _mean(parts: Sequence[LearningProgress], name: str) -> float | None:

@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 from dataclasses import replace
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -21,6 +22,7 @@ from ggp.learning import knowledge as files
 from ggp.learning import learner as learners
 from ggp.learning import training as trainings
 from ggp.learning.contest import Contest, play_out
+from ggp.learning.distributed import DistantLearner, open_hosts
 from ggp.learning.inputs import find_inputs
 from ggp.learning.knowledge import (
     Knowledge,
@@ -106,6 +108,35 @@ def test_training_goes_on_as_if_it_had_not_been_interrupted(
     assert len(whole.generations) >= 3
     assert_same(whole, part)
     assert whole.learners[0].progress().batches > 0
+
+
+@pytest.mark.skipif(find_spec("ray") is None, reason="Ray is not installed: pip install 'ggp[cluster]'")
+def test_learners_on_a_cluster_learn_what_they_would_here(machine: CircuitMachine, tmp_path: Path) -> None:
+    settings, path = replace(SMALL, threads=2), tmp_path / "t.knowledge"
+    here = Training(machine.compiled, settings)
+    go_on(here, 5)
+    with open_hosts("ray", machine.rulesheet, machine.compiled, 2) as host:
+        there = Training(machine.compiled, settings, host=host)
+        go_on(there, 3)
+        save(path, there, machine.rulesheet, "tictactoe")
+        loaded = load_training(path, machine.rulesheet, machine.compiled, host)
+        assert loaded is not None
+        assert not loaded.run_round(lambda: True)
+        go_on(loaded, 2)
+        assert_same(here, loaded)
+        lost = loaded.learners[1]
+        assert isinstance(lost, DistantLearner)
+        with pytest.raises(GgpError, match="another circuit"):
+            lost.check((), ())
+        lost.kill()
+        with pytest.raises(GgpError, match=r"^a node was lost .* the same command goes on from what was kept$"):
+            go_on(loaded, 1)
+
+
+def test_a_cluster_needs_threads_for_it() -> None:
+    done = invoke("tictactoe", "--cluster", "ray")
+    assert isinstance(done.exception, SettingsError)
+    assert "--cluster needs --threads of 2 or more" in str(done.exception)
 
 
 def test_a_round_that_is_stopped_is_not_over(machine: CircuitMachine) -> None:

@@ -16,7 +16,7 @@ from gamemaster.match import Began, Event
 from gamemaster.record import MatchRecord
 from gamemaster.replay import replay
 from gamemaster.tournament import cluster
-from gamemaster.tournament.cluster import Cluster, ClusterVenue, NodeLostError, RunningTask, check_address
+from gamemaster.tournament.cluster import Cluster, ClusterVenue, NodeLostError, RunningTask
 from gamemaster.tournament.node import Assignment, NodeReport, claimed, play_match
 from gamemaster.tournament.pairings import Pairing
 from gamemaster.tournament.runner import ATTEMPTS, MatchLostError, News, run_tournament
@@ -24,6 +24,7 @@ from gamemaster.tournament.spec import TournamentSpec
 from gamemaster.tournament.spec_files import spec_text
 from gamemaster.tournament.store import open_store
 from gamemaster.tournament.venue import Job, Reservation, Shortage, usable_processors
+from ggp.cluster import check_address
 from ggp.errors import SettingsError, StoreError
 from ggp.gdl.state_machine import Facts
 from ggp.protocol.messages import Abort
@@ -347,7 +348,7 @@ def test_processes_claim_different_processors_until_they_end(tmp_path: Path) -> 
 def test_without_ray_it_is_said_what_to_install_before_anything_is_made(
     in_folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(cluster, "find_spec", lambda _: None)
+    monkeypatch.setattr("ggp.cluster.find_spec", lambda _: None)
     event = spec(in_folder, ["guessing"], TWO_BOTS)
     Path("event.toml").write_text(spec_text(event, in_folder), encoding="utf-8")
     assert ggp_command("tournament", "run", "event.toml", "--cluster", "ray") == 2
