@@ -304,7 +304,7 @@ class ClaspRun:
         output = self._run.output.read()
         exit_code, self.seconds = self._run.end()
         self._run.close()
-        if exit_code is None or exit_code < 0 or not output:  # killed, perhaps in the middle of its output
+        if exit_code is None or not 0 <= exit_code < _OUT_OF_MEMORY or not output:  # perhaps ended within its output
             return
         result = json.loads(output)
         self.is_complete = result["Models"]["More"] == "no"

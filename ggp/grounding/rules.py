@@ -1,6 +1,6 @@
 """The value that grounding gives, all rules without variables as arrays, and two questions about such rules."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 import numpy as np
@@ -45,6 +45,53 @@ class GroundRules:
     first_literal: Offsets  # (R + 1,)
     literals: Ids  # 2 * atom, + 1 if negated; no head is a fact or a move
     report: GroundingReport
+
+
+def restricted(rules: GroundRules, facts: tuple[Term, ...], moves: tuple[tuple[Term, ...], ...]) -> GroundRules | None:
+    """The rules where only these facts are ever true and only these moves are done; None unless all are of the rules.
+
+    Facts and moves are in the order of the rules, as those of a compiled game are.
+    """
+    if (rules.facts, rules.moves) == (facts, moves):
+        return rules
+    if len(rules.moves) != len(moves):
+        return None
+    known = [set(facts), *map(set, moves)]
+    given = [rules.facts, *rules.moves]
+    kept = [np.array([term in own for term in terms], np.bool_) for own, terms in zip(known, given, strict=True)]
+    if [int(np.count_nonzero(part)) for part in kept] != list(map(len, (facts, *moves))):
+        return None
+    stays = np.ones(rules.atom_count, np.bool_)
+    stays[: sum(map(len, kept))] = np.concatenate(kept)
+    number = np.where(stays, np.cumsum(stays) - 1, NEVER).astype(np.int32)
+    sizes = np.diff(rules.first_literal)
+    missing = ~stays[rules.literals >> 1]
+    rule_of = np.repeat(np.arange(len(rules.heads)), sizes)
+    holds = np.ones(len(rules.heads), np.bool_)
+    holds[rule_of[missing & (rules.literals & 1 == 0)]] = False
+    read = ~missing & holds[rule_of]
+    left = np.bincount(rule_of[read], minlength=len(rules.heads))[holds]
+    literals = rules.literals[read]
+    return replace(
+        rules,
+        facts=facts,
+        moves=moves,
+        initial=rules.initial[kept[0]],
+        next=_renumbered(rules.next[kept[0]], number),
+        legal=_renumbered(rules.legal[np.concatenate(kept[1:])], number),
+        goal_atoms=_renumbered(rules.goal_atoms, number),
+        percept_atoms=_renumbered(rules.percept_atoms, number),
+        terminal=int(_renumbered(np.array([rules.terminal], np.int32), number)[0]),
+        atom_count=int(np.count_nonzero(stays)),
+        heads=number[rules.heads[holds]],
+        first_literal=np.concatenate([[0], np.cumsum(left)]).astype(np.int64),
+        literals=2 * number[literals >> 1] + (literals & 1),
+    )
+
+
+def _renumbered(atoms: Ids, number: Ids) -> Ids:
+    found: Ids = np.where(atoms == NEVER, NEVER, number[atoms]).astype(np.int32)
+    return found
 
 
 def needed_atoms(heads: Atoms, first_literal: Offsets, literals: Ids, outputs: Atoms, bound: int) -> NDArray[np.bool_]:

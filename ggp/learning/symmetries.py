@@ -17,6 +17,7 @@ from ggp.gdl.logic_program import make_logic_program
 from ggp.gdl.rulesheet import Rulesheet
 from ggp.grounding import Budget, ground
 from ggp.grounding.automorphisms import Automorphisms, find_automorphisms
+from ggp.grounding.rules import restricted
 from ggp.learning.net import Symmetries, no_symmetries
 from ggp.simulation.evaluate import Batches, Bits, pack, unpack
 
@@ -56,13 +57,14 @@ def find_symmetries(
         rules = ground(make_logic_program(rulesheet), Budget(seconds, rules=_MOST_RULES), rewrite=False)
     except GroundingError:
         return alone
-    if (rules.facts, rules.moves) != (game.facts, game.moves):
+    own = restricted(rules, game.facts, game.moves)
+    if own is None:
         return alone
     trial = _Trial(batches)
     kept = [alone]
     for with_goals, with_terminal in _LEVELS:
         if len(kept) < _FEW:
-            candidates = find_automorphisms(rules, stop, with_goals=with_goals, with_terminal=with_terminal)
+            candidates = find_automorphisms(own, stop, with_goals=with_goals, with_terminal=with_terminal)
             if candidates is None:
                 return None
             if not len(candidates.roles):

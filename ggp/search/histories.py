@@ -14,7 +14,7 @@ from ggp.gdl.logic_program import make_logic_program
 from ggp.gdl.terms import Term
 from ggp.grounding import Budget, Clingo, GroundRules, ground
 from ggp.grounding.clingo import ClaspRun, GroundProgram, filled, make_template
-from ggp.grounding.rules import NEVER
+from ggp.grounding.rules import NEVER, restricted
 from ggp.simulation.state_machine import CircuitMachine
 
 _MOST_LITERALS = 20_000_000  # of a program
@@ -76,8 +76,9 @@ class HistorySearch:
             rules = ground(program, Budget(memory=self._memory_bytes), clingo=self._clingo)
         except GroundingError:
             return None
-        if (rules.facts, rules.moves, rules.percepts) == (game.facts, game.moves, game.percepts):
-            self._encoder = _HistoryEncoder(rules, self._role)
+        own = restricted(rules, game.facts, game.moves)
+        if own is not None and own.percepts == game.percepts:
+            self._encoder = _HistoryEncoder(own, self._role)
         return self._encoder
 
 

@@ -16,7 +16,11 @@ from ggp.gdl.rulesheet import parse_rulesheet
 from ggp.gdl.state_machine import Facts, StateMachine
 from ggp.gdl.terms import Term, to_text
 from ggp.grounding import Budget, Clingo, ground
+from ggp.grounding.clingo import ClaspRun
+from ggp.grounding.rules import restricted
 from ggp.interpreter import Interpreter
+from ggp.learning.symmetries import find_symmetries
+from ggp.search.planning.encodings import PlanQuery, StepEncoder, read_moves
 from tests.circuit.agreement import Sample, differences, make_pair
 from tests.circuit.test_random_rulesheets import games
 
@@ -28,9 +32,11 @@ WALK = f"""(role a) (init (at 1 1)) (init (step 0)) {" ".join(f"(succ {n} {n + 1
     (<= (legal a east) (true (at ?x ?y)) (succ ?x ?n) (on ?n))
     (<= (legal a west) (true (at ?x ?y)) (succ ?n ?x) (on ?n))
     (<= (legal a north) (true (at ?x ?y)) (succ ?y ?n) (on ?n))
+    (<= (legal a south) (true (at ?x ?y)) (succ ?n ?y) (on ?n))
     (<= (next (at ?n ?y)) (does a east) (true (at ?x ?y)) (succ ?x ?n))
     (<= (next (at ?n ?y)) (does a west) (true (at ?x ?y)) (succ ?n ?x))
     (<= (next (at ?x ?n)) (does a north) (true (at ?x ?y)) (succ ?y ?n))
+    (<= (next (at ?x ?n)) (does a south) (true (at ?x ?y)) (succ ?n ?y))
     (<= (next (at ?x ?y)) (does a stay) (true (at ?x ?y)))
     (<= (next (step ?n)) (true (step ?s)) (succ ?s ?n)) (<= terminal (true (step 7)))
     (<= (goal a 100) (true (at 3 3))) (<= (goal a 0) (not (true (at 3 3))))"""
@@ -92,6 +98,37 @@ def test_moves_that_are_legal_off_the_board_only_are_left_out() -> None:
     shouts = [to_text(move) for move in compiled.moves[0] if move[0] == "shout"]
     assert shouts == ["(shout 1)", "(shout 2)", "(shout 3)"]
     assert compiled.circuit.moves == (len(compiled.moves[0]),)
+
+
+@pytest.mark.usefixtures("tried_everywhere")
+def test_rules_without_unreachable_facts_say_the_same() -> None:
+    rulesheet = parse_rulesheet(WALK + "(<= (legal a (shout ?x)) (true (at ?x 1)))")
+    compiled, rules = compile_game(rulesheet), ground(make_logic_program(rulesheet))
+    own = restricted(rules, compiled.facts, compiled.moves)
+    assert own is not None
+    np.testing.assert_array_equal(play_randomly(build_circuit(own)), play_randomly(compiled.circuit))
+    assert restricted(rules, (*compiled.facts, "other"), compiled.moves) is None
+    assert restricted(rules, rules.facts, rules.moves) is rules
+
+
+@pytest.mark.usefixtures("tried_everywhere")
+def test_plans_and_symmetries_are_those_of_the_smaller_game() -> None:
+    rulesheet = parse_rulesheet(WALK)
+    machine = make_pair(rulesheet).circuit
+    symmetries = find_symmetries(rulesheet, machine.batches)
+    assert symmetries is not None
+    assert len(symmetries.roles) == 2  # columns and rows exchanged
+    with Clingo() as clingo:
+        own = restricted(ground(make_logic_program(rulesheet)), machine.compiled.facts, machine.compiled.moves)
+        assert own is not None
+        text = StepEncoder(own).text(own.initial, PlanQuery(7, frozenset({100}), ordered=False))
+        solver = ClaspRun(clingo, text, 1 << 30)
+        assert solver.wait(20)
+        assert solver.answer is not None
+    state = machine.initial_state
+    for move in read_moves(solver.answer):
+        state = machine.next_state(state, (machine.compiled.moves[0][move],))
+    assert machine.goal(state, "a") == 100
 
 
 @pytest.mark.usefixtures("tried_everywhere", "one_clingo")

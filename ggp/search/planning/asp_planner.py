@@ -12,6 +12,7 @@ from ggp.gdl.logic_program import make_logic_program
 from ggp.gdl.rulesheet import Rulesheet
 from ggp.grounding import Budget, ground
 from ggp.grounding.clingo import ClaspRun, Clingo
+from ggp.grounding.rules import restricted
 from ggp.search.planning.encodings import (
     Effects,
     PlanQuery,
@@ -128,8 +129,8 @@ class AspPlanner:
             rules = ground(program, Budget(memory=self._memory_bytes), clingo=self._clingo)
         except GroundingError:
             return None
-        same = (rules.facts, rules.moves) == (self._game.facts, self._game.moves)
-        return StepEncoder(rules) if same else None
+        own = restricted(rules, self._game.facts, self._game.moves)
+        return None if own is None else StepEncoder(own)
 
     def _attempts(self) -> Iterator[_Attempt]:
         highest = frozenset({max(self._game.goals[0], default=0)})
