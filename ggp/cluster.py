@@ -17,7 +17,7 @@ _ENVIRONMENT = {
     "RAY_USAGE_STATS_ENABLED": "0",  # sends no statistics
     "RAY_DEDUP_LOGS_SKIP_REGEX": ".",  # prints nothing in between of what we show
     "RAY_IGNORE_UNHANDLED_ERRORS": "1",  # likewise
-    "RAY_ENABLE_AUTO_CONNECT": "0",  # starts no cluster of its own when the one that there was is lost
+    "RAY_ENABLE_AUTO_CONNECT": "0",  # does not start a new cluster when the connection is lost
     "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",  # tasks without a GPU are nothing to be warned of
 }
 _SILENT = {"log_to_driver": False, "logging_level": logging.ERROR}

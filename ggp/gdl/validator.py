@@ -135,7 +135,7 @@ def _check_rule(rule: Rule) -> Iterator[_Raw]:
     if not rule.is_fact and not rule.body:
         yield _Raw("warning", "empty-body", "a rule without a body: write it as a fact", rule.offset)
     if arity != ARITIES.get(name, arity):
-        message = f"'{name}' has {_counted(arity)} here and {ARITIES[name]} in GDL: it is another relation"
+        message = f"'{name}' has {_argument_count(arity)} here and {ARITIES[name]} in GDL: it is another relation"
         yield _Raw("warning", "keyword-arity", message, rule.offset)
     yield from _check_terms(rule.head, rule.offset)
     for sentence in rule.body:
@@ -217,7 +217,7 @@ def _check_names(rulesheet: Rulesheet) -> Iterator[_Raw]:
         name, arity = name_and_arity(term)
         known = relations.setdefault(name, set())
         if known and arity not in known:
-            message = f"the relation '{name}' has {_counted(arity)} here and {min(known)} elsewhere"
+            message = f"the relation '{name}' has {_argument_count(arity)} here and {min(known)} elsewhere"
             yield _Raw("warning", "varying-arity", message, offset)
         known.add(arity)
         for inner in subterms(term):
@@ -227,17 +227,19 @@ def _check_names(rulesheet: Rulesheet) -> Iterator[_Raw]:
             if inner_arity and inner is not term:
                 seen = functions.setdefault(inner_name, set())
                 if seen and inner_arity not in seen:
-                    message = f"the function '{inner_name}' has {_counted(inner_arity)} here and {min(seen)} elsewhere"
+                    message = (
+                        f"the function '{inner_name}' has {_argument_count(inner_arity)} here and {min(seen)} elsewhere"
+                    )
                     yield _Raw("warning", "varying-arity", message, offset)
                 elif inner_name in constants and not seen:
-                    message = f"the function '{inner_name}' has {_counted(inner_arity)} here and none elsewhere"
+                    message = f"the function '{inner_name}' has {_argument_count(inner_arity)} here and none elsewhere"
                     yield _Raw("warning", "varying-arity", message, offset)
                 if inner_name in heard and not seen:
                     yield _Raw("warning", "shared-name", f"'{inner_name}' is a relation and a function", offset)
                 seen.add(inner_arity)
 
 
-def _counted(arity: int) -> str:
+def _argument_count(arity: int) -> str:
     """A number of arguments in words."""
     return "1 argument" if arity == 1 else f"{arity} arguments"
 

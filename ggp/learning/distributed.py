@@ -67,8 +67,8 @@ class LearnerHost:
         return self._learner.samples, self._learner.matches
 
 
-class DistantLearner:
-    """What training asks of a learner that is a `LearnerHost` elsewhere. GgpError when its node is lost."""
+class RemoteLearner:
+    """A learner on another computer, with the methods that training calls. GgpError when its node is lost."""
 
     def __init__(self, ray: ModuleType, host: Any) -> None:  # noqa: ANN401 - Ray's own
         self._ray, self._host = ray, host
@@ -76,12 +76,12 @@ class DistantLearner:
 
     @property
     def inputs(self) -> Inputs | None:
-        found: Inputs | None = self._ask(self._host.inputs.remote())
+        found: Inputs | None = self._result(self._host.inputs.remote())
         return found
 
     @property
     def net(self) -> Net:
-        found: Net = self._ask(self._host.net.remote())
+        found: Net = self._result(self._host.net.remote())
         return found
 
     def run_until(self, samples: int, stop: Callable[[], bool]) -> bool:
@@ -89,25 +89,25 @@ class DistantLearner:
         while self.samples < samples:
             if stop():
                 return False
-            self.samples, self.matches = self._ask(self._host.advance.remote(samples))
+            self.samples, self.matches = self._result(self._host.advance.remote(samples))
         return True
 
     def begin(self, inputs: Inputs) -> None:
-        self._ask(self._host.begin.remote(inputs))
+        self._result(self._host.begin.remote(inputs))
 
     def use_net(self, net: Net) -> None:
-        self._ask(self._host.use_net.remote(net))
+        self._result(self._host.use_net.remote(net))
 
     def progress(self) -> LearningProgress:
-        found: LearningProgress = self._ask(self._host.progress.remote())
+        found: LearningProgress = self._result(self._host.progress.remote())
         return found
 
     def state(self) -> dict[str, NDArray[Any]]:
-        found: dict[str, NDArray[Any]] = self._ask(self._host.state.remote())
+        found: dict[str, NDArray[Any]] = self._result(self._host.state.remote())
         return found
 
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None:
-        self.samples, self.matches = self._ask(self._host.restore.remote(dict(state)))
+        self.samples, self.matches = self._result(self._host.restore.remote(dict(state)))
 
     def kill(self) -> None:
         """Ends its process; nothing can be asked of it any more."""
@@ -116,10 +116,10 @@ class DistantLearner:
 
     def check(self, facts: tuple[Any, ...], moves: tuple[Any, ...]) -> None:
         """GgpError where the node has another circuit of the game."""
-        if not self._ask(self._host.has.remote(facts, moves)):
+        if not self._result(self._host.has.remote(facts, moves)):
             raise GgpError("a node has made another circuit of these rules: the versions of ggp differ")
 
-    def _ask(self, reference: Any) -> Any:  # noqa: ANN401 - whatever the method gives
+    def _result(self, reference: Any) -> Any:  # noqa: ANN401 - whatever the method gives
         errors = self._ray.exceptions
         try:
             while not self._ray.wait([reference], timeout=_LOOK_SECONDS)[0]:
@@ -138,18 +138,18 @@ class DistantLearner:
 @contextmanager
 def open_hosts(
     address: str, rulesheet: Rulesheet, game: CompiledGame, count: int
-) -> "Iterator[Callable[[int, int, Symmetries | None], DistantLearner]]":
+) -> "Iterator[Callable[[int, int, Symmetries | None], RemoteLearner]]":
     """Seed, bytes and symmetries → a learner on a node of the cluster, as long as the block lasts.
 
     A cluster that is started here has `count` processors. SettingsError where there is none.
     """
     ray = connect(address, count, _STORE_BYTES)
-    hosts: list[DistantLearner] = []
+    hosts: list[RemoteLearner] = []
 
-    def host(seed: int, memory_bytes: int, symmetries: Symmetries | None) -> DistantLearner:
+    def host(seed: int, memory_bytes: int, symmetries: Symmetries | None) -> RemoteLearner:
         actor = ray.remote(num_cpus=1, scheduling_strategy="SPREAD")(LearnerHost)
         made = actor.remote(rulesheet.text, rulesheet.source, seed, memory_bytes, symmetries)
-        learner = DistantLearner(ray, made)
+        learner = RemoteLearner(ray, made)
         hosts.append(learner)
         learner.check(game.facts, game.moves)
         return learner

@@ -22,7 +22,7 @@ from ggp.learning import knowledge as files
 from ggp.learning import learner as learners
 from ggp.learning import training as trainings
 from ggp.learning.contest import Contest, play_out
-from ggp.learning.distributed import DistantLearner, open_hosts
+from ggp.learning.distributed import RemoteLearner, open_hosts
 from ggp.learning.inputs import find_inputs
 from ggp.learning.knowledge import (
     Knowledge,
@@ -125,7 +125,7 @@ def test_learners_on_a_cluster_learn_what_they_would_here(machine: CircuitMachin
         go_on(loaded, 2)
         assert_same(here, loaded)
         lost = loaded.learners[1]
-        assert isinstance(lost, DistantLearner)
+        assert isinstance(lost, RemoteLearner)
         with pytest.raises(GgpError, match="another circuit"):
             lost.check((), ())
         lost.kill()
