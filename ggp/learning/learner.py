@@ -374,7 +374,7 @@ class Learner:
 
 def inputs_of(net: Net) -> Inputs:
     """What a net reads besides facts."""
-    return Inputs(pairs=len(net.partners) > 0, moves=len(net.input_of_move) > 0)
+    return Inputs(pairs=len(net.input_of_pair) > 0, moves=len(net.input_of_move) > 0)
 
 
 def _is_better(pairs: NDArray[np.int64]) -> bool:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ggp.circuit.network import Ids
-from ggp.kernel import Int, draw, fused, inner, kernel, lowest
+from ggp.kernel import Int, count_ones, draw, fused, inner, kernel, lowest
 from ggp.row_sums import LISTED, UNITS, add_rows, add_to_rows, make_list, prefetch, subtract_rows
 from ggp.simulation.evaluate import Bits
 
@@ -23,6 +23,7 @@ NO_PAIRS = np.zeros((0, 2), np.int32)
 
 Floats = NDArray[np.float32]
 
+_WORD = 64  # bits
 _FIRST_DECAY, _SECOND_DECAY, _EPSILON = 0.9, 0.999, 1e-8  # of Adam (Kingma and Ba, 2015)
 
 
@@ -31,8 +32,10 @@ class Net(NamedTuple):
 
     input_of_fact: Ids  # (F,) the row of `first`, or NO_INPUT for a fact that the net does not read
     input_of_move: Ids  # (M,) the row of `first` for a legal move; (0,) for a net that does not read moves
-    first_partner: Ids  # (F + 1,) fact f is in pairs with partners[first_partner[f]:first_partner[f + 1]]
-    partners: Ids  # (2 P,) facts; each of the P pairs is listed for both of its facts
+    first_word: Ids  # (F + 1,) fact f is in pairs with the partners in words first_word[f] to before first_word[f + 1]
+    partner_word: Ids  # (W,) which word of a state, rising for each fact
+    partners: NDArray[np.uint64]  # (W,) bits of that word; each of the P pairs is there for both of its facts
+    first_partner: Ids  # (W,) where the partners of a word begin in `input_of_pair`
     input_of_pair: Ids  # (2 P,) the row of `first` for a fact and its partner, while both hold
     first: Floats  # (I, H)
     first_bias: Floats  # (H,)
@@ -80,8 +83,7 @@ class Fitting(NamedTuple):
     square: Net  # likewise, of their squares
     hidden: Floats  # (H,)
     back: Floats  # (H,) the gradient of the hidden units
-    facts: Ids  # (F,) those that hold
-    holds: NDArray[np.bool_]  # (F,) whether a fact does; all false between two samples
+    image: Bits  # (1, words) a state as a symmetry puts it
     active: Ids  # (I,) inputs that hold
     logits: Floats  # (M,)
     losses: NDArray[np.float64]  # (3,) sums since they were last read: squared error of values, cross-entropy; samples
@@ -99,13 +101,18 @@ def make_net(
     inputs = int(input_of_fact.max(initial=NO_INPUT)) + 1
     first = random.standard_normal((inputs, HIDDEN)) / np.sqrt(max(inputs, 1) / 2)
     read = moves if reads_moves else 0
-    ends = np.concatenate([pairs[:, 0], pairs[:, 1]])
-    order = np.argsort(ends, kind="stable")
+    one, other = np.concatenate([pairs, pairs[:, ::-1]]).T
+    order = np.lexsort((other, one))
+    one, other, word = one[order], other[order], other[order] >> 6
+    starts = np.flatnonzero(np.diff(one, prepend=-1) | np.diff(word, prepend=-1))  # of words of partners
+    bits = np.uint64(1) << (other & 63).astype(np.uint64)
     return Net(
         input_of_fact,
         np.arange(inputs, inputs + read, dtype=np.int32),
-        np.searchsorted(ends[order], np.arange(len(input_of_fact) + 1)).astype(np.int32),
-        np.concatenate([pairs[:, 1], pairs[:, 0]])[order].astype(np.int32),
+        np.searchsorted(one[starts], np.arange(len(input_of_fact) + 1)).astype(np.int32),
+        word[starts].astype(np.int32),
+        np.bitwise_or.reduceat(bits, starts) if len(starts) else bits,
+        starts.astype(np.int32),
         (order % max(len(pairs), 1) + inputs + read).astype(np.int32),
         np.concatenate([first, np.zeros((read + len(pairs), HIDDEN))]).astype(np.float32),
         np.zeros(HIDDEN, np.float32),
@@ -147,8 +154,8 @@ def are_symmetries(given: Symmetries, like: Symmetries) -> bool:
 
 def make_fitting(net: Net, symmetries: Symmetries | None = None) -> Fitting:
     """The start of fitting this net, which is changed in place."""
-    facts = len(net.input_of_fact)
-    known = symmetries or no_symmetries(facts, len(net.policy), len(net.value))
+    words = (len(net.input_of_fact) + 63) // 64
+    known = symmetries or no_symmetries(len(net.input_of_fact), len(net.policy), len(net.value))
     gradient, mean, square = (
         net._replace(**{name: np.zeros_like(getattr(net, name)) for name in WEIGHTS}) for _ in range(3)
     )
@@ -160,8 +167,7 @@ def make_fitting(net: Net, symmetries: Symmetries | None = None) -> Fitting:
         square,
         np.zeros(HIDDEN, np.float32),
         np.zeros(HIDDEN, np.float32),
-        np.zeros(facts, np.int32),
-        np.zeros(facts, np.bool_),
+        np.zeros((1, words), np.uint64),
         np.zeros(len(net.first) + 1, np.int32),
         np.zeros(len(net.policy) + 1, np.float32),
         np.zeros(3),
@@ -174,7 +180,7 @@ def no_net() -> Net:
     return make_net(np.zeros(0, np.int32), 0, 0, 0)
 
 
-WEIGHTS = Net._fields[5:]
+WEIGHTS = Net._fields[7:]
 
 
 def copied(net: Net) -> Net:
@@ -188,22 +194,29 @@ def net_problem(arrays: Mapping[str, NDArray[Any]], facts: int, roles: int, move
         return "its arrays are not those of a net"
     inputs = len(arrays["first"]) if arrays["first"].ndim else 0
     read = moves if arrays["input_of_move"].size else 0
-    ends = arrays["partners"].size
+    words, ends = arrays["partners"].size, arrays["input_of_pair"].size
     shapes = {
-        "input_of_fact": (facts,), "input_of_move": (read,), "first_partner": (facts + 1,), "partners": (ends,),
-        "input_of_pair": (ends,), "first": (inputs, HIDDEN), "first_bias": (HIDDEN,),
+        "input_of_fact": (facts,), "input_of_move": (read,), "first_word": (facts + 1,), "partner_word": (words,),
+        "partners": (words,), "first_partner": (words,), "input_of_pair": (ends,),
+        "first": (inputs, HIDDEN), "first_bias": (HIDDEN,),
         "value": (roles, HIDDEN), "value_bias": (roles,), "policy": (moves, HIDDEN), "policy_bias": (moves,),
     }  # fmt: skip
     for name, shape in shapes.items():
-        array, dtype = arrays[name], np.dtype(np.float32 if name in WEIGHTS else np.int32)
+        kind = np.float32 if name in WEIGHTS else np.uint64 if name == "partners" else np.int32
+        array, dtype = arrays[name], np.dtype(kind)
         if array.shape != shape or array.dtype != dtype:
             return f"{name} is {array.dtype}{array.shape}, not {dtype}{shape}"
         if name in WEIGHTS and not np.isfinite(array).all():
             return f"{name} has values that are not finite"
         if name.startswith("input") and ((array < NO_INPUT) | (array >= inputs)).any():
             return f"{name} names an input that does not exist"
-    first, partners = arrays["first_partner"], arrays["partners"]
-    if first[0] != 0 or first[-1] != ends or (np.diff(first) < 0).any() or ((partners < 0) | (partners >= facts)).any():
+    first, partner_word = arrays["first_word"], arrays["partner_word"]
+    counts = np.bitwise_count(arrays["partners"]).astype(np.int64)
+    if (
+        first[0] != 0 or first[-1] != words or (np.diff(first) < 0).any() or counts.sum() != ends
+        or ((partner_word < 0) | (partner_word >= max((facts + 63) // 64, 1))).any()
+        or (arrays["first_partner"] != np.cumsum(counts) - counts).any()
+    ):  # fmt: skip
         return "its pairs of facts are none"
     if (arrays["input_of_pair"] == NO_INPUT).any():
         return "a pair has no input"
@@ -224,17 +237,6 @@ def make_samples(words: int, legal_words: int, roles: int, places: int, moves: i
     )
 
 
-@inner
-def _holds(states: Bits, row: Int, fact: Int) -> bool:
-    return bool((states[row, fact >> 6] >> np.uint64(fact & 63)) & np.uint64(1))
-
-
-@inner
-def _add_input(net: Net, place: Int, sums: Floats) -> None:
-    for unit in range(HIDDEN):
-        sums[unit] += net.first[place, unit]
-
-
 @fused
 def sum_inputs(net: Net, states: Bits, row: Int, sums: Floats) -> None:
     """The hidden units of a state before rectification, without its legal moves."""
@@ -246,23 +248,42 @@ def sum_inputs(net: Net, states: Bits, row: Int, sums: Floats) -> None:
         while bits:
             fact = 64 * word + lowest(bits)
             bits &= bits - np.uint64(1)
-            if net.input_of_fact[fact] != NO_INPUT:
-                places[listed] = net.input_of_fact[fact]
-                listed = _added(net, places, listed + 1, sums)
-            for at in range(net.first_partner[fact], net.first_partner[fact + 1]):  # without a branch for each pair
-                places[listed] = net.input_of_pair[at]
-                is_pair = net.partners[at] > fact and _holds(states, row, net.partners[at])
-                listed = _added(net, places, listed + is_pair, sums)
+            places[listed] = net.input_of_fact[fact]
+            listed = with_room(net, places, listed + (net.input_of_fact[fact] != NO_INPUT), sums)
+            for at in range(net.first_word[fact], net.first_word[fact + 1]):
+                found = states[row, net.partner_word[at]] & net.partners[at] & _later(net, fact, at)
+                listed = with_room(net, places, _list_pairs(net, at, found, places, listed), sums)
     add_rows(net.first, places, listed, sums)
 
 
 @inner
-def _added(net: Net, places: Ids, listed: Int, sums: Floats) -> np.int64:
-    """Adds the inputs that are listed once there is no room for another one; how many are listed then."""
-    if listed < LISTED:
+def with_room(net: Net, places: Ids, listed: Int, sums: Floats) -> np.int64:
+    """Adds the inputs that are listed once there may be no room for a word of others; how many are listed then."""
+    if listed + _WORD < LISTED:
         return np.int64(listed)
     add_rows(net.first, places, listed, sums)
     return np.int64(0)
+
+
+@inner
+def _later(net: Net, fact: Int, at: Int) -> np.uint64:
+    """Which facts in the word of some of its partners come after this fact."""
+    word = np.int64(net.partner_word[at])
+    if word != fact >> 6:
+        return np.uint64(0) - np.uint64(word > fact >> 6)
+    return ~((np.uint64(2) << np.uint64(fact & 63)) - np.uint64(1))
+
+
+@inner
+def _list_pairs(net: Net, at: Int, found: np.uint64, places: Ids, listed: Int) -> np.int64:
+    """Lists the inputs of a fact with those of its partners in a word that are found; how many are listed then."""
+    while found:
+        others = found & (found - np.uint64(1))
+        before = net.partners[at] & ((found ^ others) - np.uint64(1))
+        places[listed] = net.input_of_pair[net.first_partner[at] + count_ones(before)]
+        listed += 1
+        found = others
+    return np.int64(listed)
 
 
 @inner
@@ -274,35 +295,35 @@ def _list_difference(net: Net, states: Bits, row: Int, others: Bits, other_row: 
         while bits:
             fact = 64 * word + lowest(bits)
             bits &= bits - np.uint64(1)
-            pairs = net.first_partner[fact + 1] - net.first_partner[fact]
-            if listed + pairs >= LISTED:
+            if listed + _WORD >= LISTED:
                 return np.int64(-1)
             places[listed] = net.input_of_fact[fact]
             listed += net.input_of_fact[fact] != NO_INPUT
-            for at in range(net.first_partner[fact], net.first_partner[fact + 1]):  # without a branch for each pair
-                partner = net.partners[at]
-                places[listed] = net.input_of_pair[at]
-                listed += _holds(states, row, partner) & ((partner > fact) | _holds(others, other_row, partner))
+            for at in range(net.first_word[fact], net.first_word[fact + 1]):
+                number = np.int64(net.partner_word[at])
+                counted = others[other_row, number] | _later(net, fact, at)  # pairs of two such facts count once
+                found = states[row, number] & net.partners[at] & counted
+                if listed + _WORD >= LISTED:
+                    return np.int64(-1)
+                listed = _list_pairs(net, at, found, places, listed)
     return listed
-
-
-@fused
-def add_move(net: Net, move: Int, sums: Floats) -> None:
-    """Adds the input of a legal move, numbered over the moves of all roles in a row, for a net that reads moves."""
-    _add_input(net, net.input_of_move[move], sums)
 
 
 @fused
 def add_moves(net: Net, legal: Bits, row: Int, sums: Floats) -> None:
     """Adds the inputs of all legal moves, if the net reads moves; legal[row]: bits over the moves of all roles."""
-    moves = len(net.input_of_move)
+    moves, places, listed = len(net.input_of_move), make_list(), np.int64(0)
     for word in range((moves + 63) // 64):
         bits = legal[row, word]
         while bits:
             move = 64 * word + lowest(bits)
             bits &= bits - np.uint64(1)
             if move < moves:
-                add_move(net, move, sums)
+                places[listed] = net.input_of_move[move]
+                listed += 1
+        listed = with_room(net, places, listed, sums)
+    if listed:
+        add_rows(net.first, places, listed, sums)
 
 
 @fused
@@ -421,26 +442,28 @@ def _add_gradient(fitting: Fitting, samples: Samples, sample: Int, image: Int, w
 
 
 @inner
-def _list_inputs(fitting: Fitting, samples: Samples, sample: Int, image: Int) -> int:
+def _list_inputs(fitting: Fitting, samples: Samples, sample: Int, image: Int) -> Int:
     """Writes the inputs that hold in an image of the sample to `fitting.active`; returns how many."""
-    net, count, active = fitting.net, 0, 0
-    for word in range(samples.states.shape[1]):
+    net, picture = fitting.net, fitting.image
+    active: Int = np.int64(0)
+    for word in range(picture.shape[1]):
+        picture[0, word] = np.uint64(0)
+    for word in range(picture.shape[1]):
         bits = samples.states[sample, word]
         while bits:
-            fact = fitting.symmetries.facts[image, 64 * word + lowest(bits)]
+            fact = np.int64(fitting.symmetries.facts[image, 64 * word + lowest(bits)])
             bits &= bits - np.uint64(1)
-            fitting.facts[count], fitting.holds[fact] = fact, True
-            count += 1
-    for number in range(count):
-        fact = fitting.facts[number]
-        if net.input_of_fact[fact] != NO_INPUT:
+            picture[0, fact >> 6] |= np.uint64(1) << np.uint64(fact & 63)
+    for word in range(picture.shape[1]):
+        bits = picture[0, word]
+        while bits:
+            fact = np.int64(64 * word + lowest(bits))
+            bits &= bits - np.uint64(1)
             fitting.active[active] = net.input_of_fact[fact]
-            active += 1
-        for at in range(net.first_partner[fact], net.first_partner[fact + 1]):
-            fitting.active[active] = net.input_of_pair[at]
-            active += (net.partners[at] > fact) & fitting.holds[net.partners[at]]
-    for number in range(count):
-        fitting.holds[fitting.facts[number]] = False
+            active += net.input_of_fact[fact] != NO_INPUT
+            for at in range(net.first_word[fact], net.first_word[fact + 1]):
+                found = picture[0, net.partner_word[at]] & net.partners[at] & _later(net, fact, at)
+                active = _list_pairs(net, at, found, fitting.active, active)
     moves = len(net.input_of_move)
     for word in range(samples.legal.shape[1]):
         bits = samples.legal[sample, word]

@@ -83,8 +83,10 @@ def plain_net(net: Net, facts: NDArray[np.bool_], legal: NDArray[np.bool_]) -> t
     known = net.input_of_fact >= 0
     inputs[net.input_of_fact[known]] = facts[known]
     for fact, holds in enumerate(facts):
-        of_fact = slice(net.first_partner[fact], net.first_partner[fact + 1])
-        inputs[net.input_of_pair[of_fact]] = holds & facts[net.partners[of_fact]]
+        for at in range(net.first_word[fact], net.first_word[fact + 1]):
+            partners = 64 * int(net.partner_word[at]) + np.flatnonzero(unpack(net.partners[at : at + 1, None], 64)[0])
+            start = int(net.first_partner[at])
+            inputs[net.input_of_pair[start : start + len(partners)]] = holds & facts[partners]
     sums = inputs @ net.first.astype(np.float64) + net.first_bias
     if len(net.input_of_move):
         inputs[net.input_of_move] = legal
@@ -201,9 +203,10 @@ def test_a_wider_net_says_the_same_at_first() -> None:
 def test_damaged_pairs_are_no_net() -> None:
     arrays = random_net(12, 2, 6, Inputs(pairs=True))._asdict()
     assert not net_problem(arrays, 12, 2, 6)
-    outside, backwards, nothing = (arrays[name].copy() for name in ("partners", "first_partner", "input_of_pair"))
-    outside[0], backwards[1], nothing[0] = 12, arrays["first_partner"][-1] + 1, -1
-    for name, array in (("partners", outside), ("first_partner", backwards), ("input_of_pair", nothing)):
+    names = ("partner_word", "first_word", "partners", "first_partner", "input_of_pair")
+    outside, backwards, fewer, elsewhere, nothing = (arrays[name].copy() for name in names)
+    outside[0], backwards[1], fewer[0], elsewhere[0], nothing[0] = 12, arrays["first_word"][-1] + 1, 0, 1, -1
+    for name, array in zip(names, (outside, backwards, fewer, elsewhere, nothing), strict=True):
         assert net_problem(arrays | {name: array}, 12, 2, 6) in {"its pairs of facts are none", "a pair has no input"}
 
 

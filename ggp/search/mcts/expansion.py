@@ -6,16 +6,16 @@ from ggp.circuit.network import Ids
 from ggp.kernel import LANES, Int, fused, inner, lean
 from ggp.learning.net import (
     Net,
-    add_move,
     hidden_units,
     move_logit,
     rectify,
     rectify_changed,
     role_value,
     sum_inputs,
+    with_room,
 )
 from ggp.locks import lock, unlock
-from ggp.row_sums import prefetch
+from ggp.row_sums import add_rows, make_list, prefetch
 from ggp.search.mcts.backup import tighten
 from ggp.search.mcts.minimax import first_role_value, uses_minimax, value_node
 from ggp.search.mcts.selection import append, count_choosers, descend, descend_further, is_exact
@@ -169,49 +169,64 @@ def look_ahead(tree: Tree, batch: Batch, expansion: Expansion, parameters: Param
     nodes = tree.nodes
     roles, rows, expanding = nodes.shape[1] - COUNT, np.int64(0), batch.numbers[EXPANDING_NODES]
     most = LANES if uses_minimax(parameters, net) else min(parameters.lookahead_moves, LANES)
-    if batch.numbers[LISTED] == expanding:
+    first = np.int64(batch.numbers[LISTED])
+    if first == expanding:
         return False
     while batch.numbers[LISTED] < expanding:
         node, total = np.int64(batch.expanding[batch.numbers[LISTED]]), np.int64(0)
-        has_slots = nodes[node, FIRST] != NONE
-        if has_slots and count_choosers(tree, node) == 1 and not is_exact(tree, node):
+        if nodes[node, FIRST] != NONE and count_choosers(tree, node) == 1 and not is_exact(tree, node):
             for role in range(roles):
                 total = max(total, np.int64(nodes[node, COUNT + role]))
         total = total if 1 < total <= most else np.int64(0)
         if rows + total > LANES:
             break
         batch.numbers[LISTED] += 1
-        if has_slots:
-            set_priors(tree, batch, parameters, net, node)
         for slot in range(_choosing(tree, node), _choosing(tree, node) + total):
             copy_state(expansion.before, rows, tree.table.states, node)
             batch.lookahead_slot[rows], batch.lookahead_parent[rows] = slot, node
-            first = nodes[node, FIRST]
+            start = nodes[node, FIRST]
             for role in range(roles):
-                expansion.joint[rows, role] = tree.move[slot if nodes[node, COUNT + role] > 1 else first]
-                first += nodes[node, COUNT + role]
+                expansion.joint[rows, role] = tree.move[slot if nodes[node, COUNT + role] > 1 else start]
+                start += nodes[node, COUNT + role]
             rows += 1
     batch.numbers[ROWS] = rows
     if rows:
         evaluate_steps(expansion, expansion.joint, rows)
-        if uses_minimax(parameters, net):
-            _value_successors(tree, batch, expansion, net, rows)
+    row = np.int64(0)
+    for at in range(first, batch.numbers[LISTED]):
+        node = np.int64(batch.expanding[at])
+        if nodes[node, FIRST] != NONE:
+            set_priors(tree, batch, parameters, net, node)
+        while uses_minimax(parameters, net) and row < rows and batch.lookahead_parent[row] == node:
+            rectify_changed(
+                net, expansion.after, row, expansion.legal, tree.table.states, node, batch.sums, batch.hidden
+            )
+            batch.lookahead_value[row] = first_role_value(net, batch.hidden)
+            row += 1
     return True
 
 
 @fused
 def set_priors(tree: Tree, batch: Batch, parameters: Parameters, net: Net, node: Int) -> None:
-    """Of all moves of a node with slots: by the net, or all alike where none is used."""
+    """Of all moves of a node with slots: by the net, or all alike where none is used.
+
+    Leaves what `sum_inputs` says of the node in `batch.sums`, where the net is used for its priors or minimax values.
+    """
     roles = tree.nodes.shape[1] - COUNT
     is_learned = len(net.policy) > 0 and parameters.prior_weight > 0.0
     first = np.int64(tree.nodes[node, FIRST])
+    if is_learned or uses_minimax(parameters, net):
+        sum_inputs(net, tree.table.states, node, batch.sums)
     if is_learned:
-        sum_inputs(net, tree.table.states, node, batch.hidden)
-        slot = first
+        for unit in range(len(batch.sums)):
+            batch.hidden[unit] = batch.sums[unit]
+        places, listed, slot = make_list(), np.int64(0), first
         for role in range(roles if len(net.input_of_move) > 0 else 0):
             for _ in range(tree.nodes[node, COUNT + role]):
-                add_move(net, parameters.first_move[role] + tree.move[slot], batch.hidden)
+                places[listed] = net.input_of_move[parameters.first_move[role] + tree.move[slot]]
+                listed = with_room(net, places, listed + 1, batch.hidden)
                 slot += 1
+        add_rows(net.first, places, listed, batch.hidden)
         rectify(batch.hidden)
     for role in range(roles):
         count = np.int64(tree.nodes[node, COUNT + role])
@@ -286,20 +301,6 @@ def _bound_slot(tree: Tree, parent: Int, slot: Int) -> None:
         role += 1
     tree.lower[slot] = tree.values[child, roles + role]
     tree.upper[slot] = tree.values[child, 2 * roles + role]
-
-
-@lean
-def _value_successors(tree: Tree, batch: Batch, expansion: Expansion, net: Net, rows: Int) -> None:
-    """What the net says of the states after so many joint moves, to role 0."""
-    before: Int = np.int64(NONE)
-    states = tree.table.states
-    for row in range(rows):
-        parent = np.int64(batch.lookahead_parent[row])
-        if parent != before:
-            sum_inputs(net, states, parent, batch.sums)
-        rectify_changed(net, expansion.after, row, expansion.legal, states, parent, batch.sums, batch.hidden)
-        batch.lookahead_value[row] = first_role_value(net, batch.hidden)
-        before = parent
 
 
 @lean
@@ -389,6 +390,11 @@ def settle_fresh(tree: Tree, batch: Batch, expansion: Expansion, parameters: Par
         lock(nodes, node, LOCK)
         group[GROUP_NODE] = node
         nodes[node, IN_FLIGHT] += group[SIZE]
+        if tree.minimax[node] == UNVALUED and count_choosers(tree, parent) == 1:  # one-ply lookahead may have valued it
+            slot = _chosen(tree, batch, parent)
+            value = tree.move_minimax[slot]
+            is_first = slot < nodes[parent, FIRST] + nodes[parent, COUNT]
+            tree.minimax[node] = value if is_first or value == UNVALUED else np.float32(1.0) - value
         status = EXACT if nodes[node, KIND] == END or is_exact(tree, node) else READY
         unlock(nodes, node, LOCK)
         descent = group[HEAD]
@@ -422,10 +428,7 @@ def _link(tree: Tree, batch: Batch, group: Ids, parent: Int, node: Int) -> bool:
         code = joint_code(tree, parent, batch.chosen)
         is_linked = find_edge(tree, parent, code) != NONE or add_edge(tree, parent, code, node)
     else:
-        slot = np.int64(_choosing(tree, parent))
-        for role in range(len(batch.chosen)):
-            if tree.nodes[parent, COUNT + role] > 1:
-                slot = np.int64(batch.chosen[role])
+        slot = _chosen(tree, batch, parent)
         is_linked = True
         if tree.child[slot] == NONE:
             tree.child[slot] = node
@@ -433,6 +436,16 @@ def _link(tree: Tree, batch: Batch, group: Ids, parent: Int, node: Int) -> bool:
     unlock(tree.nodes, parent, LOCK)
     release(tree, node)
     return is_linked
+
+
+@inner
+def _chosen(tree: Tree, batch: Batch, parent: Int) -> Int:
+    """The slot among `batch.chosen` of the role that has a choice; the first one where none has."""
+    slot = np.int64(tree.nodes[parent, FIRST])
+    for role in range(len(batch.chosen)):
+        if tree.nodes[parent, COUNT + role] > 1:
+            slot = np.int64(batch.chosen[role])
+    return slot
 
 
 @inner
@@ -456,12 +469,18 @@ def _stay_above(tree: Tree, batch: Batch, group: Ids, above: Ids) -> None:
 def evaluate_leaves(
     tree: Tree, batch: Batch, expansion: Expansion, parameters: Parameters, net: Net, count: Int
 ) -> None:
-    """What the net says the leaves of descents that are PLAYING are worth, in `batch.learned`, where that is used."""
+    """What the net says the leaves of descents that are PLAYING are worth, in `batch.learned`, where that is used.
+
+    Minimax values, which lookahead has found already, stand for it where they are kept.
+    """
     if len(net.policy) == 0 or (parameters.value_weight == 0.0 and not uses_minimax(parameters, net)):
         return
     ready = np.int64(0)
     for descent in range(count):
-        if batch.status[descent] == PLAYING:
+        value = np.float64(tree.minimax[batch.leaf[descent]]) if batch.status[descent] == PLAYING else 0.0
+        if batch.status[descent] == PLAYING and uses_minimax(parameters, net) and value != UNVALUED:
+            batch.learned[descent, 0], batch.learned[descent, 1] = value, 1.0 - value
+        elif batch.status[descent] == PLAYING:
             copy_state(expansion.before, ready, tree.table.states, batch.leaf[descent])
             expansion.owner[ready] = descent
             ready += 1
