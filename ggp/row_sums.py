@@ -1,4 +1,4 @@
-"""Sums of rows of floats, short lists within a kernel, and data fetched before it is used.
+"""Sums of rows of numbers, short lists within a kernel, and data fetched before it is used.
 
 A part of the door to LLVM that `ggp.kernel` is, and written in the same way: what is generated, and its plain twin.
 """
@@ -17,9 +17,10 @@ from ggp.kernel import Int, cgutils, fast
 
 populate_array: Any = untyped_populate_array
 
-UNITS = 128  # floats in the rows that `add_rows` adds
+UNITS = 128  # numbers in the rows that `add_rows` adds
 LISTED = 256  # numbers in a list of `make_list`
-_PART = 16  # floats that are added at a time
+_PART = 16  # numbers that are added at a time
+_FLOATS, _INTEGERS, _SHORT = ir.FloatType(), ir.IntType(32), ir.IntType(16)
 
 
 def _data(context: Any, builder: Any, signature: Any, arguments: Any) -> list[Any]:
@@ -30,31 +31,34 @@ def _data(context: Any, builder: Any, signature: Any, arguments: Any) -> list[An
     ]
 
 
-def _parts(builder: Any, data: Any, row: Any) -> list[Any]:
-    """Pointers to the parts of a row of `UNITS` floats."""
-    vector = ir.VectorType(ir.FloatType(), _PART).as_pointer()
+def _parts(builder: Any, data: Any, row: Any, kind: Any = _FLOATS) -> list[Any]:
+    """Pointers to the parts of a row of `UNITS` numbers."""
+    vector = ir.VectorType(kind, _PART).as_pointer()
     first = builder.mul(row, ir.Constant(ir.IntType(64), UNITS))
     starts = [builder.add(first, ir.Constant(ir.IntType(64), at)) for at in range(0, UNITS, _PART)]
     return [builder.bitcast(builder.gep(data, [start]), vector) for start in starts]
 
 
 def _change_sums(operation: str) -> Any:
-    """Of the sums and each of the rows in turn."""
+    """Of the sums and each of the rows in turn; rows of int16 are added to sums of int32."""
 
     def typed(typing_context: Any, rows: Any, places: Any, count: Any, sums: Any) -> Any:
         del typing_context, count
+        is_short = rows.dtype == types.int16
 
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             one, listed, count, total = _data(context, builder, signature, arguments)
-            ends = _parts(builder, total, ir.Constant(ir.IntType(64), 0))
+            change = getattr(builder, operation if is_short else f"f{operation}")
+            ends = _parts(builder, total, ir.Constant(ir.IntType(64), 0), _INTEGERS if is_short else _FLOATS)
             held = [cgutils.alloca_once(builder, end.type.pointee) for end in ends]  # registers in the end
             for end, sum_ in zip(ends, held, strict=True):
                 builder.store(builder.load(end, align=4), sum_)
             with cgutils.for_range(builder, count) as loop:
                 row = builder.sext(builder.load(builder.gep(listed, [loop.index])), ir.IntType(64))
-                for part, sum_ in zip(_parts(builder, one, row), held, strict=True):
-                    changed = getattr(builder, operation)(builder.load(sum_), builder.load(part, align=4))
-                    builder.store(changed, sum_)
+                for part, sum_ in zip(_parts(builder, one, row, _SHORT if is_short else _FLOATS), held, strict=True):
+                    value = builder.load(part, align=2 if is_short else 4)
+                    value = builder.sext(value, sum_.type.pointee) if is_short else value
+                    builder.store(change(builder.load(sum_), value), sum_)
             for end, sum_ in zip(ends, held, strict=True):
                 builder.store(builder.load(sum_), end, align=4)
             return context.get_dummy_value()
@@ -79,16 +83,17 @@ def _add_to_rows(typing_context: Any, rows: Any, places: Any, count: Any, added:
     return types.void(rows, places, types.int64, added), generate
 
 
-def plain_rows(rows: NDArray[np.float32], places: NDArray[np.int32], count: Int, sums: NDArray[np.float32]) -> None:
-    """Add so many rows, those at the first places, to the sums, in this order; rows: (n, UNITS)."""
+def plain_rows(rows: NDArray[Any], places: NDArray[np.int32], count: Int, sums: NDArray[Any]) -> None:
+    """Add so many rows, those at the first places, to the sums, in this order.
+
+    rows: (n, UNITS) of float32, to sums of the same; or of int16, to sums of int32.
+    """
     for at in range(count):
         for unit in range(UNITS):
             sums[unit] += rows[places[at], unit]
 
 
-def plain_differences(
-    rows: NDArray[np.float32], places: NDArray[np.int32], count: Int, sums: NDArray[np.float32]
-) -> None:
+def plain_differences(rows: NDArray[Any], places: NDArray[np.int32], count: Int, sums: NDArray[Any]) -> None:
     """The same, subtracted."""
     for at in range(count):
         for unit in range(UNITS):
@@ -142,8 +147,8 @@ def _make_list(typing_context: Any) -> Any:
     return kind(), generate
 
 
-add_rows = fast(plain_rows, _change_sums("fadd"))
-subtract_rows = fast(plain_differences, _change_sums("fsub"))
+add_rows = fast(plain_rows, _change_sums("add"))
+subtract_rows = fast(plain_differences, _change_sums("sub"))
 add_to_rows = fast(plain_additions, _add_to_rows)
 make_list: Callable[[], NDArray[np.int32]] = cast("Any", intrinsic(_make_list))  # of LISTED, until the kernel is over
 prefetch: Callable[[NDArray[Any], Int], None] = cast("Any", intrinsic(_prefetch))  # have array[row] fetched into caches

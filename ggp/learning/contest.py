@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ggp.elo import Estimate, Pairs, bounds, elo_estimate, log_likelihood_ratio
 from ggp.kernel import LANES, Int, draw, fused
-from ggp.learning.net import Net, hidden_units
+from ggp.learning.net import Net, QuantizedNet, hidden_units, quantize
 from ggp.learning.self_play import (
     SelfPlay,
     SelfPlaySettings,
@@ -84,7 +84,11 @@ class Contest:
         A net has a point when the mean value of its roles is the higher one, and half of it when both are the same.
         Pairs whose random steps ended the match are left out, and those that go on after `most` slices.
         """
-        play = make_self_play(self._batches, SelfPlaySettings(cap=self._cap), 1, seed)
+        play, one, other = (
+            make_self_play(self._batches, SelfPlaySettings(cap=self._cap), 1, seed),
+            quantize(newer),
+            quantize(older),
+        )
         random = np.random.default_rng(seed)
         is_newer = _shared_out(play, random)
         values = np.full((LANES, len(play.nature)), UNKNOWN)
@@ -92,14 +96,14 @@ class Contest:
         play.front.chooser[1::2] = OVER  # until they begin where the others are after their random steps
         while (play.opening[::2] > 0)[play.front.chooser[::2] != OVER].any():
             yield
-            open_lanes(play, newer, older, is_newer, values)
+            open_lanes(play, one, other, is_newer, values)
         for array in (play.front.before, play.front.legal, play.front.chooser, play.front.moves):
             array[1::2] = array[::2]
         play.opening[:], play.steps[1::2] = 0, play.steps[::2]
         is_counted, done = play.front.chooser[::2] != OVER, 0
         while True:  # once at least, so that the kernel is loaded with all others
             yield
-            play_out(play, newer, older, is_newer, values, _BATCHES)
+            play_out(play, one, other, is_newer, values, _BATCHES)
             done += 1
             if done == most or (play.front.chooser == OVER).all():
                 break
@@ -126,7 +130,7 @@ def _shared_out(play: SelfPlay, random: np.random.Generator) -> NDArray[np.bool_
 
 @fused
 def open_lanes(
-    play: SelfPlay, newer: Net, older: Net, is_newer: NDArray[np.bool_], values: NDArray[np.float64]
+    play: SelfPlay, newer: QuantizedNet, older: QuantizedNet, is_newer: NDArray[np.bool_], values: NDArray[np.float64]
 ) -> None:
     """A step of each match that has random steps left."""
     rows = np.int64(0)
@@ -142,7 +146,12 @@ def open_lanes(
 
 @fused
 def play_out(
-    play: SelfPlay, newer: Net, older: Net, is_newer: NDArray[np.bool_], values: NDArray[np.float64], batches: Int
+    play: SelfPlay,
+    newer: QuantizedNet,
+    older: QuantizedNet,
+    is_newer: NDArray[np.bool_],
+    values: NDArray[np.float64],
+    batches: Int,
 ) -> None:
     """So many batches of successors: each match in a batch goes on by a step."""
     next_match = np.int64(0)
@@ -182,7 +191,13 @@ def play_out(
 
 @fused
 def _list_match(  # noqa: PLR0913, PLR0917 - kernel: whose successors, and where they go
-    play: SelfPlay, newer: Net, older: Net, is_newer: NDArray[np.bool_], match: Int, rows: Int, needed: Int
+    play: SelfPlay,
+    newer: QuantizedNet,
+    older: QuantizedNet,
+    is_newer: NDArray[np.bool_],
+    match: Int,
+    rows: Int,
+    needed: Int,
 ) -> None:
     """The successors of a match, or one where chance decides or several roles do."""
     front, back = play.front, play.back

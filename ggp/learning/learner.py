@@ -28,6 +28,8 @@ from ggp.learning.net import (
     make_net,
     make_samples,
     no_symmetries,
+    quantize,
+    quantize_again,
     widened,
 )
 from ggp.learning.self_play import CAPPED, CUTS, STEPS, VALUED, SelfPlaySettings, make_self_play, play_on
@@ -81,13 +83,17 @@ class _Candidate:
         moves = sum(map(len, game.moves))
         legal_words = _words(moves) if len(fitting.net.input_of_move) else 0
         room = places * min(_MOVES_OF_SAMPLE, max(moves, 1))
-        self.fitting = fitting
+        self.adopt(fitting)
         self.samples = make_samples(batches.initial.shape[1], legal_words, len(game.roles), places, room)
         self.play = make_self_play(batches, settings, places, seed)
         self._settings = settings
         self.random = np.array([2 * seed + 1], np.uint64)
         self.fitted = 0.0  # samples that had come when fitting last went on
         self.known_samples = known_samples  # before it began
+
+    def adopt(self, fitting: Fitting) -> None:
+        """Fits this net from now on."""
+        self.fitting, self._quantized = fitting, quantize(fitting.net)
 
     @property
     def seen(self) -> int:
@@ -111,7 +117,8 @@ class _Candidate:
             if known < FIRST_SAMPLES:
                 self.fitted = float(known)
             play.knobs[CUTS] = self._settings.cuts or self.seen >= FIRST_CUT
-            play_on(play, fitting.net, samples, batches)
+            quantize_again(fitting.net, self._quantized)
+            play_on(play, self._quantized, samples, batches)
 
     def state(self) -> dict[str, NDArray[Any]]:
         """Views of all that learning goes on from."""
@@ -353,7 +360,7 @@ class Learner:
         chosen = self._chosen
         if len(self._pairs):
             self._inputs = Inputs(pairs=True)
-            chosen.fitting = self._fitting(self._inputs, chosen.fitting.net)
+            chosen.adopt(self._fitting(self._inputs, chosen.fitting.net))
         if can_read_moves(self.batches.game):
             self._rival = self._candidate(replace(self._inputs, moves=True), chosen.fitting.net, chosen.seen)
         self._is_decided = self._rival is None

@@ -3,7 +3,8 @@
 One hidden layer of rectified linear units. Its first layer is a sum of rows, one for each fact that holds, so that the
 state after a step costs only the rows of the facts that change (as in NNUE: Nasu, 2018). In some games the legal moves
 are inputs, too: they show captures, mobility and who must do what, which are products of facts. Weights are float32; a
-kernel does the same on every run, so that equal work gives equal nets.
+kernel does the same on every run, so that equal work gives equal nets. To value states the first layer is quantized, as
+there: half as much is read, and sums are the same in any order.
 """
 
 from collections.abc import Mapping
@@ -43,6 +44,25 @@ class Net(NamedTuple):
     value_bias: Floats  # (R,)
     policy: Floats  # (M, H)
     policy_bias: Floats  # (M,)
+
+
+class QuantizedNet(NamedTuple):
+    """To value states by: a weight of the first layer is a number times `scale`. All else is as in the net."""
+
+    input_of_fact: Ids
+    input_of_move: Ids
+    first_word: Ids
+    partner_word: Ids
+    partners: NDArray[np.uint64]
+    first_partner: Ids
+    input_of_pair: Ids
+    first: NDArray[np.int16]  # (I, H)
+    first_bias: Ids  # (H,)
+    scale: Floats  # (1,)
+    value: Floats
+    value_bias: Floats
+    policy: Floats
+    policy_bias: Floats
 
 
 class Symmetries(NamedTuple):
@@ -181,6 +201,30 @@ def no_net() -> Net:
 
 
 WEIGHTS = Net._fields[7:]
+_LARGEST = 32767.0  # of a number in the first layer of a quantized net
+
+
+def quantize(net: Net) -> QuantizedNet:
+    """To value states by the net as it is now; after a change of its weights by `quantize_again`."""
+    first, bias = np.zeros(net.first.shape, np.int16), np.zeros(HIDDEN, np.int32)
+    made = QuantizedNet(*net[:7], first, bias, np.ones(1, np.float32), *net[9:])
+    quantize_again(net, made)
+    return made
+
+
+@kernel
+def quantize_again(net: Net, quantized: QuantizedNet) -> None:
+    """The first layer anew, of the same net."""
+    weights, numbers = net.first.ravel(), quantized.first.ravel()
+    largest = np.float32(0.0)
+    for at in range(len(weights)):
+        largest = max(largest, abs(weights[at]))
+    quantized.scale[0] = largest / np.float32(_LARGEST) if largest > 0.0 else np.float32(1.0)
+    factor = np.float32(1.0) / quantized.scale[0]
+    for at in range(len(weights)):
+        numbers[at] = np.int16(np.rint(min(max(weights[at] * factor, np.float32(-_LARGEST)), np.float32(_LARGEST))))
+    for unit in range(HIDDEN):
+        quantized.first_bias[unit] = np.int32(np.rint(net.first_bias[unit] * factor))
 
 
 def copied(net: Net) -> Net:
@@ -238,8 +282,8 @@ def make_samples(words: int, legal_words: int, roles: int, places: int, moves: i
 
 
 @fused
-def sum_inputs(net: Net, states: Bits, row: Int, sums: Floats) -> None:
-    """The hidden units of a state before rectification, without its legal moves."""
+def sum_inputs(net: QuantizedNet, states: Bits, row: Int, sums: Ids) -> None:
+    """The hidden units of a state before rectification, without its legal moves, as multiples of the scale."""
     places, listed = make_list(), np.int64(0)
     for unit in range(HIDDEN):
         sums[unit] = net.first_bias[unit]
@@ -257,7 +301,7 @@ def sum_inputs(net: Net, states: Bits, row: Int, sums: Floats) -> None:
 
 
 @inner
-def with_room(net: Net, places: Ids, listed: Int, sums: Floats) -> np.int64:
+def with_room(net: QuantizedNet, places: Ids, listed: Int, sums: Ids) -> np.int64:
     """Adds the inputs that are listed once there may be no room for a word of others; how many are listed then."""
     if listed + _WORD < LISTED:
         return np.int64(listed)
@@ -266,7 +310,7 @@ def with_room(net: Net, places: Ids, listed: Int, sums: Floats) -> np.int64:
 
 
 @inner
-def _later(net: Net, fact: Int, at: Int) -> np.uint64:
+def _later(net: Net | QuantizedNet, fact: Int, at: Int) -> np.uint64:
     """Which facts in the word of some of its partners come after this fact."""
     word = np.int64(net.partner_word[at])
     if word != fact >> 6:
@@ -275,7 +319,7 @@ def _later(net: Net, fact: Int, at: Int) -> np.uint64:
 
 
 @inner
-def _list_pairs(net: Net, at: Int, found: np.uint64, places: Ids, listed: Int) -> np.int64:
+def _list_pairs(net: Net | QuantizedNet, at: Int, found: np.uint64, places: Ids, listed: Int) -> np.int64:
     """Lists the inputs of a fact with those of its partners in a word that are found; how many are listed then."""
     while found:
         others = found & (found - np.uint64(1))
@@ -287,7 +331,7 @@ def _list_pairs(net: Net, at: Int, found: np.uint64, places: Ids, listed: Int) -
 
 
 @inner
-def _list_difference(net: Net, states: Bits, row: Int, others: Bits, other_row: Int, places: Ids) -> Int:
+def _list_difference(net: QuantizedNet, states: Bits, row: Int, others: Bits, other_row: Int, places: Ids) -> Int:
     """Lists the inputs that hold in states[row] but not in others[other_row]; how many, or -1 for too many."""
     listed: Int = np.int64(0)
     for word in range(states.shape[1]):
@@ -310,7 +354,7 @@ def _list_difference(net: Net, states: Bits, row: Int, others: Bits, other_row: 
 
 
 @fused
-def add_moves(net: Net, legal: Bits, row: Int, sums: Floats) -> None:
+def add_moves(net: QuantizedNet, legal: Bits, row: Int, sums: Ids) -> None:
     """Adds the inputs of all legal moves, if the net reads moves; legal[row]: bits over the moves of all roles."""
     moves, places, listed = len(net.input_of_move), make_list(), np.int64(0)
     for word in range((moves + 63) // 64):
@@ -326,42 +370,44 @@ def add_moves(net: Net, legal: Bits, row: Int, sums: Floats) -> None:
         add_rows(net.first, places, listed, sums)
 
 
-@fused
-def rectify(hidden: Floats) -> None:
-    """In place."""
+@inner
+def rectify(net: QuantizedNet, sums: Ids, hidden: Floats) -> None:
+    """The hidden units of such sums."""
+    scale = net.scale[0]
     for unit in range(HIDDEN):
-        hidden[unit] = max(hidden[unit], np.float32(0.0))
+        hidden[unit] = np.float32(max(sums[unit], np.int32(0))) * scale
 
 
 @fused
-def hidden_units(net: Net, states: Bits, row: Int, legal: Bits, legal_row: Int, hidden: Floats) -> None:
+def hidden_units(net: QuantizedNet, states: Bits, row: Int, legal: Bits, legal_row: Int, hidden: Floats) -> None:
     """Of states[row], in which the moves of legal[legal_row] are legal."""
-    sum_inputs(net, states, row, hidden)
-    add_moves(net, legal, legal_row, hidden)
-    rectify(hidden)
+    sums = make_list()
+    sum_inputs(net, states, row, sums)
+    add_moves(net, legal, legal_row, sums)
+    rectify(net, sums, hidden)
 
 
 @fused
 def rectify_changed(  # noqa: PLR0913, PLR0917 - kernel: two states and what is made of them
-    net: Net, states: Bits, row: Int, legal: Bits, before: Bits, before_row: Int, sums: Floats, hidden: Floats
+    net: QuantizedNet, states: Bits, row: Int, legal: Bits, before: Bits, before_row: Int, sums: Ids, hidden: Floats
 ) -> None:
     """The hidden units of states[row], with its moves legal[row], from what `sum_inputs` gave of before[before_row]."""
-    gone, come = make_list(), make_list()
+    gone, come, changed = make_list(), make_list(), make_list()
     fewer = _list_difference(net, before, before_row, states, row, gone)
     more = _list_difference(net, states, row, before, before_row, come)
     if fewer < 0 or more < 0:
-        sum_inputs(net, states, row, hidden)
+        sum_inputs(net, states, row, changed)
     else:
         for unit in range(HIDDEN):
-            hidden[unit] = sums[unit]
-        subtract_rows(net.first, gone, fewer, hidden)
-        add_rows(net.first, come, more, hidden)
-    add_moves(net, legal, row, hidden)
-    rectify(hidden)
+            changed[unit] = sums[unit]
+        subtract_rows(net.first, gone, fewer, changed)
+        add_rows(net.first, come, more, changed)
+    add_moves(net, legal, row, changed)
+    rectify(net, changed, hidden)
 
 
 @inner
-def role_value(net: Net, hidden: Floats, role: Int) -> float:
+def role_value(net: Net | QuantizedNet, hidden: Floats, role: Int) -> float:
     """What a state is worth to a role, from 0 to 1."""
     total = np.float32(0.0)
     for unit in range(HIDDEN):
@@ -371,7 +417,7 @@ def role_value(net: Net, hidden: Floats, role: Int) -> float:
 
 
 @inner
-def move_logit(net: Net, hidden: Floats, move: Int) -> float:
+def move_logit(net: Net | QuantizedNet, hidden: Floats, move: Int) -> float:
     """Of a move, numbered over the moves of all roles in a row."""
     total = np.float32(0.0)
     for unit in range(HIDDEN):
@@ -421,7 +467,8 @@ def _add_gradient(fitting: Fitting, samples: Samples, sample: Int, image: Int, w
     for unit in range(HIDDEN):
         hidden[unit] = net.first_bias[unit]
     add_rows(net.first, fitting.active, active, hidden)
-    rectify(hidden)
+    for unit in range(HIDDEN):
+        hidden[unit] = max(hidden[unit], np.float32(0.0))
     back[:] = np.float32(0.0)
     for own in range(len(net.value)):
         role = np.int64(fitting.symmetries.roles[image, own])

@@ -25,7 +25,7 @@ from ggp.learning.net import (
     MOVES,
     SAMPLES,
     Floats,
-    Net,
+    QuantizedNet,
     Samples,
     hidden_units,
     move_logit,
@@ -83,7 +83,7 @@ class SelfPlay(NamedTuple):
     waiting: Ids  # (N,) a list of these matches
     drawn: Ids  # (R,) moves of the other roles
     outcome: Floats  # (R,) of a match, or of its part before a random move
-    sums: Floats  # (H,)
+    sums: Ids  # (H,) of `sum_inputs`
     hidden: Floats  # (H,)
     nature: NDArray[np.bool_]  # (R,) whether chance plays the role
     random: NDArray[np.uint64]  # (1,)
@@ -116,7 +116,7 @@ def make_self_play(batches: Batches, settings: SelfPlaySettings, places: int, se
         np.zeros(LANES, np.int32), np.zeros(LANES, np.int32), np.zeros(LANES, np.float32),
         np.zeros((LANES, roles), np.int32), np.zeros(LANES, np.int32),
         np.zeros(roles, np.int32), np.zeros(roles, np.float32),
-        np.zeros(HIDDEN, np.float32), np.zeros(HIDDEN, np.float32),
+        np.zeros(HIDDEN, np.int32), np.zeros(HIDDEN, np.float32),
         np.array([role == NATURE for role in batches.game.roles]),
         np.array([seed * 2 + 1], np.uint64) * np.uint64(0x9E3779B97F4A7C15),
         np.array(knobs, np.float64), numbers,
@@ -124,7 +124,7 @@ def make_self_play(batches: Batches, settings: SelfPlaySettings, places: int, se
 
 
 @fused
-def play_on(play: SelfPlay, net: Net, samples: Samples, batches: Int) -> None:
+def play_on(play: SelfPlay, net: QuantizedNet, samples: Samples, batches: Int) -> None:
     """So many batches of successors: each match in a batch goes on by a step."""
     for _ in range(batches):
         first = play.numbers[NEXT_MATCH]
@@ -147,7 +147,7 @@ def play_on(play: SelfPlay, net: Net, samples: Samples, batches: Int) -> None:
 
 
 @fused
-def _list_successors(play: SelfPlay, net: Net, first: Int) -> tuple[Int, Int]:
+def _list_successors(play: SelfPlay, net: QuantizedNet, first: Int) -> tuple[Int, Int]:
     """Fill the batch from this match on, as long as there is room; how many matches and rows."""
     matches, rows = np.int64(0), np.int64(0)
     while first + matches < LANES:
@@ -212,7 +212,7 @@ def list_moves(play: SelfPlay, match: Int, chooser: Int, rows: Int, needed: Int)
 
 
 @fused
-def _list_jointly(play: SelfPlay, net: Net, match: Int, rows: Int) -> None:
+def _list_jointly(play: SelfPlay, net: QuantizedNet, match: Int, rows: Int) -> None:
     """For each role with a choice its moves, against moves of the others drawn from the policy."""
     front, back, roles = play.front, play.back, len(play.nature)
     hidden_units(net, front.before, match, front.legal, match, play.hidden)
@@ -236,7 +236,7 @@ def _list_jointly(play: SelfPlay, net: Net, match: Int, rows: Int) -> None:
 
 
 @fused
-def draw_by_policy(play: SelfPlay, net: Net, match: Int, role: Int) -> Int:
+def draw_by_policy(play: SelfPlay, net: QuantizedNet, match: Int, role: Int) -> Int:
     """A legal move; `play.hidden` is of the match's state. Chance, and all in the opening, draw uniformly."""
     front = play.front
     count = count_legal(front, match, role)
@@ -256,7 +256,7 @@ def draw_by_policy(play: SelfPlay, net: Net, match: Int, role: Int) -> Int:
 
 @fused
 def _choose(  # noqa: PLR0913, PLR0917 - kernel: which rows of the batch, and whose
-    play: SelfPlay, net: Net, samples: Samples, match: Int, role: Int, skip: Int, count: Int
+    play: SelfPlay, net: QuantizedNet, samples: Samples, match: Int, role: Int, skip: Int, count: Int
 ) -> Int:
     """Value the role's rows of the batch, `count` after `skip`, and draw one, numbered from the first of the match."""
     first = play.first_row[match] + skip
@@ -282,7 +282,7 @@ def _choose(  # noqa: PLR0913, PLR0917 - kernel: which rows of the batch, and wh
 
 
 @fused
-def value_rows(play: SelfPlay, net: Net, match: Int, role: Int, first: Int, count: Int) -> Int:
+def value_rows(play: SelfPlay, net: QuantizedNet, match: Int, role: Int, first: Int, count: Int) -> Int:
     """`worth` of these rows for the role; returns the best row."""
     front, back = play.front, play.back
     sum_inputs(net, front.before, match, play.sums)
@@ -300,7 +300,7 @@ def value_rows(play: SelfPlay, net: Net, match: Int, role: Int, first: Int, coun
 
 @fused
 def _write_sample(  # noqa: PLR0913, PLR0917 - kernel: which rows of the batch, and whose
-    play: SelfPlay, net: Net, samples: Samples, match: Int, role: Int, first: Int, count: Int, best: Int
+    play: SelfPlay, net: QuantizedNet, samples: Samples, match: Int, role: Int, first: Int, count: Int, best: Int
 ) -> None:
     back, places, room = play.back, len(samples.is_complete), len(samples.moves)
     number = samples.numbers[SAMPLES]
@@ -329,7 +329,7 @@ def _write_sample(  # noqa: PLR0913, PLR0917 - kernel: which rows of the batch, 
 
 
 @fused
-def _choose_jointly(play: SelfPlay, net: Net, samples: Samples, match: Int) -> None:
+def _choose_jointly(play: SelfPlay, net: QuantizedNet, samples: Samples, match: Int) -> None:
     """`joint` of a match in which several roles choose."""
     skip = np.int64(0)
     for role in range(len(play.nature)):

@@ -26,6 +26,8 @@ from ggp.learning.net import (
     make_samples,
     move_logit,
     net_problem,
+    quantize,
+    quantize_again,
     rectify_changed,
     role_value,
     sum_inputs,
@@ -77,6 +79,15 @@ def random_net(facts: int, roles: int, moves: int, inputs: Inputs) -> Net:
     )
 
 
+def as_quantized(net: Net) -> Net:
+    """The net as its quantized form is."""
+    quantized = quantize(net)
+    return net._replace(
+        first=quantized.first * quantized.scale[0],
+        first_bias=(quantized.first_bias * quantized.scale[0]).astype(np.float32),
+    )
+
+
 def plain_net(net: Net, facts: NDArray[np.bool_], legal: NDArray[np.bool_]) -> tuple[Floats, Floats, Floats]:
     """The sums of facts, values and logits by matrices of float64; facts: (F,); legal: (M,)."""
     inputs = np.zeros(len(net.first))
@@ -98,39 +109,55 @@ def plain_net(net: Net, facts: NDArray[np.bool_], legal: NDArray[np.bool_]) -> t
 
 @pytest.mark.parametrize("inputs", EVERY_INPUT)
 def test_values_and_logits_are_those_of_the_plain_net(inputs: Inputs) -> None:
-    net = random_net(100, 2, 30, inputs)
+    given = random_net(100, 2, 30, inputs)
+    net, plain = quantize(given), as_quantized(given)
+    np.testing.assert_allclose(plain.first, given.first, atol=0.51 * float(net.scale[0]))
     random = np.random.default_rng(1)
     states = random.integers(0, 2**36, (8, 2), np.uint64)
     moves = random.integers(0, 2**31, (8, 1), np.uint64)  # and whether the state is an end
     flags, legal = unpack(states, 100), unpack(moves, 30)
-    sums, hidden, changed = (np.zeros(HIDDEN, np.float32) for _ in range(3))
+    sums, hidden, changed = np.zeros(HIDDEN, np.int32), np.zeros(HIDDEN, np.float32), np.zeros(HIDDEN, np.float32)
     for row in range(8):
-        expected_sums, values, logits = plain_net(net, flags[row], legal[row])
+        expected_sums, values, logits = plain_net(plain, flags[row], legal[row])
         sum_inputs(net, states, row, sums)
         hidden_units(net, states, row, moves, row, hidden)
-        np.testing.assert_allclose(sums, expected_sums, atol=1e-4)
+        np.testing.assert_allclose(sums * net.scale[0], expected_sums, atol=1e-4)
         np.testing.assert_allclose([role_value(net, hidden, role) for role in range(2)], values, atol=1e-5)
         np.testing.assert_allclose([move_logit(net, hidden, move) for move in range(30)], logits, atol=1e-4)
         sum_inputs(net, states, (row + 1) % 8, sums)
         rectify_changed(net, states, row, moves, states, (row + 1) % 8, sums, changed)
-        np.testing.assert_allclose(changed, hidden, atol=1e-4)
+        np.testing.assert_array_equal(changed, hidden)
 
 
 def test_more_inputs_may_hold_than_are_listed_at_a_time() -> None:
     facts = 40
     pairs = np.array([(one, two) for one in range(facts) for two in range(one + 1, facts)], np.int32)
-    net = make_net(np.arange(facts, dtype=np.int32), 2, 3, 1, pairs=pairs)
-    net.first[:] = np.random.default_rng(2).standard_normal(net.first.shape)
-    sums = np.zeros(HIDDEN, np.float32)
-    states, hidden, legal = np.array([[(1 << facts) - 1], [0]], np.uint64), sums.copy(), np.zeros((2, 1), np.uint64)
+    given = make_net(np.arange(facts, dtype=np.int32), 2, 3, 1, pairs=pairs)
+    given.first[:] = np.random.default_rng(2).standard_normal(given.first.shape)
+    net, sums = quantize(given), np.zeros(HIDDEN, np.int32)
+    states, hidden = np.array([[(1 << facts) - 1], [0]], np.uint64), np.zeros(HIDDEN, np.float32)
     sum_inputs(net, states, 0, sums)
     assert len(net.first) > 2 * LISTED
-    np.testing.assert_allclose(sums, net.first.sum(axis=0, dtype=np.float64), atol=1e-3)
+    np.testing.assert_array_equal(sums, net.first.sum(axis=0, dtype=np.int32))
     for row in (0, 1):  # that many come, or go
         sum_inputs(net, states, 1 - row, sums)
-        rectify_changed(net, states, row, legal, states, 1 - row, sums, hidden)
-        expected = np.maximum(net.first.sum(axis=0, dtype=np.float64), 0) if row == 0 else np.zeros(HIDDEN)
-        np.testing.assert_allclose(hidden, expected, atol=1e-3)
+        rectify_changed(net, states, row, np.zeros((2, 1), np.uint64), states, 1 - row, sums, hidden)
+        expected = np.maximum(net.first.sum(axis=0, dtype=np.int32), 0) if row == 0 else np.zeros(HIDDEN)
+        np.testing.assert_allclose(hidden, expected * net.scale[0], rtol=1e-6)
+
+
+def test_quantizing_again_follows_the_weights() -> None:
+    net = random_net(12, 2, 6, Inputs(pairs=True))
+    quantized = quantize(net)
+    net.first[:], net.first_bias[:] = net.first * -3, 0.25
+    quantize_again(net, quantized)
+    for one, other in zip(quantized, quantize(net), strict=True):
+        np.testing.assert_array_equal(one, other)
+    assert abs(quantized.first.astype(np.int64)).max() == 32767
+    np.testing.assert_allclose(quantized.first_bias * quantized.scale[0], 0.25, atol=quantized.scale[0])
+    net.first[:] = 0.0
+    quantize_again(net, quantized)
+    assert not quantized.first.any()
 
 
 def plain_loss(net: Net, samples: Samples, sample: int) -> float:
@@ -260,7 +287,7 @@ def test_tictactoe_is_learned(tictactoe: CompiledGame, inputs: Inputs) -> None:
     hidden, net, names = np.zeros(HIDDEN, np.float32), learner.net, tictactoe.moves[0]
     expansion = make_expansion(machine.batches)
     look(expansion, packed, 1)
-    hidden_units(net, packed, 0, expansion.legal, 0, hidden)
+    hidden_units(quantize(net), packed, 0, expansion.legal, 0, hidden)
     legal = machine.legal_moves(state, machine.roles[0])
     assert max(legal, key=lambda move: move_logit(net, hidden, names.index(move))) == read_term("(mark 1 3)")
     assert role_value(net, hidden, 0) > 0.6
@@ -324,7 +351,7 @@ def test_what_comes_of_a_random_move_is_no_outcome_of_earlier_states() -> None:
     samples = make_samples(batches.initial.shape[1], 0, 2, 8192, 8192)
     settings = SelfPlaySettings(random_share=1.0, opening=0, outcome=1.0, cuts=True)
     net = make_net(find_inputs(game), 2, sum(map(len, game.moves)), 1)
-    play_on(make_self_play(batches, settings, 8192, 3), net, samples, 20)
+    play_on(make_self_play(batches, settings, 8192, 3), quantize(net), samples, 20)
     known = samples.is_complete
     facts, values = unpack(samples.states[known], len(game.facts)), samples.values[known]
     chooses, lost = (facts[:, game.facts.index(read_term(f"(at {step})"))] for step in (1, 2))

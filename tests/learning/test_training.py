@@ -33,7 +33,7 @@ from ggp.learning.knowledge import (
     save_knowledge,
 )
 from ggp.learning.knowledge import save_training as save
-from ggp.learning.net import HIDDEN, Net, make_net
+from ggp.learning.net import HIDDEN, Net, make_net, quantize
 from ggp.learning.self_play import SelfPlaySettings, make_self_play
 from ggp.learning.settings import TrainingSettings
 from ggp.learning.symmetries import find_symmetries
@@ -240,7 +240,7 @@ def test_matches_are_those_of_a_plain_lookahead(machine: CircuitMachine) -> None
     is_newer[::2, 0] = is_newer[1::2, 1] = True
     values = np.full((512, 2), -1.0)
     while (play.front.chooser != OVER).any():
-        play_out(play, one, two, is_newer, values, 16)
+        play_out(play, quantize(one), quantize(two), is_newer, values, 16)
     assert tuple(values[0]) == plain_match(machine, one, two)
     assert tuple(values[1]) == plain_match(machine, two, one)
     assert (values[::2] == values[0]).all()

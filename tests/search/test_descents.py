@@ -106,7 +106,7 @@ def _check_flights(search: BatchedMcts, worker: Worker) -> None:
 @pytest.mark.parametrize("name", ["tictactoe", "connectfour", "biddingtictactoe"])
 def test_workers_keep_out_of_what_others_work_on(name: str) -> None:
     search = search_of(name, SearchSettings(threads=2, memory_bytes=2**23, retrograde=False, proof=False))
-    tree, parameters, net = search.tree, search.parameters, search.net
+    tree, parameters, net = search.tree, search.parameters, search.quantized
     one, other = search.workers
     for stage in range(6):
         parts: list[Callable[[], object]] = [
@@ -135,7 +135,7 @@ def test_workers_keep_out_of_what_others_work_on(name: str) -> None:
 
 
 def _look_ahead(search: BatchedMcts, worker: Worker) -> None:
-    arguments = search.tree, worker.batch, worker.expansion, search.parameters, search.net
+    arguments = search.tree, worker.batch, worker.expansion, search.parameters, search.quantized
     while look_ahead(*arguments):
         link_ends(*arguments)
 

@@ -52,8 +52,8 @@ def learned(search: BatchedMcts, states: Bits) -> float:
     hidden = np.zeros(HIDDEN, np.float32)
     expansion = make_expansion(search.machine.batches)
     look(expansion, states, 1)
-    hidden_units(search.net, states, 0, expansion.legal, 0, hidden)
-    own, other = (role_value(search.net, hidden, np.int64(role)) for role in (0, 1))
+    hidden_units(search.quantized, states, 0, expansion.legal, 0, hidden)
+    own, other = (role_value(search.quantized, hidden, np.int64(role)) for role in (0, 1))
     return 0.5 * (own + 1.0 - other)
 
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ggp.circuit.network import Ids
 from ggp.kernel import Int, inner, lean
-from ggp.learning.net import Net
+from ggp.learning.net import QuantizedNet
 from ggp.locks import lock, unlock
 from ggp.row_sums import prefetch
 from ggp.search.mcts.minimax import uses_minimax, value_node
@@ -81,7 +81,7 @@ def start_playouts(  # noqa: PLR0913, PLR0917 - kernel
 
 
 @lean
-def back_up(tree: Tree, batch: Batch, parameters: Parameters, net: Net, leaves: Lanes, count: Int) -> None:
+def back_up(tree: Tree, batch: Batch, parameters: Parameters, net: QuantizedNet, leaves: Lanes, count: Int) -> None:
     """Back up all descents, whose playouts are over or whose leaves' values are known, and tighten bounds."""
     for descent in range(count):
         if batch.status[descent] == PLAYING:
@@ -100,7 +100,9 @@ def back_up(tree: Tree, batch: Batch, parameters: Parameters, net: Net, leaves: 
 
 
 @inner
-def _value_played(batch: Batch, parameters: Parameters, net: Net, leaves: Lanes, descent: Int, count: Int) -> None:
+def _value_played(
+    batch: Batch, parameters: Parameters, net: QuantizedNet, leaves: Lanes, descent: Int, count: Int
+) -> None:
     """The values of a descent: the mean of the playouts of its leaf, mixed with what was learned of it."""
     done = np.int64(0)
     batch.values[descent] = 0.0
@@ -156,7 +158,7 @@ def cancel(tree: Tree, batch: Batch) -> None:
 
 
 @inner
-def _back_up_group(tree: Tree, batch: Batch, parameters: Parameters, net: Net, number: Int) -> None:
+def _back_up_group(tree: Tree, batch: Batch, parameters: Parameters, net: QuantizedNet, number: Int) -> None:
     """What the descents of a group bring to its node and to the slots by which they went on."""
     nodes, values, group, roles = tree.nodes, tree.values, batch.groups[number], batch.values.shape[1]
     node, totals, is_bounded = np.int64(group[GROUP_NODE]), batch.totals[number], False
@@ -185,7 +187,7 @@ def _back_up_group(tree: Tree, batch: Batch, parameters: Parameters, net: Net, n
 
 
 @inner
-def _gather(tree: Tree, batch: Batch, parameters: Parameters, net: Net, number: Int) -> bool:
+def _gather(tree: Tree, batch: Batch, parameters: Parameters, net: QuantizedNet, number: Int) -> bool:
     """Take what the groups below bring to a group's node, its slots and its list; whether its bounds became closer."""
     group, totals = batch.groups[number], batch.totals[number]
     node = np.int64(group[GROUP_NODE])

@@ -5,7 +5,8 @@ import numpy as np
 from ggp.circuit.network import Ids
 from ggp.kernel import LANES, Int, fused, inner, lean
 from ggp.learning.net import (
-    Net,
+    HIDDEN,
+    QuantizedNet,
     hidden_units,
     move_logit,
     rectify,
@@ -161,7 +162,7 @@ def mark_ends(tree: Tree, batch: Batch, expansion: Expansion, parameters: Parame
 
 
 @lean
-def look_ahead(tree: Tree, batch: Batch, expansion: Expansion, parameters: Parameters, net: Net) -> bool:
+def look_ahead(tree: Tree, batch: Batch, expansion: Expansion, parameters: Parameters, net: QuantizedNet) -> bool:
     """Priors of the nodes that are EXPANDING; one-ply lookahead where one role chooses among few moves.
 
     As many nodes as there are lanes for their successors; False, with nothing done, once there are no more.
@@ -207,7 +208,7 @@ def look_ahead(tree: Tree, batch: Batch, expansion: Expansion, parameters: Param
 
 
 @fused
-def set_priors(tree: Tree, batch: Batch, parameters: Parameters, net: Net, node: Int) -> None:
+def set_priors(tree: Tree, batch: Batch, parameters: Parameters, net: QuantizedNet, node: Int) -> None:
     """Of all moves of a node with slots: by the net, or all alike where none is used.
 
     Leaves what `sum_inputs` says of the node in `batch.sums`, where the net is used for its priors or minimax values.
@@ -218,16 +219,16 @@ def set_priors(tree: Tree, batch: Batch, parameters: Parameters, net: Net, node:
     if is_learned or uses_minimax(parameters, net):
         sum_inputs(net, tree.table.states, node, batch.sums)
     if is_learned:
-        for unit in range(len(batch.sums)):
-            batch.hidden[unit] = batch.sums[unit]
-        places, listed, slot = make_list(), np.int64(0), first
+        places, sums, listed, slot = make_list(), make_list(), np.int64(0), first
+        for unit in range(HIDDEN):
+            sums[unit] = batch.sums[unit]
         for role in range(roles if len(net.input_of_move) > 0 else 0):
             for _ in range(tree.nodes[node, COUNT + role]):
                 places[listed] = net.input_of_move[parameters.first_move[role] + tree.move[slot]]
-                listed = with_room(net, places, listed + 1, batch.hidden)
+                listed = with_room(net, places, listed + 1, sums)
                 slot += 1
-        add_rows(net.first, places, listed, batch.hidden)
-        rectify(batch.hidden)
+        add_rows(net.first, places, listed, sums)
+        rectify(net, sums, batch.hidden)
     for role in range(roles):
         count = np.int64(tree.nodes[node, COUNT + role])
         highest, total = -1e300, 0.0
@@ -256,7 +257,7 @@ def _choosing(tree: Tree, node: Int) -> Int:
 
 
 @lean
-def link_ends(tree: Tree, batch: Batch, expansion: Expansion, parameters: Parameters, net: Net) -> None:
+def link_ends(tree: Tree, batch: Batch, expansion: Expansion, parameters: Parameters, net: QuantizedNet) -> None:
     """Of the states that were looked at those that are ends become nodes; then bounds, and minimax values."""
     rows, ends = batch.numbers[ROWS], 0
     for row in range(rows):
@@ -467,7 +468,7 @@ def _stay_above(tree: Tree, batch: Batch, group: Ids, above: Ids) -> None:
 
 @lean
 def evaluate_leaves(
-    tree: Tree, batch: Batch, expansion: Expansion, parameters: Parameters, net: Net, count: Int
+    tree: Tree, batch: Batch, expansion: Expansion, parameters: Parameters, net: QuantizedNet, count: Int
 ) -> None:
     """What the net says the leaves of descents that are PLAYING are worth, in `batch.learned`, where that is used.
 
@@ -494,7 +495,7 @@ def evaluate_leaves(
 
 @lean
 def find_leaves(  # noqa: PLR0913, PLR0917 - kernel
-    tree: Tree, batch: Batch, expansion: Expansion, ends: Ends, parameters: Parameters, net: Net, count: Int
+    tree: Tree, batch: Batch, expansion: Expansion, ends: Ends, parameters: Parameters, net: QuantizedNet, count: Int
 ) -> None:
     """All of the above but `evaluate_leaves`: a call from Python costs as much as some visits."""
     select(tree, batch, expansion, parameters, count)

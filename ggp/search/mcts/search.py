@@ -17,7 +17,7 @@ from ggp.errors import EvaluationError, SettingsError
 from ggp.gdl.state_machine import Facts, JointMove
 from ggp.gdl.terms import Term
 from ggp.kernel import LANES
-from ggp.learning.net import Net, no_net
+from ggp.learning.net import Net, no_net, quantize
 from ggp.locks import KernelLock
 from ggp.search.mcts.backup import back_up, cancel, start_playouts, value_by_net
 from ggp.search.mcts.expansion import (
@@ -99,7 +99,7 @@ class BatchedMcts:
     """A search tree for one match, kept from move to move; run by one caller at a time.
 
     Its threads are kept until it is closed. Locking: as `tree.py` says;
-    `tree`, `settings`, `parameters` and `net` are replaced only while no worker runs.
+    `tree`, `settings`, `parameters` and nets are replaced only while no worker runs.
     """
 
     def __init__(
@@ -119,6 +119,7 @@ class BatchedMcts:
         self._can_use_mast = simulator.steps.gates <= MOST_GATES and int(simulator.plan.random.max()) >= 2
         self.parameters = make_parameters(settings, compiled, with_mast=self._can_use_mast)
         self.net = no_net()
+        self.quantized = quantize(self.net)
         self.solver = Solver(machine, settings, self.parameters)
         self.tree = self._make_tree()
         seeds = [(seed * 1000 + at) % 2**32 for at in range(settings.threads)]
@@ -233,12 +234,13 @@ class BatchedMcts:
         net: gives priors and values to this state and all that get their moves from now on; None: the one before.
         """
         self.settings = settings
-        self.net = self.net if net is None else net
+        if net is not None:
+            self.net, self.quantized = net, quantize(net)
         self._rounds = settings.playouts or self._rounds
         self.parameters = with_settings(self.parameters, settings, with_mast=self._can_use_mast)
         root = np.int64(self.tree.numbers[ROOT])
         if self.tree.nodes[root, FIRST] != NONE:
-            set_priors(self.tree, self.workers[0].batch, self.parameters, self.net, root)
+            set_priors(self.tree, self.workers[0].batch, self.parameters, self.quantized, root)
         self.machine.compile_in_background(decisive=settings.decisive_moves)
 
     def force(self, role: str, move: Term | None) -> None:
@@ -328,7 +330,7 @@ class Worker:
 
         count: a divisor of 512; False when `stop` came in between: the descents that were in flight are taken back.
         """
-        tree, parameters, net, batch = search.tree, search.parameters, search.net, self.batch
+        tree, parameters, net, batch = search.tree, search.parameters, search.quantized, self.batch
         evaluate = search.guidance.evaluate
         is_known = bool(tree.values[tree.numbers[ROOT], VISITS] >= LEAST_VISITS)
         leaves, plan = self._lanes(parameters, decisive=search.settings.decisive_moves, is_known=is_known)
@@ -356,7 +358,7 @@ class Worker:
 
     def _find_leaves(self, search: BatchedMcts, count: int) -> None:
         """The kernel of that name in parts, as priors are a caller's own."""
-        tree, parameters, net, batch = search.tree, search.parameters, search.net, self.batch
+        tree, parameters, net, batch = search.tree, search.parameters, search.quantized, self.batch
         expansion, weigh = self.expansion, search.guidance.weigh
         select(tree, batch, expansion, parameters, count)
         look_at_expanding(batch, expansion)

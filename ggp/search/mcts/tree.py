@@ -130,7 +130,7 @@ class Batch(NamedTuple):
     scratch: NDArray[np.float64]  # (3, most moves)
     terms: NDArray[np.float64]  # (roles, 3) of the scores of a role's moves
     hidden: NDArray[np.float32]  # (HIDDEN,) of the learned net
-    sums: NDArray[np.float32]  # (HIDDEN,) the same before rectification
+    sums: Ids  # (HIDDEN,) of `sum_inputs`
     random: NDArray[np.uint64]  # (1,)
     numbers: NDArray[np.int64]
 
@@ -580,7 +580,7 @@ def make_batch(roles: int, most_moves: int, seed: int, worker: int = 0) -> Batch
         scratch=np.zeros((3, most_moves + 1), np.float64),
         terms=np.zeros((roles, 3), np.float64),
         hidden=np.zeros(HIDDEN, np.float32),
-        sums=np.zeros(HIDDEN, np.float32),
+        sums=np.zeros(HIDDEN, np.int32),
         random=np.array([2 * seed + 1], np.uint64) * np.uint64(0x9E3779B97F4A7C15),
         numbers=np.zeros(9, np.int64),
     )

@@ -9,7 +9,18 @@ from numpy.typing import NDArray
 
 from ggp.circuit.network import Ids
 from ggp.kernel import kernel
-from ggp.learning.net import HIDDEN, SAMPLES, Net, fit, hidden_units, make_fitting, make_net, make_samples, role_value
+from ggp.learning.net import (
+    HIDDEN,
+    SAMPLES,
+    QuantizedNet,
+    fit,
+    hidden_units,
+    make_fitting,
+    make_net,
+    make_samples,
+    quantize,
+    role_value,
+)
 from ggp.simulation.evaluate import Bits
 
 _PLACES = 6000  # states of a run that are learned from
@@ -58,7 +69,7 @@ class Hindsight:
 
     def add_values(self, states: Bits, found: NDArray[np.float64]) -> None:
         """Adds what the net says of each state, 0 to 1."""
-        add_values(self._fitting.net, states, found)
+        add_values(quantize(self._fitting.net), states, found)
 
 
 @kernel
@@ -78,7 +89,7 @@ def reached(parents: Ids) -> NDArray[np.float32]:
 
 
 @kernel
-def add_values(net: Net, states: Bits, found: NDArray[np.float64]) -> None:
+def add_values(net: QuantizedNet, states: Bits, found: NDArray[np.float64]) -> None:
     """Adds the value of each state."""
     hidden = np.zeros(HIDDEN, np.float32)
     for row in range(len(states)):
