@@ -58,6 +58,7 @@ MOVED = 9  # how often they were moved
 _COUNTERS = 10
 
 _TOGETHER = 16  # lanes whose playouts begin in one step; fewer wait, as beginning takes long where there are many facts
+_AT_ONCE = 64  # lanes that end in one step, whose goals are then counted in it
 _PAUSE = 8  # turns after which fewer begin, too
 _LOW_BITS = 6  # of births, written when a playout begins; the others are written every 64 steps
 _MOST_CREDITS = (1 << TALLY_BITS) - 1
@@ -377,7 +378,7 @@ def play(plan: PlayoutPlan, lanes: Lanes, steps: Int) -> bool:
             working -= finished
             if plan.late_end:
                 counters[STEPS] -= finished
-            _collect(plan, lanes, current if plan.late_end else following)
+            _collect(plan, lanes, current if plan.late_end else following, finished)
         gate_and(words, 2 * layout.over, 1, layout.waiting)
         if counters[STEP] >= counters[DUE]:
             working -= _give_up(plan, lanes)
@@ -493,13 +494,20 @@ def _use_quota(plan: PlayoutPlan, lanes: Lanes, phase: Int) -> None:
 
 
 @inner
-def _collect(plan: PlayoutPlan, lanes: Lanes, final: Int) -> None:
-    """Put the goals of the lanes that ended aside, or their states where goals are late, until a lane ends again."""
+def _collect(plan: PlayoutPlan, lanes: Lanes, final: Int, count: Int) -> None:
+    """Put the goals of the lanes that ended aside, or their states where goals are late, until a lane ends again.
+
+    Goals of many lanes (count: how many) are counted at once.
+    """
     layout, words = plan.layout, lanes.words
     ended, pending = layout.ended, layout.pending
+    is_counted = count >= _AT_ONCE and not plan.late
     gate_and(words, 2 * ended, 2 * pending, layout.taken)
     if any_lane(words, layout.taken):
         _settle(plan, lanes)
+    if is_counted:
+        _count_goals(plan, lanes, layout.first_goal, ended)
+        return
     if plan.late:
         for fact in plan.goal_facts:
             blend(words, layout.finished + fact, final + fact, ended)
@@ -512,18 +520,24 @@ def _collect(plan: PlayoutPlan, lanes: Lanes, final: Int) -> None:
 @inner
 def _settle(plan: PlayoutPlan, lanes: Lanes) -> None:
     """Count the goals of the lanes that are pending."""
-    layout, words, counters = plan.layout, lanes.words, lanes.counters
+    layout, words = plan.layout, lanes.words
     if any_lane(words, layout.pending):
         first = layout.first_held
         if plan.late:
             _run_turn(plan, words, plan.goal_program, layout.current, layout.following)
             first = layout.first_goal
-        for goal in plan.counted:
-            tally(words, first + goal, layout.pending, layout.first_tally + goal * TALLY_BITS)
+        _count_goals(plan, lanes, first, layout.pending)
         gate_and(words, 0, 0, layout.pending)
-        counters[CREDITS] += 1
-        if counters[CREDITS] == _MOST_CREDITS:
-            _move_goals(plan, lanes)
+
+
+@inner
+def _count_goals(plan: PlayoutPlan, lanes: Lanes, first: Int, ended: Int) -> None:
+    """Of the lanes that a row names, once each; first: the row of the first goal."""
+    for goal in plan.counted:
+        tally(lanes.words, first + goal, ended, plan.layout.first_tally + goal * TALLY_BITS)
+    lanes.counters[CREDITS] += 1
+    if lanes.counters[CREDITS] == _MOST_CREDITS:
+        _move_goals(plan, lanes)
 
 
 @lean

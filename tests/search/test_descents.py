@@ -135,9 +135,9 @@ def test_workers_keep_out_of_what_others_work_on(name: str) -> None:
 
 
 def _look_ahead(search: BatchedMcts, worker: Worker) -> None:
-    arguments = search.tree, worker.batch, worker.expansion, search.parameters, search.quantized
-    while look_ahead(*arguments):
-        link_ends(*arguments)
+    tree, batch, expansion, parameters = search.tree, worker.batch, worker.expansion, search.parameters
+    while look_ahead(tree, batch, expansion, worker.ends(search.settings), parameters, search.quantized):
+        link_ends(tree, batch, expansion, parameters, search.quantized)
 
 
 def test_rows_are_added_as_by_the_plain_twins() -> None:

@@ -162,14 +162,19 @@ def mark_ends(tree: Tree, batch: Batch, expansion: Expansion, parameters: Parame
 
 
 @lean
-def look_ahead(tree: Tree, batch: Batch, expansion: Expansion, parameters: Parameters, net: QuantizedNet) -> bool:
+def look_ahead(
+    tree: Tree, batch: Batch, expansion: Expansion, ends: Ends, parameters: Parameters, net: QuantizedNet
+) -> bool:
     """Priors of the nodes that are EXPANDING; one-ply lookahead where one role chooses among few moves.
+
+    Where `mark_ends` finds all ends that matter, it is for minimax values only.
 
     As many nodes as there are lanes for their successors; False, with nothing done, once there are no more.
     """
     nodes = tree.nodes
     roles, rows, expanding = nodes.shape[1] - COUNT, np.int64(0), batch.numbers[EXPANDING_NODES]
-    most = LANES if uses_minimax(parameters, net) else min(parameters.lookahead_moves, LANES)
+    most = min(0 if ends.are_all and parameters.zero_sum[0] else parameters.lookahead_moves, LANES)
+    most = LANES if uses_minimax(parameters, net) else most
     first = np.int64(batch.numbers[LISTED])
     if first == expanding:
         return False
@@ -502,7 +507,7 @@ def find_leaves(  # noqa: PLR0913, PLR0917 - kernel
     look_at_expanding(batch, expansion)
     give_slots(tree, batch, expansion)
     mark_ends(tree, batch, expansion, parameters, ends)
-    while look_ahead(tree, batch, expansion, parameters, net):
+    while look_ahead(tree, batch, expansion, ends, parameters, net):
         link_ends(tree, batch, expansion, parameters, net)
     select_further(tree, batch, expansion, parameters)
     evaluate_fresh(batch, expansion)

@@ -92,6 +92,7 @@ _FIRST_DESCENTS = 8
 _STEPS_AT_ONCE = 4096  # of retrograde analysis between two looks at the clock
 _VISIT_NANOSECONDS = 2000  # a descent and its back-up
 _NATIVE, _INTERPRETED = 1.1, 2.2  # nanoseconds a gate for all lanes, about
+_WON_DRAWN_LOST = 3  # goal values
 _SLICE_SECONDS = 0.002  # of playouts between two looks at the clock
 
 
@@ -363,8 +364,9 @@ class Worker:
         select(tree, batch, expansion, parameters, count)
         look_at_expanding(batch, expansion)
         give_slots(tree, batch, expansion)
-        mark_ends(tree, batch, expansion, parameters, self.ends(search.settings))
-        while look_ahead(tree, batch, expansion, parameters, net):
+        ends = self.ends(search.settings)
+        mark_ends(tree, batch, expansion, parameters, ends)
+        while look_ahead(tree, batch, expansion, ends, parameters, net):
             link_ends(tree, batch, expansion, parameters, net)
         if weigh is not None:
             nodes = batch.expanding[: batch.numbers[EXPANDING_NODES]].copy()
@@ -389,7 +391,11 @@ class Worker:
         if not settings.decisive_lookahead:
             return self._no_ends
         if self._known_ends is None:
-            self._known_ends = make_ends(*self._machine.ends(), self.expansion)
+            rows, size = self._machine.ends()
+            are_all = bool(rows.outputs[0]) and all(
+                len(goals) <= _WON_DRAWN_LOST for goals in self._machine.compiled.goals
+            )
+            self._known_ends = make_ends(rows, size, self.expansion, are_all=are_all)
         return self._known_ends
 
     def playouts_per_leaf(self, search: BatchedMcts, stop: Callable[[], bool]) -> int:
