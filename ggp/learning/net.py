@@ -353,7 +353,7 @@ def _list_difference(net: QuantizedNet, states: Bits, row: Int, others: Bits, ot
     return listed
 
 
-@fused
+@inner
 def add_moves(net: QuantizedNet, legal: Bits, row: Int, sums: Ids) -> None:
     """Adds the inputs of all legal moves, if the net reads moves; legal[row]: bits over the moves of all roles."""
     moves, places, listed = len(net.input_of_move), make_list(), np.int64(0)
@@ -387,7 +387,7 @@ def hidden_units(net: QuantizedNet, states: Bits, row: Int, legal: Bits, legal_r
     rectify(net, sums, hidden)
 
 
-@fused
+@inner
 def rectify_changed(  # noqa: PLR0913, PLR0917 - kernel: two states and what is made of them
     net: QuantizedNet, states: Bits, row: Int, legal: Bits, before: Bits, before_row: Int, sums: Ids, hidden: Floats
 ) -> None:

@@ -165,7 +165,7 @@ def _list_successors(play: SelfPlay, net: QuantizedNet, first: Int) -> tuple[Int
     return matches, rows
 
 
-@fused
+@inner
 def _count_successors(play: SelfPlay, match: Int) -> Int:
     chooser, roles = play.front.chooser[match], len(play.nature)
     if chooser != SEVERAL:
@@ -193,7 +193,7 @@ def nth_legal(expansion: Expansion, row: Int, role: Int, number: Int) -> Int:
     return np.int64(move)
 
 
-@fused
+@inner
 def list_moves(play: SelfPlay, match: Int, chooser: Int, rows: Int, needed: Int) -> None:
     """The chooser's moves, from a random one on where there is no room for all; the others' only moves."""
     front, back = play.front, play.back
@@ -254,7 +254,7 @@ def draw_by_policy(play: SelfPlay, net: QuantizedNet, match: Int, role: Int) -> 
     return found
 
 
-@fused
+@inner
 def _choose(  # noqa: PLR0913, PLR0917 - kernel: which rows of the batch, and whose
     play: SelfPlay, net: QuantizedNet, samples: Samples, match: Int, role: Int, skip: Int, count: Int
 ) -> Int:
@@ -281,7 +281,7 @@ def _choose(  # noqa: PLR0913, PLR0917 - kernel: which rows of the batch, and wh
     return np.int64(best - play.first_row[match])
 
 
-@fused
+@inner
 def value_rows(play: SelfPlay, net: QuantizedNet, match: Int, role: Int, first: Int, count: Int) -> Int:
     """`worth` of these rows for the role; returns the best row."""
     front, back = play.front, play.back
@@ -298,7 +298,7 @@ def value_rows(play: SelfPlay, net: QuantizedNet, match: Int, role: Int, first: 
     return np.int64(best)
 
 
-@fused
+@inner
 def _write_sample(  # noqa: PLR0913, PLR0917 - kernel: which rows of the batch, and whose
     play: SelfPlay, net: QuantizedNet, samples: Samples, match: Int, role: Int, first: Int, count: Int, best: Int
 ) -> None:
@@ -357,7 +357,7 @@ def _step_jointly(play: SelfPlay, samples: Samples, waiting: Int) -> None:
         _go_on(play, samples, np.int64(play.waiting[row]), np.int64(row))
 
 
-@fused
+@inner
 def _go_on(play: SelfPlay, samples: Samples, match: Int, row: Int) -> None:
     """The match goes on with this row of the batch; at its end its samples get their values, and another begins."""
     front, back = play.front, play.back

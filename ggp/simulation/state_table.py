@@ -96,7 +96,7 @@ def add_state(table: StateTable, states: Bits, row: Int) -> Int:
     return np.int64(number)
 
 
-@lean
+@inner
 def keep_state(table: StateTable, number: Int) -> None:
     """Find states[number] from now on; its row is written, and no other number has that state."""
     table.slots[_slot_of(table, table.states, number)] = number

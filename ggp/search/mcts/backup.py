@@ -327,7 +327,7 @@ def _narrow(tree: Tree, node: Int, role: Int, low: float, high: float) -> bool:
     return changed
 
 
-@lean
+@inner
 def _from_slots(tree: Tree, parameters: Parameters, node: Int) -> bool:
     """Where one role has a choice, or none."""
     nodes, values = tree.nodes, tree.values
@@ -400,7 +400,7 @@ def _from_edges(tree: Tree, batch: Batch, parameters: Parameters, node: Int) -> 
     return changed
 
 
-@lean
+@inner
 def _measure(tree: Tree, node: Int) -> None:
     """How many steps an exact node is from the end: the fewest for who gets the most, else the most."""
     nodes, values = tree.nodes, tree.values

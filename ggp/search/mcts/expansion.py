@@ -161,7 +161,7 @@ def mark_ends(tree: Tree, batch: Batch, expansion: Expansion, parameters: Parame
             unlock(nodes, node, LOCK)
 
 
-@lean
+@fused
 def look_ahead(
     tree: Tree, batch: Batch, expansion: Expansion, ends: Ends, parameters: Parameters, net: QuantizedNet
 ) -> bool:
@@ -202,7 +202,7 @@ def look_ahead(
     for at in range(first, batch.numbers[LISTED]):
         node = np.int64(batch.expanding[at])
         if nodes[node, FIRST] != NONE:
-            set_priors(tree, batch, parameters, net, node)
+            _set_priors(tree, batch, parameters, net, node)
         while uses_minimax(parameters, net) and row < rows and batch.lookahead_parent[row] == node:
             rectify_changed(
                 net, expansion.after, row, expansion.legal, tree.table.states, node, batch.sums, batch.hidden
@@ -214,6 +214,12 @@ def look_ahead(
 
 @fused
 def set_priors(tree: Tree, batch: Batch, parameters: Parameters, net: QuantizedNet, node: Int) -> None:
+    """Of all moves of a node with slots, as when it got them."""
+    _set_priors(tree, batch, parameters, net, node)
+
+
+@inner
+def _set_priors(tree: Tree, batch: Batch, parameters: Parameters, net: QuantizedNet, node: Int) -> None:
     """Of all moves of a node with slots: by the net, or all alike where none is used.
 
     Leaves what `sum_inputs` says of the node in `batch.sums`, where the net is used for its priors or minimax values.
@@ -249,7 +255,7 @@ def set_priors(tree: Tree, batch: Batch, parameters: Parameters, net: QuantizedN
         first += count
 
 
-@lean
+@inner
 def _choosing(tree: Tree, node: Int) -> Int:
     """The first slot of the role that has a choice."""
     first = np.int64(tree.nodes[node, FIRST])
@@ -356,7 +362,7 @@ def evaluate_fresh(batch: Batch, expansion: Expansion) -> None:
         evaluate_steps(expansion, batch.fresh_joint, batch.numbers[FRESH_NODES])
 
 
-@lean
+@inner
 def _settle_state(tree: Tree, expansion: Expansion, parameters: Parameters, node: Int, parent: Int, row: Int) -> None:
     """A new node gets its state, and its values if it is an end."""
     nodes = tree.nodes
@@ -471,7 +477,7 @@ def _stay_above(tree: Tree, batch: Batch, group: Ids, above: Ids) -> None:
     group[SIZE] = 0
 
 
-@lean
+@fused
 def evaluate_leaves(
     tree: Tree, batch: Batch, expansion: Expansion, parameters: Parameters, net: QuantizedNet, count: Int
 ) -> None:

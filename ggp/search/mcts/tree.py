@@ -247,7 +247,7 @@ def _make_records(count: int, fields: Mapping[str, Any]) -> dict[str, NDArray[An
     return {name: records[name] for name in fields}
 
 
-@lean
+@inner
 def new_node(tree: Tree) -> Int:
     """A node that is PENDING and without references; NONE when there is no room at all."""
     numbers, nodes = tree.numbers, tree.nodes
@@ -361,12 +361,12 @@ def _join_blocks(tree: Tree) -> None:
     numbers[RETURNED] = 0
 
 
-@lean
+@inner
 def hold(tree: Tree, node: Int) -> None:
     tree.nodes[node, REFERENCES] += 1
 
 
-@lean
+@inner
 def release(tree: Tree, node: Int) -> None:
     """One reference less; a node without any is freed when room is needed."""
     nodes, numbers = tree.nodes, tree.numbers
@@ -480,7 +480,7 @@ def counts_joint_moves(tree: Tree, node: Int) -> bool:
     return combinations <= _MOST_CODES
 
 
-@lean
+@inner
 def joint_code(tree: Tree, node: Int, slots: Ids) -> np.int64:
     """Which joint move so many slots, one of each role, are: its number in mixed radix, the last role's place first.
 
@@ -502,7 +502,7 @@ def joint_code(tree: Tree, node: Int, slots: Ids) -> np.int64:
     return np.int64(code)
 
 
-@lean
+@inner
 def find_edge(tree: Tree, node: Int, code: Int) -> Int:
     """The node below a joint move, or NONE; what is looked for comes to the front."""
     nodes = tree.nodes
