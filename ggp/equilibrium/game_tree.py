@@ -371,7 +371,7 @@ def _expand(work: _Work, expansion: Expansion, batches: Int) -> None:
         _note(work, expansion, rows)
 
 
-@lean
+@inner
 def _list_steps(work: _Work, expansion: Expansion, history: Int, rows: Int) -> Int:
     """Put joint moves of a history behind `rows` that are listed, as there is room; how many rows there are now.
 
@@ -439,7 +439,7 @@ def _note_end(work: _Work, expansion: Expansion, row: Int, at: Int) -> None:
     work.found.sums[1] = max(work.found.sums[1], total)
 
 
-@lean
+@inner
 def _note_knowledge(work: _Work, expansion: Expansion, row: Int, at: Int, role: Int) -> None:
     """What a role knows after a step, and what it chooses from."""
     after = work.after

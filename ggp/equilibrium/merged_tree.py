@@ -28,7 +28,7 @@ from ggp.simulation.expansion import (
     value_ends,
 )
 from ggp.simulation.state_machine import CircuitMachine
-from ggp.simulation.state_table import EMPTY, StateTable, add_state, find_state, make_state_table
+from ggp.simulation.state_table import EMPTY, StateTable, add_state, fetch_state, find_state, make_state_table
 
 NODES, EDGES, SETS, SEQUENCES, NEXT, LAST, FULL, AMBIGUOUS = range(8)  # of `_Work.counters`
 _FIRST, _STEP, _RECALL, _ALL, _FEW = range(5)
@@ -310,6 +310,8 @@ def _do(work: _Work, expansion: Expansion, count: Int) -> None:
             work.node[row, word] = expansion.after[row, word]
         for place in range(2):
             _add_step(work, expansion, np.int64(row), np.int64(place), bool(is_over))
+        fetch_state(work.table, work.node, np.int64(row))
+    for row in range(count):
         work.target[expansion.owner[row]] = _note(work, expansion, np.int64(row))
 
 
@@ -341,7 +343,7 @@ def _add_step(work: _Work, expansion: Expansion, row: Int, place: Int, is_over: 
     work.node[row, at + 1] = np.uint64(0) if is_over or step > base[_ALL] else work.node[row, at + 1] + in_order
 
 
-@lean
+@inner
 def _note(work: _Work, expansion: Expansion, row: Int) -> Int:
     """The number of the node in a row, which was looked at."""
     counters = work.counters
@@ -371,7 +373,7 @@ def _note(work: _Work, expansion: Expansion, row: Int) -> Int:
     return np.int64(node)
 
 
-@lean
+@inner
 def _note_set(work: _Work, expansion: Expansion, row: Int, place: Int) -> Int:
     """The information set of a role."""
     counters, role = work.counters, np.int64(work.order[place])

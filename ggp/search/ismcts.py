@@ -183,7 +183,7 @@ def _choose(trees: _Trees, descents: _Descents, rows: Int) -> Int:
     return np.int64(kept)
 
 
-@lean
+@inner
 def _choose_move(trees: _Trees, descents: _Descents, row: Int, role: Int) -> Int:
     expansion, lane = descents.expansion, np.int64(descents.lane[row])
     count = count_legal(expansion, row, role)
@@ -205,7 +205,7 @@ def _choose_move(trees: _Trees, descents: _Descents, row: Int, role: Int) -> Int
     return np.int64(move)
 
 
-@lean
+@inner
 def _choose_edge(trees: _Trees, descents: _Descents, row: Int, role: Int) -> Int:
     """By UCB1, of those that are legal in the world; -1 where there is no node, and no room for one."""
     descents.key[0, 0] = set_key(descents.knowing.keys[row, role], role)

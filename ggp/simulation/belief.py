@@ -409,7 +409,7 @@ def _draw_joint_move(task: _Task, row: Int) -> bool:
     return True
 
 
-@lean
+@inner
 def _next_joint_move(task: _Task, row: Int) -> bool:
     """As an odometer of the other roles, or at random where there are many; whether there is one."""
     if task.left[0] >= 0:

@@ -158,7 +158,7 @@ def _note_state(graph: StateGraph, expansion: Expansion, row: Int, state: Int) -
     return np.int64(steps)
 
 
-@lean
+@inner
 def _list_joint_moves(graph: StateGraph, expansion: Expansion, row: Int, state: Int, before: Int) -> Int:
     """Put all joint moves behind the steps that wait, which are done when they are 512; how many wait now."""
     counters, roles = graph.counters, expansion.joint.shape[1]
