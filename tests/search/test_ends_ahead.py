@@ -10,7 +10,7 @@ from ggp.gdl.state_machine import Facts
 from ggp.gdl.terms import Term
 from ggp.library import find_rulesheet
 from ggp.search.mcts.search import BatchedMcts, SearchSettings
-from ggp.search.mcts.tree import COUNT, FIRST, INNER, KIND, LEAF, NONE, ROOT
+from ggp.search.mcts.tree import COUNT, FIRST, INNER, KIND, LEAF, NONE, ROOT, ROWS
 from ggp.simulation.state_machine import CircuitMachine
 from tests.circuit.agreement import make_pair
 
@@ -102,4 +102,13 @@ def test_without_it_only_visits_show_that() -> None:
     machine = machine_of("connectfour")
     search = search_from(machine, after(machine, "71727"), replace(QUIET, decisive_lookahead=False), 2000)
     assert all(report.visits > 0 for report in search.result(machine.roles[1]).moves)
+    search.close()
+
+
+@pytest.mark.parametrize(("name", "is_looked_for"), [("connectfour", False), ("dotsandboxes", True)])
+def test_other_ends_are_looked_for_where_goals_have_many_values(name: str, is_looked_for: bool) -> None:
+    machine = machine_of(name)
+    search = search_from(machine, machine.initial_state, replace(QUIET, lookahead_moves=100), 2)
+    assert search.tree.nodes[search.tree.numbers[ROOT], KIND] == INNER
+    assert (search.workers[0].batch.numbers[ROWS] > 0) == is_looked_for
     search.close()

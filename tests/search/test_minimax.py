@@ -10,7 +10,7 @@ from ggp.learning.inputs import find_inputs
 from ggp.learning.net import HIDDEN, Net, hidden_units, make_net, role_value
 from ggp.library import find_rulesheet
 from ggp.search.mcts.search import BatchedMcts, SearchSettings
-from ggp.search.mcts.tree import COUNT, FIRST, INNER, KIND, NODE_TOP, NONE, UNVALUED, VISITS
+from ggp.search.mcts.tree import COUNT, FIRST, INNER, KIND, LEAF, NODE_TOP, NONE, UNVALUED, VISITS
 from ggp.simulation.evaluate import Bits
 from ggp.simulation.expansion import look, make_expansion
 from ggp.simulation.state_machine import CircuitMachine
@@ -114,3 +114,15 @@ def test_games_of_three_roles_have_no_minimax() -> None:
     assert search.tree.values[search.reader.root, VISITS] >= 200
     assert (search.tree.minimax <= 0.0).all()
     assert (search.tree.move_minimax <= 0.0).all()
+
+
+def test_leaves_are_worth_what_lookahead_found() -> None:
+    search = search_of("breakthrough", 300)
+    tree, checked = search.tree, 0
+    for node in range(int(tree.numbers[NODE_TOP])):
+        if tree.nodes[node, KIND] == LEAF and tree.values[node, VISITS] == 1.0:
+            value = learned(search, tree.table.states[node : node + 1].copy())
+            assert tree.values[node, 0] == pytest.approx(value, abs=1e-5)
+            assert tree.values[node, 1] == pytest.approx(1.0 - value, abs=1e-5)
+            checked += 1
+    assert checked > 50
