@@ -39,7 +39,7 @@ from ggp.simulation.expansion import OVER
 FIRST_SAMPLES = 4096  # before anything is fitted
 PLACES = 180_000  # of samples that are kept
 BATCH = 512  # samples of a step of fitting
-USES = 3.0  # how often a sample is fitted, about
+FIRST_USES, USES = 2.0, 3.0  # how often a sample is fitted, about: at first, when new ones teach more, and later
 RATE, LEAST_RATE = 2e-3, 2e-4  # of learning, at first and in the end
 _SLOWING = 300_000  # samples at which the rate is down to 1 / √2
 FIRST_CUT = 1_500_000  # samples after which random moves cut traces; before, outcomes from afar teach more
@@ -108,11 +108,12 @@ class _Candidate:
     def run_slice(self, batches: Int) -> None:
         play, samples, fitting = self.play, self.samples, self.fitting
         known = int(samples.numbers[SAMPLES])
-        owed = USES * (known - self.fitted) / BATCH
+        uses = USES if self.seen >= FIRST_CUT else FIRST_USES
+        owed = uses * (known - self.fitted) / BATCH
         if known >= FIRST_SAMPLES and owed >= 1.0:
             steps = int(min(owed, max(batches // 4, 1)))
             fit(fitting, samples, self.random, steps, BATCH, self._rate(known))
-            self.fitted += steps * BATCH / USES
+            self.fitted += steps * BATCH / uses
         else:
             if known < FIRST_SAMPLES:
                 self.fitted = float(known)
