@@ -84,11 +84,8 @@ class Contest:
         A net has a point when the mean value of its roles is the higher one, and half of it when both are the same.
         Pairs whose random steps ended the match are left out, and those that go on after `most` slices.
         """
-        play, one, other = (
-            make_self_play(self._batches, SelfPlaySettings(cap=self._cap), 1, seed),
-            quantize(newer),
-            quantize(older),
-        )
+        play = make_self_play(self._batches, SelfPlaySettings(cap=self._cap), 1, seed)
+        one, other = quantize(newer), quantize(older)
         random = np.random.default_rng(seed)
         is_newer = _shared_out(play, random)
         values = np.full((LANES, len(play.nature)), UNKNOWN)
