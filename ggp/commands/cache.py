@@ -46,12 +46,12 @@ def show_cache(as_json: JsonOption = False) -> None:
 
 
 def warm_cache() -> None:
-    """Compile all kernels ahead, so that nothing waits for it later; a minute or two, once."""
+    """Compile all kernels ahead, so that nothing waits for it later; a few minutes, once."""
     if is_warm():
         return
     from ggp.search.loading import load_kernels  # noqa: PLC0415 - numba is slow to load
 
-    typer.echo("compiling kernels, once for this version; this takes a minute or two")
+    typer.echo("compiling kernels, once for this version; this takes a few minutes")
     load_kernels()
     _load_environments()
     typer.echo(f"{_files(sum(1 for _ in kernel_folder().glob('*.kernel')))} compiled")
