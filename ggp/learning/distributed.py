@@ -119,7 +119,7 @@ class RemoteLearner:
         if not self._result(self._host.has.remote(facts, moves)):
             raise GgpError("a node has made another circuit of these rules: the versions of ggp differ")
 
-    def _result(self, reference: Any) -> Any:  # noqa: ANN401 - whatever the method gives
+    def _result(self, reference: Any) -> Any:  # noqa: ANN401 - methods return different types
         errors = self._ray.exceptions
         try:
             while not self._ray.wait([reference], timeout=_LOOK_SECONDS)[0]:

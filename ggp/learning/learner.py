@@ -29,7 +29,7 @@ from ggp.learning.net import (
     make_samples,
     no_symmetries,
     quantize,
-    quantize_again,
+    requantize,
     widened,
 )
 from ggp.learning.self_play import CAPPED, CUTS, STEPS, VALUED, SelfPlaySettings, make_self_play, play_on
@@ -39,7 +39,7 @@ from ggp.simulation.expansion import OVER
 FIRST_SAMPLES = 4096  # before anything is fitted
 PLACES = 180_000  # of samples that are kept
 BATCH = 512  # samples of a step of fitting
-FIRST_USES, USES = 2.0, 3.0  # how often a sample is fitted, about: at first, when new ones teach more, and later
+FIRST_USES, USES = 2.0, 3.0  # how often a sample is fitted, about: the first `FIRST_CUT` samples, and later ones
 RATE, LEAST_RATE = 2e-3, 2e-4  # of learning, at first and in the end
 _SLOWING = 300_000  # samples at which the rate is down to 1 / √2
 FIRST_CUT = 1_500_000  # samples after which random moves cut traces; before, outcomes from afar teach more
@@ -92,7 +92,7 @@ class _Candidate:
         self.known_samples = known_samples  # before it began
 
     def adopt(self, fitting: Fitting) -> None:
-        """Fits this net from now on."""
+        """This net is fitted, and plays, from now on."""
         self.fitting, self._quantized = fitting, quantize(fitting.net)
 
     @property
@@ -118,7 +118,7 @@ class _Candidate:
             if known < FIRST_SAMPLES:
                 self.fitted = float(known)
             play.knobs[CUTS] = self._settings.cuts or self.seen >= FIRST_CUT
-            quantize_again(fitting.net, self._quantized)
+            requantize(fitting.net, self._quantized)
             play_on(play, self._quantized, samples, batches)
 
     def state(self) -> dict[str, NDArray[Any]]:

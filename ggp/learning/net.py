@@ -3,8 +3,8 @@
 One hidden layer of rectified linear units. Its first layer is a sum of rows, one for each fact that holds, so that the
 state after a step costs only the rows of the facts that change (as in NNUE: Nasu, 2018). In some games the legal moves
 are inputs, too: they show captures, mobility and who must do what, which are products of facts. Weights are float32; a
-kernel does the same on every run, so that equal work gives equal nets. To value states the first layer is quantized, as
-there: half as much is read, and sums are the same in any order.
+kernel does the same on every run, so that equal work gives equal nets. Where states are valued the first layer is
+quantized to 16 bits, as in NNUE: half as much memory is read, and sums are exact.
 """
 
 from collections.abc import Mapping
@@ -47,7 +47,7 @@ class Net(NamedTuple):
 
 
 class QuantizedNet(NamedTuple):
-    """To value states by: a weight of the first layer is a number times `scale`. All else is as in the net."""
+    """The net that values states: a weight of its first layer is an integer times `scale`; all else as in `Net`."""
 
     input_of_fact: Ids
     input_of_move: Ids
@@ -205,16 +205,17 @@ _LARGEST = 32767.0  # of a number in the first layer of a quantized net
 
 
 def quantize(net: Net) -> QuantizedNet:
-    """To value states by the net as it is now; after a change of its weights by `quantize_again`."""
+    """The quantized form of the net as it is now; it shares what is not quantized."""
     first, bias = np.zeros(net.first.shape, np.int16), np.zeros(HIDDEN, np.int32)
-    made = QuantizedNet(*net[:7], first, bias, np.ones(1, np.float32), *net[9:])
-    quantize_again(net, made)
+    numbers = {"first": first, "first_bias": bias, "scale": np.ones(1, np.float32)}
+    made = QuantizedNet(**(net._asdict() | numbers))
+    requantize(net, made)
     return made
 
 
 @kernel
-def quantize_again(net: Net, quantized: QuantizedNet) -> None:
-    """The first layer anew, of the same net."""
+def requantize(net: Net, quantized: QuantizedNet) -> None:
+    """Quantizes the first layer again, after its weights have changed."""
     weights, numbers = net.first.ravel(), quantized.first.ravel()
     largest = np.float32(0.0)
     for at in range(len(weights)):
@@ -293,16 +294,16 @@ def sum_inputs(net: QuantizedNet, states: Bits, row: Int, sums: Ids) -> None:
             fact = 64 * word + lowest(bits)
             bits &= bits - np.uint64(1)
             places[listed] = net.input_of_fact[fact]
-            listed = with_room(net, places, listed + (net.input_of_fact[fact] != NO_INPUT), sums)
+            listed = flush_if_full(net, places, listed + (net.input_of_fact[fact] != NO_INPUT), sums)
             for at in range(net.first_word[fact], net.first_word[fact + 1]):
                 found = states[row, net.partner_word[at]] & net.partners[at] & _later(net, fact, at)
-                listed = with_room(net, places, _list_pairs(net, at, found, places, listed), sums)
+                listed = flush_if_full(net, places, _list_pairs(net, at, found, places, listed), sums)
     add_rows(net.first, places, listed, sums)
 
 
 @inner
-def with_room(net: QuantizedNet, places: Ids, listed: Int, sums: Ids) -> np.int64:
-    """Adds the inputs that are listed once there may be no room for a word of others; how many are listed then."""
+def flush_if_full(net: QuantizedNet, places: Ids, listed: Int, sums: Ids) -> np.int64:
+    """Adds the inputs that are listed when those of another word may not fit; returns how many are listed then."""
     if listed + _WORD < LISTED:
         return np.int64(listed)
     add_rows(net.first, places, listed, sums)
@@ -365,7 +366,7 @@ def add_moves(net: QuantizedNet, legal: Bits, row: Int, sums: Ids) -> None:
             if move < moves:
                 places[listed] = net.input_of_move[move]
                 listed += 1
-        listed = with_room(net, places, listed, sums)
+        listed = flush_if_full(net, places, listed, sums)
     if listed:
         add_rows(net.first, places, listed, sums)
 
@@ -491,25 +492,25 @@ def _add_gradient(fitting: Fitting, samples: Samples, sample: Int, image: Int, w
 @inner
 def _list_inputs(fitting: Fitting, samples: Samples, sample: Int, image: Int) -> Int:
     """Writes the inputs that hold in an image of the sample to `fitting.active`; returns how many."""
-    net, picture = fitting.net, fitting.image
+    net, facts = fitting.net, fitting.image
     active: Int = np.int64(0)
-    for word in range(picture.shape[1]):
-        picture[0, word] = np.uint64(0)
-    for word in range(picture.shape[1]):
+    for word in range(facts.shape[1]):
+        facts[0, word] = np.uint64(0)
+    for word in range(facts.shape[1]):
         bits = samples.states[sample, word]
         while bits:
             fact = np.int64(fitting.symmetries.facts[image, 64 * word + lowest(bits)])
             bits &= bits - np.uint64(1)
-            picture[0, fact >> 6] |= np.uint64(1) << np.uint64(fact & 63)
-    for word in range(picture.shape[1]):
-        bits = picture[0, word]
+            facts[0, fact >> 6] |= np.uint64(1) << np.uint64(fact & 63)
+    for word in range(facts.shape[1]):
+        bits = facts[0, word]
         while bits:
             fact = np.int64(64 * word + lowest(bits))
             bits &= bits - np.uint64(1)
             fitting.active[active] = net.input_of_fact[fact]
             active += net.input_of_fact[fact] != NO_INPUT
             for at in range(net.first_word[fact], net.first_word[fact + 1]):
-                found = picture[0, net.partner_word[at]] & net.partners[at] & _later(net, fact, at)
+                found = facts[0, net.partner_word[at]] & net.partners[at] & _later(net, fact, at)
                 active = _list_pairs(net, at, found, fitting.active, active)
     moves = len(net.input_of_move)
     for word in range(samples.legal.shape[1]):

@@ -77,7 +77,7 @@ class Ends(NamedTuple):
     """
 
     rows: Rows  # a program for each phase
-    are_all: bool  # whether other ends can only be draws, where two roles are opposed
+    is_complete: bool  # whether all ends that are not found are draws, where two roles are opposed
     words: Words
     states: Bits  # (512, words) those of one phase
     found: Bits  # (512, ·) of these
@@ -96,11 +96,11 @@ def end_rows(batches: Batches, programs: tuple[Program, ...]) -> Rows:
     return Rows(code, batches.rows.facts, batches.first_move, first, outputs, np.zeros(count, np.int64))
 
 
-def make_ends(rows: Rows, size: int, expansion: Expansion, *, are_all: bool = False) -> Ends:
-    """rows: as `end_rows` made them; size: rows of words that their programs need; are_all: as in `Ends`."""
+def make_ends(rows: Rows, size: int, expansion: Expansion, *, is_complete: bool = False) -> Ends:
+    """rows: as `end_rows` made them; size: rows of words that their programs need; is_complete: as in `Ends`."""
     shape = LANES, max(1, (int(rows.outputs[0]) + 63) // 64)
     return Ends(
-        rows, are_all, aligned_words(size + SPARE), np.zeros_like(expansion.before),
+        rows, is_complete, aligned_words(size + SPARE), np.zeros_like(expansion.before),
         np.zeros(shape, np.uint64), np.zeros(shape, np.uint64),
     )  # fmt: skip
 

@@ -58,7 +58,7 @@ MOVED = 9  # how often they were moved
 _COUNTERS = 10
 
 _TOGETHER = 16  # lanes whose playouts begin in one step; fewer wait, as beginning takes long where there are many facts
-_AT_ONCE = 64  # lanes that end in one step, whose goals are then counted in it
+_AT_ONCE = 64  # lanes that end in the same step, for which goals are counted in that step
 _PAUSE = 8  # turns after which fewer begin, too
 _LOW_BITS = 6  # of births, written when a playout begins; the others are written every 64 steps
 _MOST_CREDITS = (1 << TALLY_BITS) - 1
@@ -501,11 +501,10 @@ def _collect(plan: PlayoutPlan, lanes: Lanes, final: Int, count: Int) -> None:
     """
     layout, words = plan.layout, lanes.words
     ended, pending = layout.ended, layout.pending
-    is_counted = count >= _AT_ONCE and not plan.late
     gate_and(words, 2 * ended, 2 * pending, layout.taken)
     if any_lane(words, layout.taken):
         _settle(plan, lanes)
-    if is_counted:
+    if count >= _AT_ONCE and not plan.late:
         _count_goals(plan, lanes, layout.first_goal, ended)
         return
     if plan.late:

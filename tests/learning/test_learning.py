@@ -27,8 +27,8 @@ from ggp.learning.net import (
     move_logit,
     net_problem,
     quantize,
-    quantize_again,
     rectify_changed,
+    requantize,
     role_value,
     sum_inputs,
     widened,
@@ -150,13 +150,13 @@ def test_quantizing_again_follows_the_weights() -> None:
     net = random_net(12, 2, 6, Inputs(pairs=True))
     quantized = quantize(net)
     net.first[:], net.first_bias[:] = net.first * -3, 0.25
-    quantize_again(net, quantized)
+    requantize(net, quantized)
     for one, other in zip(quantized, quantize(net), strict=True):
         np.testing.assert_array_equal(one, other)
     assert abs(quantized.first.astype(np.int64)).max() == 32767
     np.testing.assert_allclose(quantized.first_bias * quantized.scale[0], 0.25, atol=quantized.scale[0])
     net.first[:] = 0.0
-    quantize_again(net, quantized)
+    requantize(net, quantized)
     assert not quantized.first.any()
 
 
@@ -230,11 +230,14 @@ def test_a_wider_net_says_the_same_at_first() -> None:
 def test_damaged_pairs_are_no_net() -> None:
     arrays = random_net(12, 2, 6, Inputs(pairs=True))._asdict()
     assert not net_problem(arrays, 12, 2, 6)
-    names = ("partner_word", "first_word", "partners", "first_partner", "input_of_pair")
-    outside, backwards, fewer, elsewhere, nothing = (arrays[name].copy() for name in names)
-    outside[0], backwards[1], fewer[0], elsewhere[0], nothing[0] = 12, arrays["first_word"][-1] + 1, 0, 1, -1
-    for name, array in zip(names, (outside, backwards, fewer, elsewhere, nothing), strict=True):
-        assert net_problem(arrays | {name: array}, 12, 2, 6) in {"its pairs of facts are none", "a pair has no input"}
+    too_many = len(arrays["partners"]) + 1
+    for name, at, value in (
+        ("partner_word", 0, 12), ("first_word", 1, too_many), ("partners", 0, 0), ("first_partner", 0, 1),
+        ("input_of_pair", 0, -1),
+    ):  # fmt: skip
+        damaged = arrays[name].copy()
+        damaged[at] = value
+        assert net_problem(arrays | {name: damaged}, 12, 2, 6) in {"its pairs of facts are none", "a pair has no input"}
 
 
 def gradient_of(fitting: Fitting, samples: Samples) -> Net:

@@ -2,9 +2,11 @@
 
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from ggp.circuit.network import Ids
 from ggp.kernel import Int, kernel
@@ -152,13 +154,28 @@ def test_rows_are_added_as_by_the_plain_twins() -> None:
             assert all((one == other).all() for one, other in zip(made, expected, strict=True))
 
 
+def test_short_rows_are_added_to_integers_as_by_the_plain_twins() -> None:
+    random = np.random.default_rng(6)
+    rows, places = (
+        random.integers(-32767, 32768, (9, UNITS)).astype(np.int16),
+        random.integers(0, 9, 40).astype(np.int32),
+    )
+    for count in (0, 1, 40):
+        for plain, generated in ((plain_rows, _add), (plain_differences, _subtract)):
+            expected = random.integers(-1000, 1000, UNITS).astype(np.int32)
+            made = expected.copy()
+            plain(rows.astype(np.int32), places, count, expected)
+            generated(rows, places, count, made)
+            np.testing.assert_array_equal(made, expected)
+
+
 @kernel
-def _add(rows: Floats, places: Ids, count: Int, sums: Floats) -> None:
+def _add(rows: NDArray[Any], places: Ids, count: Int, sums: NDArray[Any]) -> None:
     add_rows(rows, places, count, sums)
 
 
 @kernel
-def _subtract(rows: Floats, places: Ids, count: Int, sums: Floats) -> None:
+def _subtract(rows: NDArray[Any], places: Ids, count: Int, sums: NDArray[Any]) -> None:
     subtract_rows(rows, places, count, sums)
 
 

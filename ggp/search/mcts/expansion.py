@@ -7,13 +7,13 @@ from ggp.kernel import LANES, Int, fused, inner, lean
 from ggp.learning.net import (
     HIDDEN,
     QuantizedNet,
+    flush_if_full,
     hidden_units,
     move_logit,
     rectify,
     rectify_changed,
     role_value,
     sum_inputs,
-    with_room,
 )
 from ggp.locks import lock, unlock
 from ggp.row_sums import add_rows, make_list, prefetch
@@ -167,13 +167,13 @@ def look_ahead(
 ) -> bool:
     """Priors of the nodes that are EXPANDING; one-ply lookahead where one role chooses among few moves.
 
-    Where `mark_ends` finds all ends that matter, it is for minimax values only.
+    Where `mark_ends` finds all ends but draws, successors are looked at for minimax values only.
 
     As many nodes as there are lanes for their successors; False, with nothing done, once there are no more.
     """
     nodes = tree.nodes
     roles, rows, expanding = nodes.shape[1] - COUNT, np.int64(0), batch.numbers[EXPANDING_NODES]
-    most = min(0 if ends.are_all and parameters.zero_sum[0] else parameters.lookahead_moves, LANES)
+    most = min(0 if ends.is_complete and parameters.zero_sum[0] else parameters.lookahead_moves, LANES)
     most = LANES if uses_minimax(parameters, net) else most
     first = np.int64(batch.numbers[LISTED])
     if first == expanding:
@@ -214,7 +214,7 @@ def look_ahead(
 
 @fused
 def set_priors(tree: Tree, batch: Batch, parameters: Parameters, net: QuantizedNet, node: Int) -> None:
-    """Of all moves of a node with slots, as when it got them."""
+    """The priors of all moves of a node with slots, from Python."""
     _set_priors(tree, batch, parameters, net, node)
 
 
@@ -236,7 +236,7 @@ def _set_priors(tree: Tree, batch: Batch, parameters: Parameters, net: Quantized
         for role in range(roles if len(net.input_of_move) > 0 else 0):
             for _ in range(tree.nodes[node, COUNT + role]):
                 places[listed] = net.input_of_move[parameters.first_move[role] + tree.move[slot]]
-                listed = with_room(net, places, listed + 1, sums)
+                listed = flush_if_full(net, places, listed + 1, sums)
                 slot += 1
         add_rows(net.first, places, listed, sums)
         rectify(net, sums, batch.hidden)
@@ -483,16 +483,18 @@ def evaluate_leaves(
 ) -> None:
     """What the net says the leaves of descents that are PLAYING are worth, in `batch.learned`, where that is used.
 
-    Minimax values, which lookahead has found already, stand for it where they are kept.
+    Where minimax values are kept, those that lookahead has found are taken instead.
     """
     if len(net.policy) == 0 or (parameters.value_weight == 0.0 and not uses_minimax(parameters, net)):
         return
     ready = np.int64(0)
     for descent in range(count):
-        value = np.float64(tree.minimax[batch.leaf[descent]]) if batch.status[descent] == PLAYING else 0.0
-        if batch.status[descent] == PLAYING and uses_minimax(parameters, net) and value != UNVALUED:
+        if batch.status[descent] != PLAYING:
+            continue
+        value = np.float64(tree.minimax[batch.leaf[descent]])
+        if uses_minimax(parameters, net) and value != UNVALUED:
             batch.learned[descent, 0], batch.learned[descent, 1] = value, 1.0 - value
-        elif batch.status[descent] == PLAYING:
+        else:
             copy_state(expansion.before, ready, tree.table.states, batch.leaf[descent])
             expansion.owner[ready] = descent
             ready += 1

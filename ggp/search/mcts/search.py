@@ -392,10 +392,10 @@ class Worker:
             return self._no_ends
         if self._known_ends is None:
             rows, size = self._machine.ends()
-            are_all = bool(rows.outputs[0]) and all(
+            is_complete = bool(rows.outputs[0]) and all(
                 len(goals) <= _WON_DRAWN_LOST for goals in self._machine.compiled.goals
             )
-            self._known_ends = make_ends(rows, size, self.expansion, are_all=are_all)
+            self._known_ends = make_ends(rows, size, self.expansion, is_complete=is_complete)
         return self._known_ends
 
     def playouts_per_leaf(self, search: BatchedMcts, stop: Callable[[], bool]) -> int:

@@ -71,7 +71,11 @@ class SearchSettings(Settings):
     playouts: Annotated[
         int, _NotNegative, About("playouts of each new state; 0: as many as take about as long as the descent to it")
     ] = 0
-    lookahead_moves: Annotated[int, _NotNegative, About("one-ply lookahead for states with so many moves at most")] = 40
+    lookahead_moves: Annotated[
+        int,
+        _NotNegative,
+        About("one-ply lookahead for ends, with so many moves at most, unless decisive_lookahead finds all but draws"),
+    ] = 40
     most_steps: Annotated[int, Ge(1), About("steps after which a playout is cut off")] = 10_000
     retrograde: Annotated[
         bool, About("solve the game from its ends in parallel with the search, if its states are few")
