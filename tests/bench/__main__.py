@@ -8,10 +8,12 @@ command goes on from there.
 import argparse
 import sys
 from collections.abc import Sequence
+from itertools import chain
 from pathlib import Path
 
 from ggp.engines import make_machine
 from ggp.errors import GgpError
+from ggp.gdl.rulesheet import NATURE
 from tests.bench.bridge import read_rulesheet
 from tests.bench.contenders import make_contender, warm_up
 from tests.bench.matches import Arena, ArenaSettings, Effort, Outcome, pair_scores, play_matches
@@ -29,9 +31,10 @@ def main() -> int:
     )  # fmt: skip
     try:
         rulesheet = read_rulesheet(settings.game)
-        first, second = (make_contender(text, rulesheet) for text in settings.players)
-        arena = Arena(make_machine(rulesheet, "circuit"), (first, second), settings)
-        return _run(arena, arguments.matches, arguments.sprt, arguments.json)
+        machine = make_machine(rulesheet, "circuit")
+        count = max(len(set(machine.roles) - {NATURE}) - 1, 1)
+        first, second = ([make_contender(text, rulesheet) for _ in range(count)] for text in settings.players)
+        return _run(Arena(machine, (first, second), settings), arguments.matches, arguments.sprt, arguments.json)
     except GgpError as error:
         print(error, file=sys.stderr)
         return 2
@@ -43,7 +46,7 @@ def _run(arena: Arena, matches: int, sprt: Sprt | None, file: Path | None) -> in
     outcomes = list(record.open()) if record else []
     code = 0
     try:
-        for contender in arena.contenders:
+        for contender in chain(*arena.sides):
             warm_up(contender, arena.machine)
         for outcome in play_matches(arena, tuple(outcomes), matches, sprt):
             outcomes.append(outcome)
@@ -96,10 +99,11 @@ def _summary(arena: Arena, outcomes: Sequence[Outcome], sprt: Sprt | None) -> li
         lines.append(f"score {score(pairs)} in {len(pairs)} pairs of matches")
     if sprt:
         lines.append(f"elo0={sprt.elo0:g} elo1={sprt.elo1:g}: accepted {sprt.verdict(pairs) or 'is neither yet'}")
-    for number, role in enumerate(arena.roles):
-        results = [outcome.score for outcome in outcomes if outcome.role == number]
+    for numbers in sorted({outcome.roles for outcome in outcomes}):
+        results = [outcome.score for outcome in outcomes if outcome.roles == numbers]
         won, drawn, lost = (results.count(value) for value in (1.0, 0.5, 0.0))
-        lines.append(f"as {role}: {won} won, {drawn} drawn, {lost} lost")
+        names = " and ".join(arena.roles[number] for number in numbers)
+        lines.append(f"as {names}: {won} won, {drawn} drawn, {lost} lost")
     return lines + [
         _efforts(name, [outcome.efforts[at] for outcome in outcomes]) for at, name in enumerate(settings.players)
     ]

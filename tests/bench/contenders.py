@@ -11,23 +11,28 @@
                                  matches show how to search; anew after so many `matches`
     openspiel[:SETTING=VALUE,…]  OpenSpiel's C++ MCTSBot; settings as OpenSpielSettings below
     alphabeta                    iterative deepening with an evaluation made by hand, for three games
+    checkout:DIRECTORY:TEXT      what TEXT describes in another checkout of this project, in a process of its own
 
 What is not set is as by default.
 """
 
+import json
+import os
 import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from random import Random
+from subprocess import PIPE, Popen
 from threading import enumerate as enumerate_threads
 from time import perf_counter, thread_time
 from typing import Any, Literal, Protocol, TypeVar, get_args, get_type_hints
+from weakref import finalize
 
 from ggp.engines import make_machine
-from ggp.errors import SettingsError
-from ggp.gdl.rulesheet import Rulesheet
+from ggp.errors import GgpError, SettingsError
+from ggp.gdl.rulesheet import Rulesheet, kif
 from ggp.gdl.state_machine import Facts, JointMove, StateMachine
 from ggp.gdl.terms import Term
 from ggp.learning.inputs import Inputs
@@ -93,8 +98,10 @@ class Contender(Protocol):
 def make_contender(text: str, rulesheet: Rulesheet) -> Contender:
     """SettingsError for a text that describes none."""
     name, _, options = text.partition(":")
+    if name == "checkout":
+        return CheckoutContender(*options.partition(":")[::2], rulesheet)
     if name not in _MAKERS:
-        *others, last = _MAKERS
+        *others, last = (*_MAKERS, "checkout")
         raise SettingsError(f"no contender is called {name!r}; there are {', '.join(others)} and {last}")
     engine, settings, make = _MAKERS[name]
     return make(make_machine(rulesheet, engine), _read(settings, options))
@@ -393,6 +400,48 @@ class AlphaBetaContender:
         return Choice(move, search.nodes, search.nodes)
 
     def advance(self, joint_move: JointMove) -> None:
+        pass
+
+
+class CheckoutContender:
+    """A contender of another checkout of this project: `checkout.py` runs there and answers line by line."""
+
+    def __init__(self, directory: str, text: str, rulesheet: Rulesheet) -> None:
+        if not (Path(directory) / "tests" / "bench" / "contenders.py").exists():
+            raise SettingsError(f"{directory or 'no directory'} is no checkout of this project")
+        self._process = Popen(
+            [sys.executable, "-P", str(Path(__file__).with_name("checkout.py")), text], stdin=PIPE, stdout=PIPE,
+            text=True, env={**os.environ, "PYTHONPATH": directory}, cwd=directory,
+        )  # fmt: skip
+        finalize(self, _end, self._process)
+        self._write("\n".join(kif(rulesheet)))
+
+    def new_match(self, role: str, seed: int) -> None:
+        self._ask("new_match", role, seed)
+
+    def choose(self, state: Facts, legal: tuple[Term, ...], limit: Limit) -> Choice:
+        move, playouts, visits = self._ask("choose", list(state), legal, asdict(limit))
+        return Choice(None if move is None else legal[move], playouts, visits)
+
+    def advance(self, joint_move: JointMove) -> None:
+        self._ask("advance", joint_move)
+
+    def _ask(self, *message: Any) -> Any:  # noqa: ANN401 - whatever JSON has
+        self._write(message)
+        assert self._process.stdout is not None
+        answer = self._process.stdout.readline()
+        if not answer:
+            raise GgpError("the contender of the other checkout has stopped; its error is above")
+        return json.loads(answer)
+
+    def _write(self, message: Any) -> None:  # noqa: ANN401
+        assert self._process.stdin is not None
+        print(json.dumps(message), file=self._process.stdin, flush=True)
+
+
+def _end(process: Popen[str]) -> None:
+    """Closes its input, which ends it."""
+    with process:
         pass
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from random import Random
+from statistics import fmean
 from time import perf_counter
 
 from ggp.errors import GgpError, SettingsError
@@ -53,34 +54,48 @@ class Outcome:
     """One match, as the first contender sees it."""
 
     pair: int
-    role: int  # of the first contender; the other order is the second match of the pair
-    score: float  # 1 for a higher goal value than the other's, 0.5 for the same, 0 for a lower one
+    roles: tuple[int, ...]  # of the first contender; the other has them in the other match of the pair
+    score: (
+        float  # 1 for a higher goal value than the other's, in the mean of roles; 0.5 for the same, 0 for a lower one
+    )
     steps: tuple[str, ...]  # joint moves
     efforts: tuple[Effort, Effort]
 
 
 @dataclass(frozen=True, slots=True)
 class Arena:
-    """What is needed to play any match of the settings; all on the thread of the caller."""
+    """What is needed to play any match of the settings; all on the thread of the caller.
+
+    With more than two roles one side has a single role, each in turn, and the other side the rest.
+    """
 
     machine: StateMachine
-    contenders: tuple[Contender, Contender]
+    sides: tuple[Sequence[Contender], Sequence[Contender]]  # as many of each as roles that a side can have
     settings: ArenaSettings
 
     def __post_init__(self) -> None:
-        if len(self.roles) != 2:
-            raise SettingsError(f"matches are between two roles, and this game has {len(self.roles)}")
+        if len(self.roles) < 2:
+            raise SettingsError(f"matches are between two sides, and this game has {len(self.roles)} role")
+        for side in self.sides:
+            assert len(side) == len(self.roles) - 1
 
     @property
     def roles(self) -> list[str]:
         """Without nature."""
         return [role for role in self.machine.roles if role != NATURE]
 
-    def play(self, pair: int, role: int) -> Outcome:
-        """The match of this pair in which the first contender has this role."""
+    def play(self, pair: int, match: int) -> Outcome:
+        """The first (0) or second (1) match of this pair."""
         machine, roles = self.machine, self.roles
-        for number, contender in enumerate(self.contenders):
-            contender.new_match(roles[role ^ number], self._random(pair, f"of {number}").getrandbits(31))
+        alone = pair % len(roles) if len(roles) > 2 else 0
+        rest = tuple(number for number in range(len(roles)) if number != alone)
+        own = rest if match else (alone,)
+        players: dict[str, tuple[int, Contender]] = {}
+        for number, side, numbers in zip((0, 1), self.sides, (own, (alone,) if match else rest), strict=True):
+            seed = self._random(pair, f"of {number}")
+            for contender, at in zip(side, numbers, strict=False):
+                contender.new_match(roles[at], seed.getrandbits(31))
+                players[roles[at]] = number, contender
         opening, rng, nature = self._opening(pair), self._random(pair, "unanswered"), self._random(pair, NATURE)
         efforts = [Effort(), Effort()]
         steps: list[JointMove] = []
@@ -89,29 +104,28 @@ class Arena:
             if len(steps) < len(opening):
                 joint_move = opening[len(steps)]
             else:
-                moves = {
-                    roles[role ^ number]: self._ask(number, roles[role ^ number], state, efforts, rng)
-                    for number in (0, 1)
-                }
+                moves = {role: self._ask(*players[role], role, state, efforts, rng) for role in roles}
                 if NATURE in machine.roles:
                     moves[NATURE] = nature.choice(machine.legal_moves(state, NATURE))
                 joint_move = tuple(moves[each] for each in machine.roles)
             state = machine.next_state(state, joint_move)
             steps.append(joint_move)
-            for contender in self.contenders:
+            for _, contender in players.values():
                 contender.advance(joint_move)
         texts = tuple(" ".join(map(to_text, step)) for step in steps)
-        return Outcome(pair, role, self._score(state, role), texts, (efforts[0], efforts[1]))
+        return Outcome(pair, own, self._score(state, own), texts, (efforts[0], efforts[1]))
 
-    def _ask(self, number: int, role: str, state: Facts, efforts: list[Effort], rng: Random) -> Term:
-        """A contender's move; adds to its effort. It is not asked where it has no choice."""
+    def _ask(
+        self, number: int, contender: Contender, role: str, state: Facts, efforts: list[Effort], rng: Random
+    ) -> Term:
+        """The move of a contender; adds to the effort of its side. It is not asked where it has no choice."""
         legal = self.machine.legal_moves(state, role)
         if len(legal) == 1:
             return legal[0]
         began = perf_counter()
         settings = self.settings
         limit = Limit(settings.seconds, settings.visits, settings.of_processor)
-        choice = self.contenders[number].choose(state, legal, limit)
+        choice = contender.choose(state, legal, limit)
         efforts[number] = efforts[number].plus(choice, perf_counter() - began)
         if choice.move is None:
             return rng.choice(legal)
@@ -119,11 +133,14 @@ class Arena:
             raise GgpError(f"{self.settings.players[number]} chose {to_text(choice.move)}, which is not legal")
         return choice.move
 
-    def _score(self, state: Facts, role: int) -> float:
-        own, other = (self.machine.goal(state, self.roles[number]) for number in (role, 1 - role))
-        if own is None or other is None or own == other:
+    def _score(self, state: Facts, own: tuple[int, ...]) -> float:
+        goals = [self.machine.goal(state, role) for role in self.roles]
+        if None in goals:
             return 0.5
-        return float(own > other)
+        values = [goal or 0 for goal in goals]
+        mine = fmean(values[number] for number in own)
+        theirs = fmean(value for number, value in enumerate(values) if number not in own)
+        return 0.5 if mine == theirs else float(mine > theirs)
 
     def _opening(self, pair: int) -> list[JointMove]:
         """Random joint moves that do not end the match."""

@@ -18,6 +18,13 @@ from tests.bench.scores import Sprt
 
 RULES = read_rulesheet("tictactoe")
 MACHINE = Interpreter(RULES)
+THREE = parse_rulesheet(
+    """(role a) (role b) (role c) (init begin) (<= (legal ?r high) (role ?r)) (<= (legal ?r low) (role ?r))
+    (<= (next (said ?r ?m)) (does ?r ?m)) (<= terminal (not (true begin)))
+    (<= (other ?r) (true (said ?r ?m)) (true (said ?s ?m)) (distinct ?r ?s))
+    (<= (goal ?r 90) (role ?r) (not (other ?r))) (<= (goal ?r 30) (other ?r))""",
+    "a test",
+)
 SETTINGS = ArenaSettings("tictactoe", ("one", "other"), visits=10, seed=3)
 
 
@@ -53,8 +60,8 @@ def play(arena: Arena, matches: int, sprt: Sprt | None = None, earlier: Sequence
 
 def test_the_contenders_swap_roles_within_a_pair() -> None:
     first, last = Scripted(0), Scripted(-1)
-    outcomes = play(Arena(MACHINE, (first, last), SETTINGS), 4)
-    assert [(outcome.pair, outcome.role) for outcome in outcomes] == [(0, 0), (0, 1), (1, 0), (1, 1)]
+    outcomes = play(Arena(MACHINE, ([first], [last]), SETTINGS), 4)
+    assert [(outcome.pair, outcome.roles) for outcome in outcomes] == [(0, (0,)), (0, (1,)), (1, (0,)), (1, (1,))]
     assert first.roles == ["xplayer", "oplayer"] * 2
     assert last.roles == ["oplayer", "xplayer"] * 2
     # x 11, o 33, x 12, o 32, x 13 is a line of x; and so is 33, 32, 31 of the other one
@@ -75,11 +82,11 @@ def test_the_contenders_swap_roles_within_a_pair() -> None:
 
 def test_a_seed_gives_the_same_matches_again() -> None:
     def once(seed: int) -> list[Outcome]:
-        contenders = (make_contender("uct:exploration=0.5", RULES), make_contender("random", RULES))
+        contenders = ([make_contender("uct:exploration=0.5", RULES)], [make_contender("random", RULES)])
         outcomes = play(
             Arena(MACHINE, contenders, ArenaSettings("tictactoe", ("uct", "random"), visits=5, seed=seed)), 4
         )
-        return [Outcome(each.pair, each.role, each.score, each.steps, (Effort(), Effort())) for each in outcomes]
+        return [Outcome(each.pair, each.roles, each.score, each.steps, (Effort(), Effort())) for each in outcomes]
 
     assert once(1) == once(1)
     assert once(1) != once(2)
@@ -87,36 +94,49 @@ def test_a_seed_gives_the_same_matches_again() -> None:
 
 def test_both_matches_of_a_pair_have_the_same_opening() -> None:
     settings = ArenaSettings("tictactoe", ("one", "other"), visits=10, seed=1, opening=3)
-    outcomes = play(Arena(MACHINE, (Scripted(0), Scripted(-1)), settings), 8)
+    outcomes = play(Arena(MACHINE, ([Scripted(0)], [Scripted(-1)]), settings), 8)
     openings = [outcome.steps[:3] for outcome in outcomes]
     assert openings[::2] == openings[1::2]
     assert len(set(openings)) == 4
     with pytest.raises(SettingsError, match="longer than 9"):
-        play(Arena(MACHINE, (Scripted(0), Scripted(-1)), ArenaSettings("", ("", ""), visits=10, opening=9)), 1)
+        play(Arena(MACHINE, ([Scripted(0)], [Scripted(-1)]), ArenaSettings("", ("", ""), visits=10, opening=9)), 1)
 
 
 def test_who_has_no_answer_plays_at_random_and_who_cheats_is_found_out() -> None:
-    outcome = Arena(MACHINE, (Scripted(None), Scripted(0)), SETTINGS).play(0, 0)
+    outcome = Arena(MACHINE, ([Scripted(None)], [Scripted(0)]), SETTINGS).play(0, 0)
     assert outcome.efforts[0].unanswered == outcome.efforts[0].moves > 0
     assert outcome.efforts[1].unanswered == 0
     with pytest.raises(GgpError, match="other chose cheat"):
-        Arena(MACHINE, (Scripted(0), Cheat(0)), SETTINGS).play(0, 0)
+        Arena(MACHINE, ([Scripted(0)], [Cheat(0)]), SETTINGS).play(0, 0)
 
 
 def test_the_test_stops_the_matches() -> None:
-    arena = Arena(MACHINE, (RandomContender(), RandomContender()), SETTINGS)
+    arena = Arena(MACHINE, ([RandomContender()], [RandomContender()]), SETTINGS)
     assert 2 <= len(play(arena, 400, Sprt(-800, 800))) < 100
     assert len(play(arena, 3, Sprt(0, 1))) == 3
 
 
-def test_games_of_another_number_of_roles_are_refused() -> None:
+def test_games_of_one_role_are_refused() -> None:
     machine = Interpreter(parse_rulesheet("(role alone) (legal alone wait) (<= (next won) (true started))", "a test"))
     with pytest.raises(SettingsError, match="has 1"):
-        Arena(machine, (Scripted(0), Scripted(0)), SETTINGS)
+        Arena(machine, ([], []), SETTINGS)
+
+
+def test_with_three_roles_each_side_has_one_of_them_and_two_in_turn() -> None:
+    machine = Interpreter(THREE)
+    ones, others = [Scripted(0), Scripted(0)], [Scripted(-1), Scripted(-1)]
+    settings = ArenaSettings("three", ("one", "other"), visits=10)
+    outcomes = play(Arena(machine, (ones, others), settings), 6)
+    assert [outcome.roles for outcome in outcomes] == [(0,), (1, 2), (1,), (0, 2), (2,), (0, 1)]
+    assert ones[0].roles == ["a", "b", "b", "a", "c", "a"]
+    assert ones[1].roles == ["c", "c", "b"]
+    # a, b and c say high or low; 90 for who is alone, or 30 for each of them
+    assert [outcome.score for outcome in outcomes] == [1.0, 0.0] * 3
+    assert outcomes[1].efforts[0].moves == 2
 
 
 def test_a_record_goes_on_where_it_was_cut_off(tmp_path: Path) -> None:
-    arena = Arena(MACHINE, (RandomContender(), RandomContender()), SETTINGS)
+    arena = Arena(MACHINE, ([RandomContender()], [RandomContender()]), SETTINGS)
     record = Record(tmp_path / "matches.jsonl", SETTINGS)
     assert record.open() == ()
     outcomes = play(arena, 5)
@@ -141,9 +161,22 @@ def test_a_record_of_something_else_is_refused(tmp_path: Path) -> None:
         Record(path, SETTINGS).open()
 
 
+def test_a_contender_of_another_checkout_plays_in_a_process_of_its_own() -> None:
+    checkout = f"checkout:{Path(__file__).parents[2]}"
+    sides = ([make_contender(f"{checkout}:uct:exploration=0.5", RULES)], [make_contender(f"{checkout}:random", RULES)])
+    settings = ArenaSettings("tictactoe", ("uct", "random"), visits=5, seed=1)
+    outcomes = play(Arena(MACHINE, sides, settings), 2)
+    own = [make_contender("uct:exploration=0.5", RULES)], [make_contender("random", RULES)]
+    assert [outcome.steps for outcome in outcomes] == [
+        outcome.steps for outcome in play(Arena(MACHINE, own, settings), 2)
+    ]
+    assert outcomes[0].efforts[0].playouts == 5 * outcomes[0].efforts[0].moves
+
+
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [
+        ("checkout:nowhere:random", "no checkout"),
         ("nobody", "no contender"),
         ("random:luck=1", "no setting"),
         ("uct:exploration=much", "cannot be 'much'"),

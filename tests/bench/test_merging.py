@@ -80,7 +80,7 @@ def test_visits_are_shared_out_among_trees_that_differ() -> None:
 
 def test_a_single_tree_is_the_search_itself_and_two_give_the_same_again() -> None:
     def once(player: str) -> list[tuple[str, ...]]:
-        contenders = (make_contender(player, RULES), make_contender("random", RULES))
+        contenders = [make_contender(player, RULES)], [make_contender("random", RULES)]
         arena = Arena(MACHINE, contenders, ArenaSettings("tictactoe", (player, "random"), visits=30, seed=2))
         return [outcome.steps for outcome in play_matches(arena, (), 4, None)]
 
