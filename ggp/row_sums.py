@@ -3,7 +3,8 @@
 A part of the door to LLVM that `ggp.kernel` is, and written in the same way: what is generated, and its plain twin.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, cast
 
 import numpy as np
@@ -39,28 +40,58 @@ def _parts(builder: Any, data: Any, row: Any, kind: Any = _FLOATS) -> list[Any]:
     return [builder.bitcast(builder.gep(data, [start]), vector) for start in starts]
 
 
-def _change_sums(operation: str) -> Any:
-    """Of the sums and each of the rows in turn; rows of int16 are added to sums of int32."""
+def _change_sums(builder: Any, data: list[Any], kinds: tuple[Any, Any], change: Callable[[Any, Any, Any], Any]) -> None:
+    """Of the sums, which stay in registers, and each of the rows in turn: change(index in the list, row, sums).
+
+    data: rows, places, count and sums; kinds: of the numbers in rows and sums.
+    """
+    rows, places, count, sums = data
+    ends = _parts(builder, sums, ir.Constant(ir.IntType(64), 0), kinds[1])
+    held = [cgutils.alloca_once(builder, end.type.pointee) for end in ends]  # registers in the end
+    for end, sum_ in zip(ends, held, strict=True):
+        builder.store(builder.load(end, align=4), sum_)
+    with _each_row(builder, rows, places, count, kinds[0]) as (index, parts):
+        for part, sum_ in zip(parts, held, strict=True):
+            value = builder.load(part, align=2 if kinds[0] is _SHORT else 4)
+            builder.store(change(index, value, builder.load(sum_)), sum_)
+    for end, sum_ in zip(ends, held, strict=True):
+        builder.store(builder.load(sum_), end, align=4)
+
+
+def _change_rows(builder: Any, data: list[Any], change: Callable[[Any, Any, Any], Any]) -> None:
+    """Of each of the rows in turn and the numbers that are added: change(index in the list, row, numbers).
+
+    data: rows, places, count and numbers.
+    """
+    rows, places, count, added = data
+    held = [builder.load(part, align=4) for part in _parts(builder, added, ir.Constant(ir.IntType(64), 0))]
+    with _each_row(builder, rows, places, count, _FLOATS) as (index, parts):
+        for part, value in zip(parts, held, strict=True):
+            builder.store(change(index, builder.load(part, align=4), value), part, align=4)
+
+
+@contextmanager
+def _each_row(builder: Any, rows: Any, places: Any, count: Any, kind: Any) -> Iterator[tuple[Any, list[Any]]]:
+    """A loop over the list: the index in it, and pointers to the parts of the row."""
+    with cgutils.for_range(builder, count) as loop:
+        row = builder.sext(builder.load(builder.gep(places, [loop.index])), ir.IntType(64))
+        yield loop.index, _parts(builder, rows, row, kind)
+
+
+def _sums_of_rows(operation: str) -> Any:
+    """Rows of int16 are added to sums of int32."""
 
     def typed(typing_context: Any, rows: Any, places: Any, count: Any, sums: Any) -> Any:
         del typing_context, count
-        is_short = rows.dtype == types.int16
+        kinds = (_SHORT, _INTEGERS) if rows.dtype == types.int16 else (_FLOATS, _FLOATS)
 
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            one, listed, count, total = _data(context, builder, signature, arguments)
-            change = getattr(builder, operation if is_short else f"f{operation}")
-            ends = _parts(builder, total, ir.Constant(ir.IntType(64), 0), _INTEGERS if is_short else _FLOATS)
-            held = [cgutils.alloca_once(builder, end.type.pointee) for end in ends]  # registers in the end
-            for end, sum_ in zip(ends, held, strict=True):
-                builder.store(builder.load(end, align=4), sum_)
-            with cgutils.for_range(builder, count) as loop:
-                row = builder.sext(builder.load(builder.gep(listed, [loop.index])), ir.IntType(64))
-                for part, sum_ in zip(_parts(builder, one, row, _SHORT if is_short else _FLOATS), held, strict=True):
-                    value = builder.load(part, align=2 if is_short else 4)
-                    value = builder.sext(value, sum_.type.pointee) if is_short else value
-                    builder.store(change(builder.load(sum_), value), sum_)
-            for end, sum_ in zip(ends, held, strict=True):
-                builder.store(builder.load(sum_), end, align=4)
+            change = getattr(builder, operation if kinds[0] is _SHORT else f"f{operation}")
+
+            def changed(_: Any, value: Any, sum_: Any) -> Any:
+                return change(sum_, builder.sext(value, sum_.type) if kinds[0] is _SHORT else value)
+
+            _change_sums(builder, _data(context, builder, signature, arguments), kinds, changed)
             return context.get_dummy_value()
 
         return types.void(rows, places, types.int64, sums), generate
@@ -72,15 +103,42 @@ def _add_to_rows(typing_context: Any, rows: Any, places: Any, count: Any, added:
     del typing_context, count
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        one, listed, count, more = _data(context, builder, signature, arguments)
-        held = [builder.load(part, align=4) for part in _parts(builder, more, ir.Constant(ir.IntType(64), 0))]
-        with cgutils.for_range(builder, count) as loop:
-            row = builder.sext(builder.load(builder.gep(listed, [loop.index])), ir.IntType(64))
-            for part, value in zip(_parts(builder, one, row), held, strict=True):
-                builder.store(builder.fadd(builder.load(part, align=4), value), part, align=4)
+        data = _data(context, builder, signature, arguments)
+        _change_rows(builder, data, lambda _, row, value: builder.fadd(row, value))
         return context.get_dummy_value()
 
     return types.void(rows, places, types.int64, added), generate
+
+
+def _add_multiples(*, change_rows: bool) -> Any:
+    """Of the rows to the sums; or of other numbers to the rows."""
+
+    def typed(typing_context: Any, rows: Any, places: Any, factors: Any, count: Any, others: Any) -> Any:
+        del typing_context, count
+
+        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+            rows, places, factors, *rest = _data(context, builder, signature, arguments)
+
+            def sum_of(index: Any, value: Any, more: Any) -> Any:
+                factor = _spread(builder, builder.load(builder.gep(factors, [index])))
+                product = builder.fmul(value, factor, flags=("contract",))
+                return builder.fadd(product, more, flags=("contract",))
+
+            if change_rows:
+                _change_rows(builder, [rows, places, *rest], lambda index, row, value: sum_of(index, value, row))
+            else:
+                _change_sums(builder, [rows, places, *rest], (_FLOATS, _FLOATS), sum_of)
+            return context.get_dummy_value()
+
+        return types.void(rows, places, factors, types.int64, others), generate
+
+    return typed
+
+
+def _spread(builder: Any, value: Any) -> Any:
+    """A vector of `_PART` times the value."""
+    one = builder.insert_element(ir.Constant(ir.VectorType(value.type, _PART), ir.Undefined), value, _INTEGERS(0))
+    return builder.shuffle_vector(one, one, ir.Constant(ir.VectorType(_INTEGERS, _PART), [0] * _PART))
 
 
 def plain_rows(rows: NDArray[Any], places: NDArray[np.int32], count: Int, sums: NDArray[Any]) -> None:
@@ -107,6 +165,32 @@ def plain_additions(
     for at in range(count):
         for unit in range(UNITS):
             rows[places[at], unit] += added[unit]
+
+
+def plain_multiples(
+    rows: NDArray[np.float32],
+    places: NDArray[np.int32],
+    factors: NDArray[np.float32],
+    count: Int,
+    sums: NDArray[np.float32],
+) -> None:
+    """Add so many rows, those at the first places, each times its factor, to the sums, in this order."""
+    for at in range(count):
+        for unit in range(UNITS):
+            sums[unit] += factors[at] * rows[places[at], unit]
+
+
+def plain_multiples_to_rows(
+    rows: NDArray[np.float32],
+    places: NDArray[np.int32],
+    factors: NDArray[np.float32],
+    count: Int,
+    added: NDArray[np.float32],
+) -> None:
+    """Add the same, times the factor of each, to so many rows, those at the first places."""
+    for at in range(count):
+        for unit in range(UNITS):
+            rows[places[at], unit] += factors[at] * added[unit]
 
 
 def _prefetch(typing_context: Any, array: Any, row: Any) -> Any:
@@ -147,8 +231,10 @@ def _make_list(typing_context: Any) -> Any:
     return kind(), generate
 
 
-add_rows = fast(plain_rows, _change_sums("add"))
-subtract_rows = fast(plain_differences, _change_sums("sub"))
+add_rows = fast(plain_rows, _sums_of_rows("add"))
+subtract_rows = fast(plain_differences, _sums_of_rows("sub"))
 add_to_rows = fast(plain_additions, _add_to_rows)
+add_multiples = fast(plain_multiples, _add_multiples(change_rows=False))
+add_multiples_to_rows = fast(plain_multiples_to_rows, _add_multiples(change_rows=True))
 make_list: Callable[[], NDArray[np.int32]] = cast("Any", intrinsic(_make_list))  # of LISTED, until the kernel is over
 prefetch: Callable[[NDArray[Any], Int], None] = cast("Any", intrinsic(_prefetch))  # have array[row] fetched into caches

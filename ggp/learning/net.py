@@ -15,7 +15,17 @@ from numpy.typing import NDArray
 
 from ggp.circuit.network import Ids
 from ggp.kernel import Int, count_ones, draw, fused, inner, kernel, lowest
-from ggp.row_sums import LISTED, UNITS, add_rows, add_to_rows, make_list, prefetch, subtract_rows
+from ggp.row_sums import (
+    LISTED,
+    UNITS,
+    add_multiples,
+    add_multiples_to_rows,
+    add_rows,
+    add_to_rows,
+    make_list,
+    prefetch,
+    subtract_rows,
+)
 from ggp.simulation.evaluate import Bits
 
 HIDDEN = UNITS
@@ -105,6 +115,7 @@ class Fitting(NamedTuple):
     back: Floats  # (H,) the gradient of the hidden units
     image: Bits  # (1, words) a state as a symmetry puts it
     active: Ids  # (I,) inputs that hold
+    moves: Ids  # (M,) those of a sample
     logits: Floats  # (M,)
     losses: NDArray[np.float64]  # (3,) sums since they were last read: squared error of values, cross-entropy; samples
     numbers: NDArray[np.int64]  # (1,) batches so far
@@ -189,6 +200,7 @@ def make_fitting(net: Net, symmetries: Symmetries | None = None) -> Fitting:
         np.zeros(HIDDEN, np.float32),
         np.zeros((1, words), np.uint64),
         np.zeros(len(net.first) + 1, np.int32),
+        np.zeros(len(net.policy) + 1, np.int32),
         np.zeros(len(net.policy) + 1, np.float32),
         np.zeros(3),
         np.zeros(1, np.int64),
@@ -526,13 +538,12 @@ def _list_inputs(fitting: Fitting, samples: Samples, sample: Int, image: Int) ->
 
 @inner
 def _add_policy_gradient(fitting: Fitting, samples: Samples, sample: Int, image: Int, weight: np.float32) -> None:
-    net, hidden, back, logits = fitting.net, fitting.hidden, fitting.back, fitting.logits
-    start, count, room = samples.policy_start[sample], samples.policy_count[sample], len(samples.moves)
-    image_of_move = fitting.symmetries.moves[image]
+    net, hidden, back, logits, moves = fitting.net, fitting.hidden, fitting.back, fitting.logits, fitting.moves
+    start, count, room = samples.policy_start[sample], np.int64(samples.policy_count[sample]), len(samples.moves)
     highest = np.float32(-1e30)
     for at in range(count):
-        move = np.int64(image_of_move[samples.moves[(start + at) % room]])
-        logits[at] = np.float32(move_logit(net, hidden, move))
+        moves[at] = fitting.symmetries.moves[image, samples.moves[(start + at) % room]]
+        logits[at] = np.float32(move_logit(net, hidden, np.int64(moves[at])))
         highest = max(highest, logits[at])
     total, expected = np.float32(0.0), np.float32(0.0)
     for at in range(count):
@@ -542,12 +553,10 @@ def _add_policy_gradient(fitting: Fitting, samples: Samples, sample: Int, image:
         total += logits[at]
     fitting.losses[1] += np.log(total) - expected
     for at in range(count):
-        move, share = np.int64(image_of_move[samples.moves[(start + at) % room]]), samples.shares[(start + at) % room]
-        slope = weight * (logits[at] / total - share)
-        fitting.gradient.policy_bias[move] += slope
-        for unit in range(HIDDEN):
-            fitting.gradient.policy[move, unit] += slope * hidden[unit]
-            back[unit] += slope * net.policy[move, unit]
+        logits[at] = weight * (logits[at] / total - samples.shares[(start + at) % room])  # the slope
+        fitting.gradient.policy_bias[moves[at]] += logits[at]
+    add_multiples(net.policy, moves, logits, count, back)
+    add_multiples_to_rows(fitting.gradient.policy, moves, logits, count, hidden)
 
 
 @kernel

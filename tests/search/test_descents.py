@@ -13,10 +13,14 @@ from ggp.kernel import Int, kernel
 from ggp.learning.net import Floats
 from ggp.row_sums import (
     UNITS,
+    add_multiples,
+    add_multiples_to_rows,
     add_rows,
     add_to_rows,
     plain_additions,
     plain_differences,
+    plain_multiples,
+    plain_multiples_to_rows,
     plain_rows,
     subtract_rows,
 )
@@ -154,6 +158,23 @@ def test_rows_are_added_as_by_the_plain_twins() -> None:
             assert all((one == other).all() for one, other in zip(made, expected, strict=True))
 
 
+def test_multiples_of_rows_are_added_as_by_the_plain_twins() -> None:
+    random = np.random.default_rng(7)
+    rows, places = random.standard_normal((9, UNITS)).astype(np.float32), random.integers(0, 9, 40).astype(np.int32)
+    factors = random.choice(np.array([-2.0, 0.25, 0.5, 1.0], np.float32), 40)  # products that need no rounding
+    for count in (0, 1, 40):
+        for plain, generated in (
+            (plain_multiples, _add_multiples),
+            (plain_multiples_to_rows, _add_multiples_to_rows),
+        ):
+            made, expected = ((rows.copy(), random.standard_normal(UNITS).astype(np.float32)) for _ in range(2))
+            made[1][:] = expected[1]
+            plain(expected[0], places, factors, count, expected[1])
+            generated(made[0], places, factors, count, made[1])
+            assert all((one == other).all() for one, other in zip(made, expected, strict=True))
+            assert count == 0 or (made[0] != rows).any() or generated is _add_multiples
+
+
 def test_short_rows_are_added_to_integers_as_by_the_plain_twins() -> None:
     random = np.random.default_rng(6)
     rows, places = (
@@ -182,3 +203,13 @@ def _subtract(rows: NDArray[Any], places: Ids, count: Int, sums: NDArray[Any]) -
 @kernel
 def _add_to(rows: Floats, places: Ids, count: Int, added: Floats) -> None:
     add_to_rows(rows, places, count, added)
+
+
+@kernel
+def _add_multiples(rows: Floats, places: Ids, factors: Floats, count: Int, sums: Floats) -> None:
+    add_multiples(rows, places, factors, count, sums)
+
+
+@kernel
+def _add_multiples_to_rows(rows: Floats, places: Ids, factors: Floats, count: Int, added: Floats) -> None:
+    add_multiples_to_rows(rows, places, factors, count, added)
