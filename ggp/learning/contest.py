@@ -200,7 +200,7 @@ def _list_match(  # noqa: PLR0913, PLR0917 - kernel: whose successors, and where
     front, back = play.front, play.back
     chooser = front.chooser[match]
     if needed > 1 or (chooser != SEVERAL and count_legal(front, match, np.int64(chooser)) == 1):
-        list_moves(play, match, np.int64(chooser), rows, needed)
+        list_moves(play, newer if is_newer[match, chooser] else older, match, np.int64(chooser), rows, needed)
         return
     copy_state(back.before, rows, front.before, match)
     for role in range(len(play.nature)):

@@ -5,7 +5,7 @@ A small net is slow to find which facts matter together; the rules say it: those
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,11 +13,14 @@ from numpy.typing import NDArray
 from ggp.circuit.compile import CompiledGame
 from ggp.circuit.network import Ids
 from ggp.learning.net import NO_INPUT, NO_PAIRS
+from ggp.simulation.evaluate import Batches, Bits, pack, unpack
 
 _MOST_INPUTS = 4096
 _MOST_PAIRS = 4096
 _MOST_GATES = 100_000  # of a circuit in which pairs are looked for
 _LARGEST_BODY = 6  # facts that a gate may depend on to count as the body of a rule
+_MATCHES, _STEPS = 16, 100  # random ones
+_STATES = 512  # of random matches; a quarter as many ends
 _MOST_PARTNERS = 48  # of a fact; those with more, such as whose turn it is, concern the whole state
 
 _Support = frozenset[int] | None  # the facts that a literal depends on; None: too many, or moves
@@ -29,6 +32,37 @@ class Inputs:
 
     pairs: bool = False  # of facts
     moves: bool = False  # that are legal
+
+
+def find_usual(batches: Batches) -> Bits:
+    """(words,) facts that hold in most of the states of some random matches."""
+    states, _ = random_steps(batches, _MATCHES, _STEPS)
+    shares = unpack(states, len(batches.game.facts)).mean(axis=0)
+    found: Bits = pack(shares[np.newaxis] > 0.5)[0]
+    return found
+
+
+def random_steps(batches: Batches, matches: int, steps: int) -> tuple[Bits, Ids]:
+    """(n, words) states of random matches, ends among them, and (n, roles) moves that are legal there.
+
+    n: at most 640; steps: after which those matches end that are under way then.
+    """
+    random = np.random.default_rng(0)
+    first = batches.first_move
+    states, found = np.repeat(batches.initial, matches, axis=0), []
+    for _ in range(steps):
+        legal, terminal = batches.look(states)
+        flags = unpack(legal, int(first[-1]))
+        scores = flags * random.random(flags.shape)
+        drawn = [scores[:, start:end].argmax(axis=1) for start, end in pairwise(first)]
+        moves = np.stack(drawn, axis=1).astype(np.int32)
+        found.append((states, moves, terminal))
+        following = batches.next_states(states, moves)
+        states = np.where(terminal[:, np.newaxis], batches.initial, following)
+    every, moves, ends = (np.concatenate(parts) for parts in zip(*found, strict=True))
+    order = random.permutation(len(every))
+    chosen = np.concatenate([order[ends[order]][: _STATES // 4], order[~ends[order]][:_STATES]])
+    return every[chosen], moves[chosen]
 
 
 def can_read_moves(game: CompiledGame) -> bool:

@@ -25,7 +25,7 @@ from ggp.learning.net import Net, net_problem
 from ggp.learning.settings import AUTO, NO_KNOWLEDGE, TrainingSettings
 from ggp.learning.training import Generation, Host, Training
 
-VERSION = 4
+VERSION = 5
 SUFFIX, TRAINING = ".knowledge", ".training"
 _NET, _TRAINING = (sha256(b"ggp " + kind).digest() for kind in (b"knowledge", b"training"))
 _LARGEST = 2**32  # bytes of a file

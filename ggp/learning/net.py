@@ -1,10 +1,11 @@
 """The net: the facts of a state → a value for each role and a logit for each move; and how it is fitted.
 
 One hidden layer of rectified linear units. Its first layer is a sum of rows, one for each fact that holds, so that the
-state after a step costs only the rows of the facts that change (as in NNUE: Nasu, 2018). In some games the legal moves
-are inputs, too: they show captures, mobility and who must do what, which are products of facts. Weights are float32; a
-kernel does the same on every run, so that equal work gives equal nets. Where states are valued the first layer is
-quantized to 16 bits, as in NNUE: half as much memory is read, and sums are exact.
+state after a step costs only the rows of the facts that change (as in NNUE: Nasu, 2018). Of a fact that mostly holds,
+such as an empty cell, the input is that it does not, so that few inputs hold in any state. In some games the legal
+moves are inputs, too: they show captures, mobility and who must do what, which are products of facts. Weights are
+float32; a kernel does the same on every run, so that equal work gives equal nets. Where states are valued the first
+layer is quantized to 16 bits, as in NNUE: half as much memory is read, and sums are exact.
 """
 
 from collections.abc import Mapping
@@ -41,6 +42,7 @@ _FIRST_DECAY, _SECOND_DECAY, _EPSILON = 0.9, 0.999, 1e-8  # of Adam (Kingma and 
 class Net(NamedTuple):
     """I inputs, H hidden units, R roles, M moves of all roles in a row."""
 
+    usual: Bits  # (words,) facts that mostly hold: what the net reads of them is that they do not
     input_of_fact: Ids  # (F,) the row of `first`, or NO_INPUT for a fact that the net does not read
     input_of_move: Ids  # (M,) the row of `first` for a legal move; (0,) for a net that does not read moves
     first_word: Ids  # (F + 1,) fact f is in pairs with the partners in words first_word[f] to before first_word[f + 1]
@@ -59,6 +61,7 @@ class Net(NamedTuple):
 class QuantizedNet(NamedTuple):
     """The net that values states: a weight of its first layer is an integer times `scale`; all else as in `Net`."""
 
+    usual: Bits
     input_of_fact: Ids
     input_of_move: Ids
     first_word: Ids
@@ -121,12 +124,19 @@ class Fitting(NamedTuple):
     numbers: NDArray[np.int64]  # (1,) batches so far
 
 
-def make_net(
-    input_of_fact: Ids, roles: int, moves: int, seed: int, *, reads_moves: bool = False, pairs: Ids = NO_PAIRS
+def make_net(  # noqa: PLR0913 - what the net reads
+    input_of_fact: Ids,
+    roles: int,
+    moves: int,
+    seed: int,
+    *,
+    usual: Bits | None = None,
+    reads_moves: bool = False,
+    pairs: Ids = NO_PAIRS,
 ) -> Net:
     """A net whose values are all near 0.5 and whose policy is nearly uniform; moves and pairs say nothing yet.
 
-    pairs: (P, 2) facts that are inputs.
+    pairs: (P, 2) facts that are inputs; usual: none by default.
     """
     random = np.random.default_rng(seed)
     inputs = int(input_of_fact.max(initial=NO_INPUT)) + 1
@@ -138,6 +148,7 @@ def make_net(
     starts = np.flatnonzero(np.diff(one, prepend=-1) | np.diff(word, prepend=-1))  # of words of partners
     bits = np.uint64(1) << (other & 63).astype(np.uint64)
     return Net(
+        np.zeros((len(input_of_fact) + 63) // 64, np.uint64) if usual is None else usual,
         input_of_fact,
         np.arange(inputs, inputs + read, dtype=np.int32),
         np.searchsorted(one[starts], np.arange(len(input_of_fact) + 1)).astype(np.int32),
@@ -212,7 +223,7 @@ def no_net() -> Net:
     return make_net(np.zeros(0, np.int32), 0, 0, 0)
 
 
-WEIGHTS = Net._fields[7:]
+WEIGHTS = Net._fields[8:]
 _LARGEST = 32767.0  # of a number in the first layer of a quantized net
 
 
@@ -253,13 +264,14 @@ def net_problem(arrays: Mapping[str, NDArray[Any]], facts: int, roles: int, move
     read = moves if arrays["input_of_move"].size else 0
     words, ends = arrays["partners"].size, arrays["input_of_pair"].size
     shapes = {
-        "input_of_fact": (facts,), "input_of_move": (read,), "first_word": (facts + 1,), "partner_word": (words,),
-        "partners": (words,), "first_partner": (words,), "input_of_pair": (ends,),
+        "usual": ((facts + 63) // 64,), "input_of_fact": (facts,), "input_of_move": (read,),
+        "first_word": (facts + 1,), "partner_word": (words,), "partners": (words,), "first_partner": (words,),
+        "input_of_pair": (ends,),
         "first": (inputs, HIDDEN), "first_bias": (HIDDEN,),
         "value": (roles, HIDDEN), "value_bias": (roles,), "policy": (moves, HIDDEN), "policy_bias": (moves,),
     }  # fmt: skip
     for name, shape in shapes.items():
-        kind = np.float32 if name in WEIGHTS else np.uint64 if name == "partners" else np.int32
+        kind = np.float32 if name in WEIGHTS else np.uint64 if name in {"usual", "partners"} else np.int32
         array, dtype = arrays[name], np.dtype(kind)
         if array.shape != shape or array.dtype != dtype:
             return f"{name} is {array.dtype}{array.shape}, not {dtype}{shape}"
@@ -301,14 +313,15 @@ def sum_inputs(net: QuantizedNet, states: Bits, row: Int, sums: Ids) -> None:
     for unit in range(HIDDEN):
         sums[unit] = net.first_bias[unit]
     for word in range(states.shape[1]):
-        bits = states[row, word]
+        bits = states[row, word] ^ net.usual[word]
         while bits:
             fact = 64 * word + lowest(bits)
             bits &= bits - np.uint64(1)
             places[listed] = net.input_of_fact[fact]
             listed = flush_if_full(net, places, listed + (net.input_of_fact[fact] != NO_INPUT), sums)
             for at in range(net.first_word[fact], net.first_word[fact + 1]):
-                found = states[row, net.partner_word[at]] & net.partners[at] & _later(net, fact, at)
+                number = np.int64(net.partner_word[at])
+                found = (states[row, number] ^ net.usual[number]) & net.partners[at] & _later(net, fact, at)
                 listed = flush_if_full(net, places, _list_pairs(net, at, found, places, listed), sums)
     add_rows(net.first, places, listed, sums)
 
@@ -348,7 +361,7 @@ def _list_difference(net: QuantizedNet, states: Bits, row: Int, others: Bits, ot
     """Lists the inputs that hold in states[row] but not in others[other_row]; how many, or -1 for too many."""
     listed: Int = np.int64(0)
     for word in range(states.shape[1]):
-        bits = states[row, word] & ~others[other_row, word]
+        bits = (states[row, word] ^ net.usual[word]) & ~(others[other_row, word] ^ net.usual[word])
         while bits:
             fact = 64 * word + lowest(bits)
             bits &= bits - np.uint64(1)
@@ -358,8 +371,9 @@ def _list_difference(net: QuantizedNet, states: Bits, row: Int, others: Bits, ot
             listed += net.input_of_fact[fact] != NO_INPUT
             for at in range(net.first_word[fact], net.first_word[fact + 1]):
                 number = np.int64(net.partner_word[at])
-                counted = others[other_row, number] | _later(net, fact, at)  # pairs of two such facts count once
-                found = states[row, number] & net.partners[at] & counted
+                before = others[other_row, number] ^ net.usual[number]
+                counted = before | _later(net, fact, at)  # pairs of two such facts count once
+                found = (states[row, number] ^ net.usual[number]) & net.partners[at] & counted
                 if listed + _WORD >= LISTED:
                     return np.int64(-1)
                 listed = _list_pairs(net, at, found, places, listed)
@@ -514,6 +528,8 @@ def _list_inputs(fitting: Fitting, samples: Samples, sample: Int, image: Int) ->
             fact = np.int64(fitting.symmetries.facts[image, 64 * word + lowest(bits)])
             bits &= bits - np.uint64(1)
             facts[0, fact >> 6] |= np.uint64(1) << np.uint64(fact & 63)
+    for word in range(facts.shape[1]):
+        facts[0, word] ^= net.usual[word]
     for word in range(facts.shape[1]):
         bits = facts[0, word]
         while bits:

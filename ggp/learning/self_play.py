@@ -59,6 +59,7 @@ class SelfPlaySettings:
     outcome: float = 0.4  # share of the outcome in a sample's value; the rest is the value of the best successor
     cap: int = 400  # steps of a match
     cuts: bool = False  # whether what comes of a random move is no outcome of the states before it
+    candidates: int = 32  # moves that are looked at where one role chooses, drawn by the policy where there are more
 
 
 class SelfPlay(NamedTuple):
@@ -87,11 +88,11 @@ class SelfPlay(NamedTuple):
     hidden: Floats  # (H,)
     nature: NDArray[np.bool_]  # (R,) whether chance plays the role
     random: NDArray[np.uint64]  # (1,)
-    knobs: NDArray[np.float64]  # (6,) the settings in their order, but for the opening
+    knobs: NDArray[np.float64]  # (7,) the settings in their order, but for the opening
     numbers: NDArray[np.int64]  # (5,) the next match; successors valued; steps; capped matches; longest opening
 
 
-CUTS = 5  # index of SelfPlay.knobs
+CUTS, CANDIDATES = 5, 6  # indices of SelfPlay.knobs
 NEXT_MATCH, VALUED, STEPS, CAPPED, OPENING = range(5)  # indices of SelfPlay.numbers
 
 
@@ -103,7 +104,7 @@ def make_self_play(batches: Batches, settings: SelfPlaySettings, places: int, se
     look(front, front.before, np.int64(LANES))
     knobs = [
         settings.temperature, settings.policy_temperature, settings.random_share, settings.outcome, settings.cap,
-        settings.cuts,
+        settings.cuts, settings.candidates,
     ]  # fmt: skip
     numbers = np.zeros(5, np.int64)
     numbers[OPENING] = settings.opening
@@ -159,7 +160,7 @@ def _list_successors(play: SelfPlay, net: QuantizedNet, first: Int) -> tuple[Int
         if play.front.chooser[match] == SEVERAL:
             _list_jointly(play, net, match, rows)
         else:
-            list_moves(play, match, np.int64(play.front.chooser[match]), rows, needed)
+            list_moves(play, net, match, np.int64(play.front.chooser[match]), rows, needed)
         rows += needed
         matches += 1
     return matches, rows
@@ -170,7 +171,7 @@ def _count_successors(play: SelfPlay, match: Int) -> Int:
     chooser, roles = play.front.chooser[match], len(play.nature)
     if chooser != SEVERAL:
         alone = play.nature[chooser] or play.opening[match] > 0
-        return np.int64(1) if alone else min(np.int64(play.front.moves[match]), np.int64(LANES))
+        return np.int64(1) if alone else min(np.int64(play.front.moves[match]), np.int64(play.knobs[CANDIDATES]))
     total = np.int64(0)
     for role in range(roles):
         count = count_legal(play.front, match, np.int64(role))
@@ -194,21 +195,42 @@ def nth_legal(expansion: Expansion, row: Int, role: Int, number: Int) -> Int:
 
 
 @inner
-def list_moves(play: SelfPlay, match: Int, chooser: Int, rows: Int, needed: Int) -> None:
-    """The chooser's moves, from a random one on where there is no room for all; the others' only moves."""
+def list_moves(play: SelfPlay, net: QuantizedNet, match: Int, chooser: Int, rows: Int, needed: Int) -> None:
+    """The chooser's moves, or so many of them; the others' only moves.
+
+    Where more are legal than are needed, each is the one of some neighbouring moves that the policy draws.
+    """
     front, back = play.front, play.back
     count = np.int64(play.front.moves[match])
+    is_drawn = 1 < needed < count
+    if is_drawn:
+        hidden_units(net, front.before, match, front.legal, match, play.hidden)
     at = draw(play.random, count) if needed < count else np.int64(0)
     move = nth_legal(front, match, np.int64(chooser), at)
-    end = np.int64(front.rows.first_move[chooser + 1] - front.rows.first_move[chooser])
-    for row in range(rows, rows + needed):
+    first, end = front.rows.first_move[chooser], np.int64(front.rows.first_move[chooser + 1])
+    for number in range(needed):
+        row = rows + number
         copy_state(back.before, row, front.before, match)
         for role in range(len(play.nature)):
             back.joint[row, role] = next_legal(front, match, np.int64(role), np.int64(0))
-        back.joint[row, chooser] = move
-        move = next_legal(front, match, np.int64(chooser), np.int64(move + 1))
-        if move >= end:
-            move = next_legal(front, match, np.int64(chooser), np.int64(0))
+        best, found = -1e300, move
+        for _ in range((number + 1) * count // needed - number * count // needed if is_drawn else 1):
+            score = _race(play, net, first + move) if is_drawn else 0.0
+            if score > best:
+                best, found = score, move
+            move = next_legal(front, match, np.int64(chooser), np.int64(move + 1))
+            if first + move >= end:
+                move = next_legal(front, match, np.int64(chooser), np.int64(0))
+        back.joint[row, chooser] = found
+
+
+@inner
+def _race(play: SelfPlay, net: QuantizedNet, move: Int) -> float:
+    """Of the moves whose numbers are compared the greatest is drawn by the policy; `play.hidden` is of the state.
+
+    The exponential race: the least of -log(u) / p is move i with probability p_i (Gumbel, 1954).
+    """
+    return np.float64(move_logit(net, play.hidden, move) - np.log(-np.log(_uniform(play.random))))
 
 
 @fused
@@ -243,12 +265,10 @@ def draw_by_policy(play: SelfPlay, net: QuantizedNet, match: Int, role: Int) -> 
     if count == 1 or play.nature[role] or play.opening[match] > 0:
         return nth_legal(front, match, role, draw(play.random, count))
     first = front.rows.first_move[role]
-    # the exponential race: the least of -log(u) / p is move i with probability p_i (Gumbel, 1954)
     best, found, move = -1e300, np.int64(0), np.int64(-1)
     for _ in range(count):
         move = np.int64(next_legal(front, match, role, move + 1))
-        chance = _uniform(play.random)
-        score = move_logit(net, play.hidden, first + move) - np.log(-np.log(chance))
+        score = _race(play, net, first + move)
         if score > best:
             best, found = score, move
     return found

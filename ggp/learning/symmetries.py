@@ -5,7 +5,6 @@ those are counted in some order. Each is tried on states of random matches, on t
 """
 
 from collections.abc import Callable
-from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,15 +17,15 @@ from ggp.gdl.rulesheet import Rulesheet
 from ggp.grounding import Budget, ground
 from ggp.grounding.automorphisms import Automorphisms, find_automorphisms
 from ggp.grounding.rules import restricted
+from ggp.learning.inputs import random_steps
 from ggp.learning.net import Symmetries, no_symmetries
-from ggp.simulation.evaluate import Batches, Bits, pack, unpack
+from ggp.simulation.evaluate import Batches, pack, unpack
 
 _KIND = "symmetries"
 _MOST_RULES = 100_000
 _LEVELS = (False, True), (True, True), (False, False)  # whether goals count, and ends
 _FEW = 4  # symmetries; where there are fewer, the next level is tried
 _MATCHES, _STEPS = 64, 200  # random ones, side by side
-_STATES = 512  # of these that candidates are tried on
 
 Flags = NDArray[np.bool_]
 
@@ -81,7 +80,7 @@ class _Trial:
     def __init__(self, batches: Batches) -> None:
         self._batches = batches
         self._constants = batches.game.constants
-        states, moves = _random_steps(batches)
+        states, moves = random_steps(batches, _MATCHES, _STEPS)
         self._facts = unpack(states, len(batches.game.facts))
         self._moves = moves
         legal, self._terminal = batches.look(states)
@@ -120,23 +119,3 @@ def _exchanged(flags: Flags, images: Ids) -> Flags:
     found = np.empty_like(flags)
     found[:, images] = flags
     return found
-
-
-def _random_steps(batches: Batches) -> tuple[Bits, Ids]:
-    """(n, words) states of random matches, ends among them, and (n, roles) moves that are legal there."""
-    random = np.random.default_rng(0)
-    first = batches.first_move
-    states, found = np.repeat(batches.initial, _MATCHES, axis=0), []
-    for _ in range(_STEPS):
-        legal, terminal = batches.look(states)
-        flags = unpack(legal, int(first[-1]))
-        scores = flags * random.random(flags.shape)
-        drawn = [scores[:, start:end].argmax(axis=1) for start, end in pairwise(first)]
-        moves = np.stack(drawn, axis=1).astype(np.int32)
-        found.append((states, moves, terminal))
-        following = batches.next_states(states, moves)
-        states = np.where(terminal[:, np.newaxis], batches.initial, following)
-    every, moves, ends = (np.concatenate(parts) for parts in zip(*found, strict=True))
-    order = random.permutation(len(every))
-    chosen = np.concatenate([order[ends[order]][: _STATES // 4], order[~ends[order]][:_STATES]])
-    return every[chosen], moves[chosen]

@@ -8,11 +8,12 @@ from ggp.circuit.compile import CompiledGame, compile_game
 from ggp.gdl.reader import read_term
 from ggp.gdl.rulesheet import Rulesheet, parse_rulesheet
 from ggp.gdl.state_machine import Facts
-from ggp.gdl.terms import Term
-from ggp.learning.inputs import Inputs, find_inputs, find_pairs
+from ggp.gdl.terms import Term, to_text
+from ggp.learning.inputs import Inputs, find_inputs, find_pairs, find_usual
 from ggp.learning.learner import FIRST_CUT, Learner, inputs_of
 from ggp.learning.net import (
     HIDDEN,
+    SAMPLES,
     WEIGHTS,
     Fitting,
     Net,
@@ -67,6 +68,7 @@ def random_net(facts: int, roles: int, moves: int, inputs: Inputs) -> Net:
         roles,
         moves,
         1,
+        usual=pack(random.random((1, facts)) < 0.3)[0],
         reads_moves=inputs.moves,
         pairs=pairs,
     )
@@ -91,6 +93,7 @@ def as_quantized(net: Net) -> Net:
 def plain_net(net: Net, facts: NDArray[np.bool_], legal: NDArray[np.bool_]) -> tuple[Floats, Floats, Floats]:
     """The sums of facts, values and logits by matrices of float64; facts: (F,); legal: (M,)."""
     inputs = np.zeros(len(net.first))
+    facts = facts ^ unpack(net.usual[np.newaxis], len(facts))[0]
     known = net.input_of_fact >= 0
     inputs[net.input_of_fact[known]] = facts[known]
     for fact, holds in enumerate(facts):
@@ -127,6 +130,20 @@ def test_values_and_logits_are_those_of_the_plain_net(inputs: Inputs) -> None:
         sum_inputs(net, states, (row + 1) % 8, sums)
         rectify_changed(net, states, row, moves, states, (row + 1) % 8, sums, changed)
         np.testing.assert_array_equal(changed, hidden)
+
+
+def test_what_mostly_holds_is_read_by_its_absence() -> None:
+    game = compile_game(shipped("fiveinarow"))
+    usual = find_usual(Batches(game))
+    flags = unpack(usual[np.newaxis], len(game.facts))[0]
+    names = [to_text(fact) for fact, is_usual in zip(game.facts, flags, strict=True) if is_usual]
+    assert len(names) >= 60
+    assert all(name.endswith(" b)") for name in names if name.startswith("(cell"))
+    batches, sums = Batches(game), np.zeros(HIDDEN, np.int32)
+    net = quantize(Learner(batches).net)
+    np.testing.assert_array_equal(net.usual, usual)
+    sum_inputs(net, usual[np.newaxis], 0, sums)
+    np.testing.assert_array_equal(sums, net.first_bias)
 
 
 def test_more_inputs_may_hold_than_are_listed_at_a_time() -> None:
@@ -220,7 +237,8 @@ def test_the_gradient_of_an_image_is_that_of_the_exchanged_sample(inputs: Inputs
 def test_a_wider_net_says_the_same_at_first() -> None:
     net = random_net(12, 2, 6, Inputs(moves=True))
     pairs = np.array([(0, 1), (2, 7), (5, 8)], np.int32)
-    wider = widened(net, make_net(net.input_of_fact, 2, 6, 9, reads_moves=True, pairs=pairs))
+    plain = make_net(net.input_of_fact, 2, 6, 9, usual=net.usual, reads_moves=True, pairs=pairs)
+    wider = widened(net, plain)
     facts, legal = np.ones(12, np.bool_), np.ones(6, np.bool_)
     for one, two in zip(plain_net(net, facts, legal), plain_net(wider, facts, legal), strict=True):
         np.testing.assert_allclose(one, two, atol=1e-5)
@@ -333,6 +351,7 @@ def test_simultaneous_moves_are_learned() -> None:
     assert learner.samples > 0
 
 
+CELLS = [(row, column) for row in "123" for column in "123"]
 BLUNDERS = """
     (role x) (role o) (init (at 0))
     (<= (legal x left) (true (at 0))) (<= (legal x right) (true (at 0)))
@@ -362,6 +381,34 @@ def test_what_comes_of_a_random_move_is_no_outcome_of_earlier_states() -> None:
     assert (values[chooses] == (1.0, 0.0)).all()
     assert lost.sum() > 300
     assert (values[lost] == (0.0, 1.0)).all()
+
+
+def test_of_many_moves_some_are_looked_at_and_those_first_that_the_policy_favours(tictactoe: CompiledGame) -> None:
+    batches = Batches(tictactoe)
+    net = make_net(find_inputs(tictactoe), 2, sum(map(len, tictactoe.moves)), 1)
+    favoured = tictactoe.moves[0].index(read_term("(mark 2 2)"))
+    net.policy_bias[favoured] = 50.0
+    samples = make_samples(batches.initial.shape[1], 0, 2, 8192, 40_000)
+    play_on(make_self_play(batches, SelfPlaySettings(candidates=4), 8192, 3), quantize(net), samples, 40)
+    facts = unpack(samples.states, len(tictactoe.facts))
+    cells = [tictactoe.facts.index(("cell", *cell, "b")) for cell in CELLS]
+    on_turn, free = facts[:, tictactoe.facts.index(read_term("(control xplayer)"))], facts[:, cells]
+    found, left_out = 0, 0
+    for number in range(int(samples.numbers[SAMPLES])):
+        start, count = samples.policy_start[number], samples.policy_count[number]
+        listed = samples.moves[start : start + count].tolist()
+        legal = int(free[number].sum())
+        assert count == min(legal, 4)
+        assert len(set(listed)) == count
+        if on_turn[number]:
+            assert {tictactoe.moves[0][move] for move in listed} <= {
+                ("mark", *cell) for cell, is_free in zip(CELLS, free[number], strict=True) if is_free
+            }
+            assert not free[number, 4] or favoured in listed
+            found += bool(free[number, 4])
+            left_out += legal > count
+    assert found > 100
+    assert left_out > 100
 
 
 def test_random_moves_cut_traces_later(tictactoe: CompiledGame) -> None:
