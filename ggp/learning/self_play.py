@@ -59,7 +59,7 @@ class SelfPlaySettings:
     outcome: float = 0.4  # share of the outcome in a sample's value; the rest is the value of the best successor
     cap: int = 400  # steps of a match
     cuts: bool = False  # whether what comes of a random move is no outcome of the states before it
-    candidates: int = 32  # moves that are looked at where one role chooses, drawn by the policy where there are more
+    candidates: int = 64  # moves that are looked at where one role chooses, drawn by the policy where there are more
 
 
 class SelfPlay(NamedTuple):
