@@ -104,7 +104,7 @@ def make_self_play(batches: Batches, settings: SelfPlaySettings, places: int, se
     look(front, front.before, np.int64(LANES))
     knobs = [
         settings.temperature, settings.policy_temperature, settings.random_share, settings.outcome, settings.cap,
-        settings.cuts, settings.candidates,
+        settings.cuts, min(settings.candidates, LANES),
     ]  # fmt: skip
     numbers = np.zeros(5, np.int64)
     numbers[OPENING] = settings.opening
