@@ -34,8 +34,8 @@ class Inputs:
     moves: bool = False  # that are legal
 
 
-def find_usual(batches: Batches) -> Bits:
-    """(words,) facts that hold in most of the states of some random matches."""
+def find_complemented(batches: Batches) -> Bits:
+    """(words,) facts whose complement is the input: they hold in most of the states of some random matches."""
     states, _ = random_steps(batches, _MATCHES, _STEPS)
     shares = unpack(states, len(batches.game.facts)).mean(axis=0)
     found: Bits = pack(shares[np.newaxis] > 0.5)[0]

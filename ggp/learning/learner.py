@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ggp.elo import elo_estimate
 from ggp.kernel import Int
 from ggp.learning.contest import Contest
-from ggp.learning.inputs import Inputs, can_read_moves, find_inputs, find_pairs, find_usual
+from ggp.learning.inputs import Inputs, can_read_moves, find_complemented, find_inputs, find_pairs
 from ggp.learning.net import (
     MATCHES,
     MOVES,
@@ -199,7 +199,7 @@ class Learner:
         self._seconds = 0.0
         self._batches_at_once = 1
         self._pairs = find_pairs(batches.game) if net is None else NO_PAIRS
-        self._usual = find_usual(batches) if net is None else net.usual
+        self._complemented = find_complemented(batches) if net is None else net.complemented
         self._inputs = Inputs() if net is None else inputs_of(net)  # of the chosen net
         self._is_decided = net is not None
         self._rival: _Candidate | None = None  # its net reads moves, too
@@ -239,7 +239,7 @@ class Learner:
     def use_net(self, net: Net) -> None:
         """Learning goes on with a copy of this net; the moments of its gradient stay. ValueError for other inputs."""
         own = self._chosen.fitting.net
-        if own.first.shape != net.first.shape or (own.usual != net.usual).any():
+        if own.first.shape != net.first.shape or (own.complemented != net.complemented).any():
             raise ValueError("the net has other inputs")
         for name in WEIGHTS:
             getattr(own, name)[:] = getattr(net, name)
@@ -353,9 +353,9 @@ class Learner:
         if net is None or inputs_of(net) != inputs:
             pairs = self._pairs if inputs.pairs else NO_PAIRS
             roles, moves = len(game.roles), sum(map(len, game.moves))
-            read = find_inputs(game)
             made = make_net(
-                read, roles, moves, self._seed, usual=self._usual, reads_moves=inputs.moves, pairs=pairs
+                find_inputs(game), roles, moves, self._seed,
+                complemented=self._complemented, reads_moves=inputs.moves, pairs=pairs,
             )  # fmt: skip
             net = made if net is None else widened(net, made)
         return make_fitting(copied(net), self._symmetries)

@@ -42,7 +42,7 @@ _FIRST_DECAY, _SECOND_DECAY, _EPSILON = 0.9, 0.999, 1e-8  # of Adam (Kingma and 
 class Net(NamedTuple):
     """I inputs, H hidden units, R roles, M moves of all roles in a row."""
 
-    usual: Bits  # (words,) facts that mostly hold: what the net reads of them is that they do not
+    complemented: Bits  # (words,) facts that mostly hold: their inputs are 1 where they do not
     input_of_fact: Ids  # (F,) the row of `first`, or NO_INPUT for a fact that the net does not read
     input_of_move: Ids  # (M,) the row of `first` for a legal move; (0,) for a net that does not read moves
     first_word: Ids  # (F + 1,) fact f is in pairs with the partners in words first_word[f] to before first_word[f + 1]
@@ -61,7 +61,7 @@ class Net(NamedTuple):
 class QuantizedNet(NamedTuple):
     """The net that values states: a weight of its first layer is an integer times `scale`; all else as in `Net`."""
 
-    usual: Bits
+    complemented: Bits
     input_of_fact: Ids
     input_of_move: Ids
     first_word: Ids
@@ -130,13 +130,13 @@ def make_net(  # noqa: PLR0913 - what the net reads
     moves: int,
     seed: int,
     *,
-    usual: Bits | None = None,
+    complemented: Bits | None = None,
     reads_moves: bool = False,
     pairs: Ids = NO_PAIRS,
 ) -> Net:
     """A net whose values are all near 0.5 and whose policy is nearly uniform; moves and pairs say nothing yet.
 
-    pairs: (P, 2) facts that are inputs; usual: none by default.
+    pairs: (P, 2) facts that are inputs; complemented: none by default.
     """
     random = np.random.default_rng(seed)
     inputs = int(input_of_fact.max(initial=NO_INPUT)) + 1
@@ -148,7 +148,7 @@ def make_net(  # noqa: PLR0913 - what the net reads
     starts = np.flatnonzero(np.diff(one, prepend=-1) | np.diff(word, prepend=-1))  # of words of partners
     bits = np.uint64(1) << (other & 63).astype(np.uint64)
     return Net(
-        np.zeros((len(input_of_fact) + 63) // 64, np.uint64) if usual is None else usual,
+        np.zeros((len(input_of_fact) + 63) // 64, np.uint64) if complemented is None else complemented,
         input_of_fact,
         np.arange(inputs, inputs + read, dtype=np.int32),
         np.searchsorted(one[starts], np.arange(len(input_of_fact) + 1)).astype(np.int32),
@@ -264,14 +264,14 @@ def net_problem(arrays: Mapping[str, NDArray[Any]], facts: int, roles: int, move
     read = moves if arrays["input_of_move"].size else 0
     words, ends = arrays["partners"].size, arrays["input_of_pair"].size
     shapes = {
-        "usual": ((facts + 63) // 64,), "input_of_fact": (facts,), "input_of_move": (read,),
+        "complemented": ((facts + 63) // 64,), "input_of_fact": (facts,), "input_of_move": (read,),
         "first_word": (facts + 1,), "partner_word": (words,), "partners": (words,), "first_partner": (words,),
         "input_of_pair": (ends,),
         "first": (inputs, HIDDEN), "first_bias": (HIDDEN,),
         "value": (roles, HIDDEN), "value_bias": (roles,), "policy": (moves, HIDDEN), "policy_bias": (moves,),
     }  # fmt: skip
     for name, shape in shapes.items():
-        kind = np.float32 if name in WEIGHTS else np.uint64 if name in {"usual", "partners"} else np.int32
+        kind = np.float32 if name in WEIGHTS else np.uint64 if name in {"complemented", "partners"} else np.int32
         array, dtype = arrays[name], np.dtype(kind)
         if array.shape != shape or array.dtype != dtype:
             return f"{name} is {array.dtype}{array.shape}, not {dtype}{shape}"
@@ -313,7 +313,7 @@ def sum_inputs(net: QuantizedNet, states: Bits, row: Int, sums: Ids) -> None:
     for unit in range(HIDDEN):
         sums[unit] = net.first_bias[unit]
     for word in range(states.shape[1]):
-        bits = states[row, word] ^ net.usual[word]
+        bits = states[row, word] ^ net.complemented[word]
         while bits:
             fact = 64 * word + lowest(bits)
             bits &= bits - np.uint64(1)
@@ -321,7 +321,7 @@ def sum_inputs(net: QuantizedNet, states: Bits, row: Int, sums: Ids) -> None:
             listed = flush_if_full(net, places, listed + (net.input_of_fact[fact] != NO_INPUT), sums)
             for at in range(net.first_word[fact], net.first_word[fact + 1]):
                 number = np.int64(net.partner_word[at])
-                found = (states[row, number] ^ net.usual[number]) & net.partners[at] & _later(net, fact, at)
+                found = (states[row, number] ^ net.complemented[number]) & net.partners[at] & _later(net, fact, at)
                 listed = flush_if_full(net, places, _list_pairs(net, at, found, places, listed), sums)
     add_rows(net.first, places, listed, sums)
 
@@ -361,7 +361,7 @@ def _list_difference(net: QuantizedNet, states: Bits, row: Int, others: Bits, ot
     """Lists the inputs that hold in states[row] but not in others[other_row]; how many, or -1 for too many."""
     listed: Int = np.int64(0)
     for word in range(states.shape[1]):
-        bits = (states[row, word] ^ net.usual[word]) & ~(others[other_row, word] ^ net.usual[word])
+        bits = (states[row, word] ^ net.complemented[word]) & ~(others[other_row, word] ^ net.complemented[word])
         while bits:
             fact = 64 * word + lowest(bits)
             bits &= bits - np.uint64(1)
@@ -371,9 +371,9 @@ def _list_difference(net: QuantizedNet, states: Bits, row: Int, others: Bits, ot
             listed += net.input_of_fact[fact] != NO_INPUT
             for at in range(net.first_word[fact], net.first_word[fact + 1]):
                 number = np.int64(net.partner_word[at])
-                before = others[other_row, number] ^ net.usual[number]
+                before = others[other_row, number] ^ net.complemented[number]
                 counted = before | _later(net, fact, at)  # pairs of two such facts count once
-                found = (states[row, number] ^ net.usual[number]) & net.partners[at] & counted
+                found = (states[row, number] ^ net.complemented[number]) & net.partners[at] & counted
                 if listed + _WORD >= LISTED:
                     return np.int64(-1)
                 listed = _list_pairs(net, at, found, places, listed)
@@ -529,7 +529,7 @@ def _list_inputs(fitting: Fitting, samples: Samples, sample: Int, image: Int) ->
             bits &= bits - np.uint64(1)
             facts[0, fact >> 6] |= np.uint64(1) << np.uint64(fact & 63)
     for word in range(facts.shape[1]):
-        facts[0, word] ^= net.usual[word]
+        facts[0, word] ^= net.complemented[word]
     for word in range(facts.shape[1]):
         bits = facts[0, word]
         while bits:

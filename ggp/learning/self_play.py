@@ -59,7 +59,7 @@ class SelfPlaySettings:
     outcome: float = 0.4  # share of the outcome in a sample's value; the rest is the value of the best successor
     cap: int = 400  # steps of a match
     cuts: bool = False  # whether what comes of a random move is no outcome of the states before it
-    candidates: int = 64  # moves that are looked at where one role chooses, drawn by the policy where there are more
+    candidates: int = 64  # moves of a role that chooses alone whose successors are valued, at most
 
 
 class SelfPlay(NamedTuple):
@@ -196,9 +196,9 @@ def nth_legal(expansion: Expansion, row: Int, role: Int, number: Int) -> Int:
 
 @inner
 def list_moves(play: SelfPlay, net: QuantizedNet, match: Int, chooser: Int, rows: Int, needed: Int) -> None:
-    """The chooser's moves, or so many of them; the others' only moves.
+    """The chooser's moves, or as many of them as needed, and the only moves of the others.
 
-    Where more are legal than are needed, each is the one of some neighbouring moves that the policy draws.
+    Where more are legal, each is drawn by the policy from moves with neighbouring numbers.
     """
     front, back = play.front, play.back
     count = np.int64(play.front.moves[match])
@@ -215,7 +215,7 @@ def list_moves(play: SelfPlay, net: QuantizedNet, match: Int, chooser: Int, rows
             back.joint[row, role] = next_legal(front, match, np.int64(role), np.int64(0))
         best, found = -1e300, move
         for _ in range((number + 1) * count // needed - number * count // needed if is_drawn else 1):
-            score = _race(play, net, first + move) if is_drawn else 0.0
+            score = _gumbel_score(play, net, first + move) if is_drawn else 0.0
             if score > best:
                 best, found = score, move
             move = next_legal(front, match, np.int64(chooser), np.int64(move + 1))
@@ -225,11 +225,8 @@ def list_moves(play: SelfPlay, net: QuantizedNet, match: Int, chooser: Int, rows
 
 
 @inner
-def _race(play: SelfPlay, net: QuantizedNet, move: Int) -> float:
-    """Of the moves whose numbers are compared the greatest is drawn by the policy; `play.hidden` is of the state.
-
-    The exponential race: the least of -log(u) / p is move i with probability p_i (Gumbel, 1954).
-    """
+def _gumbel_score(play: SelfPlay, net: QuantizedNet, move: Int) -> float:
+    """Logit plus Gumbel noise: the move with the greatest score is drawn by the policy; `play.hidden`: of its state."""
     return np.float64(move_logit(net, play.hidden, move) - np.log(-np.log(_uniform(play.random))))
 
 
@@ -268,7 +265,7 @@ def draw_by_policy(play: SelfPlay, net: QuantizedNet, match: Int, role: Int) -> 
     best, found, move = -1e300, np.int64(0), np.int64(-1)
     for _ in range(count):
         move = np.int64(next_legal(front, match, role, move + 1))
-        score = _race(play, net, first + move)
+        score = _gumbel_score(play, net, first + move)
         if score > best:
             best, found = score, move
     return found

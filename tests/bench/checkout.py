@@ -11,6 +11,7 @@ from tempfile import NamedTemporaryFile
 from time import perf_counter, thread_time
 from typing import Any
 
+from ggp.errors import GgpError
 from tests.bench.bridge import read_rulesheet
 from tests.bench.contenders import make_contender
 
@@ -74,10 +75,14 @@ def to_term(value: Any) -> Any:  # noqa: ANN401
 
 def main() -> int:
     try:
-        server = Server(sys.argv[1], json.loads(sys.stdin.readline()))
+        server = Server(sys.argv[1], *json.loads(sys.stdin.readline()))
+        print("null", flush=True)
         for line in sys.stdin:
             name, *arguments = json.loads(line)
             print(json.dumps(getattr(server, name)(*arguments)), flush=True)
+    except GgpError as error:
+        print(error, file=sys.stderr)
+        return 2
     except KeyboardInterrupt:
         return 130
     return 0

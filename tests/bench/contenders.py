@@ -407,14 +407,15 @@ class CheckoutContender:
     """A contender of another checkout of this project: `checkout.py` runs there and answers line by line."""
 
     def __init__(self, directory: str, text: str, rulesheet: Rulesheet) -> None:
-        if not (Path(directory) / "tests" / "bench" / "contenders.py").exists():
+        path = Path(directory).resolve()
+        if not directory or not (path / "tests" / "bench" / "contenders.py").exists():
             raise SettingsError(f"{directory or 'no directory'} is no checkout of this project")
         self._process = Popen(
             [sys.executable, "-P", str(Path(__file__).with_name("checkout.py")), text], stdin=PIPE, stdout=PIPE,
-            text=True, env={**os.environ, "PYTHONPATH": directory}, cwd=directory,
+            text=True, env={**os.environ, "PYTHONPATH": str(path)}, cwd=path,
         )  # fmt: skip
         finalize(self, _end, self._process)
-        self._write("\n".join(kif(rulesheet)))
+        self._ask("\n".join(kif(rulesheet)))
 
     def new_match(self, role: str, seed: int) -> None:
         self._ask("new_match", role, seed)
@@ -426,17 +427,14 @@ class CheckoutContender:
     def advance(self, joint_move: JointMove) -> None:
         self._ask("advance", joint_move)
 
-    def _ask(self, *message: Any) -> Any:  # noqa: ANN401 - whatever JSON has
-        self._write(message)
-        assert self._process.stdout is not None
-        answer = self._process.stdout.readline()
-        if not answer:
-            raise GgpError("the contender of the other checkout has stopped; its error is above")
-        return json.loads(answer)
-
-    def _write(self, message: Any) -> None:  # noqa: ANN401
+    def _ask(self, *message: Any) -> Any:  # noqa: ANN401 - what it answers
         assert self._process.stdin is not None
-        print(json.dumps(message), file=self._process.stdin, flush=True)
+        assert self._process.stdout is not None
+        try:
+            print(json.dumps(message), file=self._process.stdin, flush=True)
+            return json.loads(self._process.stdout.readline())
+        except (BrokenPipeError, json.JSONDecodeError):
+            raise GgpError("the contender of the other checkout has stopped; its message is above") from None
 
 
 def _end(process: Popen[str]) -> None:

@@ -55,9 +55,7 @@ class Outcome:
 
     pair: int
     roles: tuple[int, ...]  # of the first contender; the other has them in the other match of the pair
-    score: (
-        float  # 1 for a higher goal value than the other's, in the mean of roles; 0.5 for the same, 0 for a lower one
-    )
+    score: float  # 1 where the mean goal value of its roles is higher than that of the others, 0.5 for the same, or 0
     steps: tuple[str, ...]  # joint moves
     efforts: tuple[Effort, Effort]
 

@@ -9,7 +9,7 @@ from ggp.gdl.reader import read_term
 from ggp.gdl.rulesheet import Rulesheet, parse_rulesheet
 from ggp.gdl.state_machine import Facts
 from ggp.gdl.terms import Term, to_text
-from ggp.learning.inputs import Inputs, find_inputs, find_pairs, find_usual
+from ggp.learning.inputs import Inputs, find_complemented, find_inputs, find_pairs
 from ggp.learning.learner import FIRST_CUT, Learner, inputs_of
 from ggp.learning.net import (
     HIDDEN,
@@ -68,7 +68,7 @@ def random_net(facts: int, roles: int, moves: int, inputs: Inputs) -> Net:
         roles,
         moves,
         1,
-        usual=pack(random.random((1, facts)) < 0.3)[0],
+        complemented=pack(random.random((1, facts)) < 0.3)[0],
         reads_moves=inputs.moves,
         pairs=pairs,
     )
@@ -93,7 +93,7 @@ def as_quantized(net: Net) -> Net:
 def plain_net(net: Net, facts: NDArray[np.bool_], legal: NDArray[np.bool_]) -> tuple[Floats, Floats, Floats]:
     """The sums of facts, values and logits by matrices of float64; facts: (F,); legal: (M,)."""
     inputs = np.zeros(len(net.first))
-    facts = facts ^ unpack(net.usual[np.newaxis], len(facts))[0]
+    facts = facts ^ unpack(net.complemented[np.newaxis], len(facts))[0]
     known = net.input_of_fact >= 0
     inputs[net.input_of_fact[known]] = facts[known]
     for fact, holds in enumerate(facts):
@@ -132,17 +132,16 @@ def test_values_and_logits_are_those_of_the_plain_net(inputs: Inputs) -> None:
         np.testing.assert_array_equal(changed, hidden)
 
 
-def test_what_mostly_holds_is_read_by_its_absence() -> None:
-    game = compile_game(shipped("fiveinarow"))
-    usual = find_usual(Batches(game))
-    flags = unpack(usual[np.newaxis], len(game.facts))[0]
-    names = [to_text(fact) for fact, is_usual in zip(game.facts, flags, strict=True) if is_usual]
+def test_what_mostly_holds_is_read_by_its_complement() -> None:
+    batches = Batches(compile_game(shipped("fiveinarow")))
+    complemented, facts = find_complemented(batches), batches.game.facts
+    flags = unpack(complemented[np.newaxis], len(facts))[0]
+    names = [to_text(fact) for fact, is_complemented in zip(facts, flags, strict=True) if is_complemented]
     assert len(names) >= 60
     assert all(name.endswith(" b)") for name in names if name.startswith("(cell"))
-    batches, sums = Batches(game), np.zeros(HIDDEN, np.int32)
-    net = quantize(Learner(batches).net)
-    np.testing.assert_array_equal(net.usual, usual)
-    sum_inputs(net, usual[np.newaxis], 0, sums)
+    net, sums = quantize(Learner(batches).net), np.zeros(HIDDEN, np.int32)
+    np.testing.assert_array_equal(net.complemented, complemented)
+    sum_inputs(net, complemented[np.newaxis], 0, sums)
     np.testing.assert_array_equal(sums, net.first_bias)
 
 
@@ -237,7 +236,7 @@ def test_the_gradient_of_an_image_is_that_of_the_exchanged_sample(inputs: Inputs
 def test_a_wider_net_says_the_same_at_first() -> None:
     net = random_net(12, 2, 6, Inputs(moves=True))
     pairs = np.array([(0, 1), (2, 7), (5, 8)], np.int32)
-    plain = make_net(net.input_of_fact, 2, 6, 9, usual=net.usual, reads_moves=True, pairs=pairs)
+    plain = make_net(net.input_of_fact, 2, 6, 9, complemented=net.complemented, reads_moves=True, pairs=pairs)
     wider = widened(net, plain)
     facts, legal = np.ones(12, np.bool_), np.ones(6, np.bool_)
     for one, two in zip(plain_net(net, facts, legal), plain_net(wider, facts, legal), strict=True):
