@@ -14,7 +14,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from ggp.errors import SettingsError
-from ggp.gdl.state_machine import Facts, StateMachine
+from ggp.gdl.state_machine import Facts, JointMove, StateMachine
 from ggp.gdl.terms import Term
 from ggp.kernel import kernel
 
@@ -493,9 +493,14 @@ def next_boards(game: Game, machine: StateMachine, state: Facts | None = None) -
     on_turn = role_on_turn(state)
     found: dict[Term, Words] = {}
     for move in machine.legal_moves(state, on_turn):
-        joint = tuple(move if role == on_turn else machine.legal_moves(state, role)[0] for role in machine.roles)
-        found[move] = game.board(machine.next_state(state, joint), on_turn)
+        found[move] = game.board(machine.next_state(state, joint_move(machine, state, move)), on_turn)
     return found
+
+
+def joint_move(machine: StateMachine, state: Facts, move: Term) -> JointMove:
+    """With the only moves of the roles that are not on turn."""
+    on_turn = role_on_turn(state)
+    return tuple(move if role == on_turn else machine.legal_moves(state, role)[0] for role in machine.roles)
 
 
 class AlphaBeta:

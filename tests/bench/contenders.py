@@ -11,6 +11,7 @@
                                  matches show how to search; anew after so many `matches`
     openspiel[:SETTING=VALUE,…]  OpenSpiel's C++ MCTSBot; settings as OpenSpielSettings below
     alphabeta                    iterative deepening with an evaluation made by hand, for three games
+    perfect                      solves each state of connect four; of equal moves the one that is hardest to refute
     checkout:DIRECTORY:TEXT      what TEXT describes in another checkout of this project, in a process of its own
 
 What is not set is as by default.
@@ -49,6 +50,7 @@ from players.strategy import Thought
 from tests.bench.alphabeta import AlphaBeta
 from tests.bench.bridge import find_bridge, load_openspiel
 from tests.bench.merging import merge
+from tests.bench.perfect import ConnectFour
 
 SettingsT = TypeVar("SettingsT")
 
@@ -403,6 +405,23 @@ class AlphaBetaContender:
         pass
 
 
+class PerfectContender:
+    """Takes the time that it needs."""
+
+    def __init__(self, machine: StateMachine) -> None:
+        self._solver = ConnectFour(machine)
+
+    def new_match(self, role: str, seed: int) -> None:
+        pass
+
+    def choose(self, state: Facts, legal: tuple[Term, ...], limit: Limit) -> Choice:
+        values = self._solver.values(state)
+        return Choice(max(legal, key=values.__getitem__))
+
+    def advance(self, joint_move: JointMove) -> None:
+        pass
+
+
 class CheckoutContender:
     """A contender of another checkout of this project: `checkout.py` runs there and answers line by line."""
 
@@ -458,6 +477,7 @@ _MAKERS: dict[str, tuple[str, type, Callable[[Any, Any], Contender]]] = {
     "started": ("circuit", StartedSettings, StartedContender),
     "openspiel": ("circuit", OpenSpielSettings, OpenSpielContender),
     "alphabeta": ("circuit", _NoSettings, lambda machine, _: AlphaBetaContender(machine)),
+    "perfect": ("circuit", _NoSettings, lambda machine, _: PerfectContender(machine)),
 }
 
 

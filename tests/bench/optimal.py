@@ -1,0 +1,119 @@
+"""How a player compares with perfect play.
+
+    python -m tests.bench.optimal connectfour --player learned:learning=30    optimal moves in random states
+    python -m tests.bench.optimal dotsandboxes --player mcts --count 20       won endings that stay won
+
+Connect four: random states after 6 to 30 steps; a move is optimal where no other has a better value. Dots and boxes:
+states with 24 lines left, of quick matches of the search, that are won for the role on turn; the player ends the match
+against perfect play. Seconds are those of the thread.
+"""
+
+import argparse
+import sys
+from collections.abc import Iterator
+from math import floor
+from random import Random
+
+from ggp.engines import make_machine
+from ggp.errors import GgpError
+from ggp.gdl.state_machine import Facts
+from ggp.search.mcts.search import BatchedMcts, SearchSettings
+from ggp.simulation.state_machine import CircuitMachine
+from tests.bench.alphabeta import joint_move, role_on_turn
+from tests.bench.bridge import read_rulesheet
+from tests.bench.contenders import Contender, Limit, make_contender, warm_up
+from tests.bench.perfect import LINES_LEFT, ConnectFour, DotsAndBoxes
+from tests.bench.positions import position
+from tests.bench.scores import score
+
+VISITS = 300  # of each state of the matches whose endings are played
+FIRST_STEPS, LAST_STEPS = 6, 30  # of random states of connect four
+_MEMORY_BYTES = 2**25
+
+
+def optimal_moves(machine: CircuitMachine, contender: Contender, limit: Limit, seed: int) -> Iterator[bool | None]:
+    """Whether the contender's move is optimal, for one random state after the other; None where every move is."""
+    solver, rng = ConnectFour(machine), Random(seed)
+    while True:
+        state = position(machine, rng.randint(FIRST_STEPS, LAST_STEPS), rng)
+        on_turn = role_on_turn(state)
+        legal = machine.legal_moves(state, on_turn)
+        values = {move: round(value) for move, value in solver.values(state).items()}
+        best = {move for move in legal if values[move] == max(values.values())}
+        if len(best) == len(legal):
+            yield None
+            continue
+        contender.new_match(on_turn, rng.getrandbits(31))
+        yield contender.choose(state, legal, limit).move in best
+
+
+def won_endings(machine: CircuitMachine, contender: Contender, limit: Limit, seed: int) -> Iterator[bool]:
+    """Whether the contender wins, for one ending after the other."""
+    solver, rng = DotsAndBoxes(machine), Random(seed)
+    while True:
+        state = _ending(machine, rng)
+        role = role_on_turn(state)
+        if max(solver.values(state).values()) <= 0:
+            continue
+        contender.new_match(role, rng.getrandbits(31))
+        while not machine.is_terminal(state):
+            on_turn = role_on_turn(state)
+            legal = machine.legal_moves(state, on_turn)
+            values = solver.values(state)
+            move = max(legal, key=values.__getitem__)
+            if on_turn == role and len(legal) > 1:
+                move = contender.choose(state, legal, limit).move or rng.choice(legal)
+            joint = joint_move(machine, state, move)
+            state = machine.next_state(state, joint)
+            contender.advance(joint)
+        yield machine.goal(state, role) == 100
+
+
+def _ending(machine: CircuitMachine, rng: Random) -> Facts:
+    """Of a match of the search with itself, after a few random steps."""
+    settings = SearchSettings(memory_bytes=_MEMORY_BYTES, retrograde=False, proof=False)
+    search = BatchedMcts(machine, settings, rng.getrandbits(31))
+    state = position(machine, 4, rng)
+    while len(legal := machine.legal_moves(state, on_turn := role_on_turn(state))) > LINES_LEFT:
+        search.go_to(state)
+        search.run(lambda: False, VISITS)
+        move = search.result(on_turn).best or rng.choice(legal)
+        state = machine.next_state(state, joint_move(machine, state, move))
+    search.close()
+    return state
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("game", choices=("connectfour", "dotsandboxes"))
+    parser.add_argument("--player", default="mcts", help="as in tests/bench/contenders.py")
+    parser.add_argument("--seconds", type=float, default=1.0, help="of the processor, for each move")
+    parser.add_argument("--count", type=int, default=100, help="states or endings")
+    parser.add_argument("--seed", type=int, default=1)
+    given = parser.parse_args()
+    try:
+        rulesheet = read_rulesheet(given.game)
+        machine, contender = make_machine(rulesheet, "circuit"), make_contender(given.player, rulesheet)
+        assert isinstance(machine, CircuitMachine)
+    except GgpError as error:
+        print(error, file=sys.stderr)
+        return 2
+    warm_up(contender, machine)
+    limit = Limit(given.seconds, None, True)
+    ask = optimal_moves if given.game == "connectfour" else won_endings
+    outcomes, free = [], 0
+    for number, outcome in zip(range(given.count), ask(machine, contender, limit, given.seed), strict=False):
+        free += outcome is None
+        outcomes += [] if outcome is None else [float(outcome)]
+        if outcome is not None:
+            print(f"{number + 1}: {floor(sum(outcomes))} of {len(outcomes)}", flush=True)
+    what = "moves optimal where some are not" if given.game == "connectfour" else "won endings stay won"
+    print(f"{given.player}, {given.seconds:g} s of the processor a move: {score(outcomes)} {what}, of {len(outcomes)}")
+    if free:
+        share = (sum(outcomes) + free) / given.count
+        print(f"and {free} states in which every move is optimal: {100 * share:.1f} % of {given.count} in all")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
