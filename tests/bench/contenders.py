@@ -55,6 +55,7 @@ from tests.bench.perfect import ConnectFour
 SettingsT = TypeVar("SettingsT")
 
 _UNLIMITED = 1 << 30  # simulations
+_MEASURED = 1_000  # simulations, before it is known how many there is time for
 _VISITS_BETWEEN = 10_000  # of the search, between two looks at what else is due
 
 
@@ -356,7 +357,10 @@ class OpenSpielSettings:
 
 
 class OpenSpielContender:
-    """OpenSpiel's MCTSBot, which begins each search anew."""
+    """OpenSpiel's MCTSBot, which begins each search anew.
+
+    It counts simulations only: for a clock, those that the search before could make in that time.
+    """
 
     def __init__(self, machine: StateMachine, settings: OpenSpielSettings) -> None:
         self._bridge = find_bridge(machine)
@@ -364,24 +368,42 @@ class OpenSpielContender:
         self._spiel = load_openspiel()
         self._game = self._spiel.load_game(self._bridge.game)
         self._state: Any = None
-        self._bot: Any = None
         self._seed = 0
+        self._rate = 0.0  # simulations a second, of the last search
 
     def new_match(self, role: str, seed: int) -> None:
-        self._state, self._bot, self._seed = self._game.new_initial_state(), None, seed
+        self._state, self._seed = self._game.new_initial_state(), seed
 
     def choose(self, state: Facts, legal: tuple[Term, ...], limit: Limit) -> Choice:
-        if self._bot is None:
-            settings = self._settings
-            evaluator = self._spiel.RandomRolloutEvaluator(settings.rollouts, self._seed)
-            simulations = _UNLIMITED if limit.visits is None else limit.visits
-            self._bot = self._spiel.MCTSBot(
-                self._game, evaluator, settings.uct_c, simulations, settings.max_memory_mb, settings.solve,
-                self._seed, False, max_wall_clock_time=-1.0 if limit.seconds is None else limit.seconds,
-            )  # fmt: skip
-        root = self._bot.mcts_search(self._state)
+        if limit.visits is not None or limit.seconds is None:
+            return self._search(_UNLIMITED if limit.visits is None else limit.visits)
+        clock = thread_time if limit.of_processor else perf_counter
+        began = clock()
+        if not self._rate:
+            self._search(_MEASURED)
+            self._rate = _MEASURED / max(clock() - began, 1e-6)
+            began = clock()
+        choice = self._search(max(1, int(self._rate * limit.seconds)))
+        self._rate = choice.visits / max(clock() - began, 1e-6)
+        return choice
+
+    def _search(self, simulations: int) -> Choice:
+        settings = self._settings
+        self._seed += 1
+        evaluator = self._spiel.RandomRolloutEvaluator(settings.rollouts, self._seed)
+        bot = self._spiel.MCTSBot(
+            self._game,
+            evaluator,
+            settings.uct_c,
+            simulations,
+            settings.max_memory_mb,
+            settings.solve,
+            self._seed,
+            False,
+        )
+        root = bot.mcts_search(self._state)
         move = self._bridge.to_move(root.best_child().action)
-        return Choice(move, root.explore_count * self._settings.rollouts, root.explore_count)
+        return Choice(move, root.explore_count * settings.rollouts, root.explore_count)
 
     def advance(self, joint_move: JointMove) -> None:
         self._bridge.apply(self._state, joint_move)

@@ -189,3 +189,19 @@ def test_a_contender_of_another_checkout_plays_in_a_process_of_its_own() -> None
 def test_texts_that_describe_no_contender_are_refused(text: str, complaint: str) -> None:
     with pytest.raises(SettingsError, match=complaint):
         make_contender(text, RULES)
+
+
+def test_openspiel_plays_by_a_clock_and_by_visits() -> None:
+    pytest.importorskip("pyspiel", reason="OpenSpiel is not installed: pip install open_spiel")
+    contender = make_contender("openspiel", RULES)
+    state, role = MACHINE.initial_state, MACHINE.roles[0]
+    legal = MACHINE.legal_moves(state, role)
+    contender.new_match(role, 1)
+    for limit, fewest in (
+        (Limit(seconds=0.02), 1),
+        (Limit(seconds=0.02, of_processor=True), 1),
+        (Limit(visits=50), 50),
+    ):
+        choice = contender.choose(state, legal, limit)
+        assert choice.move in legal
+        assert choice.visits >= fewest
