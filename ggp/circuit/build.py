@@ -24,7 +24,7 @@ from ggp.circuit.network import (
 )
 from ggp.errors import GroundingError
 from ggp.grounding.rules import NEVER, GroundRules, Offsets
-from ggp.kernel import Int, inner, kernel
+from ggp.kernel import Int, kernel
 
 MAX_GATES = 30_000_000
 MAX_IMPLIED = 24  # conditions of a move that are looked at for what its legality implies
@@ -203,7 +203,7 @@ def _build_atoms(building: Building, index: RuleIndex, moves: Moves, atoms: Ids,
         building.literal_of[atom] = literal
 
 
-@inner
+@kernel
 def _move_of(index: RuleIndex, moves: Moves, rule: Int) -> Int:
     """The move that the rule's first positive `does` is about, or -1."""
     for at in range(index.first_literal[rule], index.first_literal[rule + 1]):
@@ -214,7 +214,7 @@ def _move_of(index: RuleIndex, moves: Moves, rule: Int) -> Int:
     return -1
 
 
-@inner
+@kernel
 def _body(building: Building, index: RuleIndex, rule: Int, apart: Int, stamps: Ids, stamp: Int) -> Int:
     """The AND of a rule's literals, but for one atom, and for what a stamp says to be implied by that."""
     first, last = index.first_literal[rule], index.first_literal[rule + 1]
@@ -245,7 +245,7 @@ def _body(building: Building, index: RuleIndex, rule: Int, apart: Int, stamps: I
     return result
 
 
-@inner
+@kernel
 def _disjunction(  # noqa: PLR0913, PLR0917 - arrays in a tuple cost more
     network: Network,
     moves: Moves,
@@ -281,7 +281,7 @@ def _disjunction(  # noqa: PLR0913, PLR0917 - arrays in a tuple cost more
     return result
 
 
-@inner
+@kernel
 def _any_move(network: Network, moves: Moves, first: Int, last: Int, scratch: NDArray[np.int64], marks: Ids) -> Int:
     """The OR over the marked moves of one role, or the complement of the OR over the others; clears the marks."""
     marked = 0

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ggp.circuit.build import top_conditions
 from ggp.circuit.network import Network, both, differ, either
-from ggp.kernel import Int, inner, kernel
+from ggp.kernel import Int, kernel
 
 PRECISION = 10
 
@@ -99,13 +99,13 @@ def choose_move(network: Network, legal: Literals, random: Literals) -> tuple[Li
     return active[:moves], any_legal
 
 
-@inner
+@kernel
 def _copy(source: Literals, target: Literals) -> None:
     for bit in range(source.shape[0]):
         target[bit] = source[bit]
 
 
-@inner
+@kernel
 def _add(network: Network, a: Literals, b: Literals, total: Literals, bits: Int) -> None:
     """total = a + b; a and b have `bits` bits, lowest first."""
     carry: Int = np.int64(0)
@@ -116,7 +116,7 @@ def _add(network: Network, a: Literals, b: Literals, total: Literals, bits: Int)
     total[bits] = carry
 
 
-@inner
+@kernel
 def _subtract(network: Network, a: Literals, b: Literals, difference: Literals, bits: Int) -> Int:
     """difference = a - b; whether a < b."""
     borrow: Int = np.int64(0)
@@ -127,7 +127,7 @@ def _subtract(network: Network, a: Literals, b: Literals, difference: Literals, 
     return borrow
 
 
-@inner
+@kernel
 def _scale(network: Network, count: Literals, random: Literals, product: Literals) -> None:
     """product = count × 0.random, rounded down; random bits lowest first."""
     bits = count.shape[0]

@@ -3,7 +3,7 @@
 import numpy as np
 
 from ggp.circuit.network import Ids
-from ggp.kernel import LANES, Int, fused, inner, lean
+from ggp.kernel import LANES, Int, fused, fused_inner, inner, lean
 from ggp.learning.net import (
     HIDDEN,
     QuantizedNet,
@@ -218,7 +218,7 @@ def set_priors(tree: Tree, batch: Batch, parameters: Parameters, net: QuantizedN
     _set_priors(tree, batch, parameters, net, node)
 
 
-@inner
+@fused_inner
 def _set_priors(tree: Tree, batch: Batch, parameters: Parameters, net: QuantizedNet, node: Int) -> None:
     """Of all moves of a node with slots: by the net, or all alike where none is used.
 
