@@ -61,7 +61,7 @@ def kernel(function: Callable[Parameters, Result]) -> Callable[Parameters, Resul
 def inner(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
     """A part of a lean kernel, put in the place of its call: passing tuples of arrays costs more than most such parts.
 
-    LLVM does that. Where numba does, compiling all kernels takes twice as long.
+    LLVM does that. Where numba does, compiling the kernels of the search takes half as much time again.
     """
     return _compiled(function, _nrt=False, forceinline=True)
 
