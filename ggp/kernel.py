@@ -42,6 +42,7 @@ CompileResult: Any = UntypedResult
 dumps: Any = untyped_dumps
 Environment: Any = UntypedEnvironment
 runtime: Any = untyped_runtime
+unliteral: Any = types.unliteral
 
 LANES = 512
 WORD = LANES // 64  # uint64 in a word
@@ -88,7 +89,14 @@ def _compiled(function: Callable[Parameters, Result], **options: Any) -> Callabl
     options = {"forceinline": False} | options  # else it would be as in the kernel that has it compiled
     compiled: Any = numba.njit(nogil=True, error_model="numpy", **options)(function)
     compiled._cache = KernelFiles(compiled)  # numba offers no public place for another cache
+    compiled.get_call_template = partial(_find_overload, compiled)
     return cast("Callable[Parameters, Result]", compiled)
+
+
+def _find_overload(compiled: Any, arguments: Any, named: Any) -> Any:
+    """What kernels call: the same code for all constants, where numba would compile it anew for each of them."""
+    named = {name: unliteral(kind) for name, kind in named.items()}
+    return type(compiled).get_call_template(compiled, tuple(map(unliteral, arguments)), named)
 
 
 class _KeptKernel(NamedTuple):
