@@ -5,9 +5,11 @@ from collections.abc import Callable
 from operator import and_, xor
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import numpy as np
 import pytest
+from numba.core import types
 
 from ggp import kernel as kernels
 from ggp.kernel import (
@@ -277,3 +279,18 @@ def test_libraries_whose_private_parts_are_used_have_upper_bounds() -> None:
     bounded = [name for name in project["dependencies"] if name.startswith(("numba", "llvmlite"))]
     assert len(bounded) == 2
     assert all("<" in name for name in bounded)
+
+
+def test_constants_of_other_kernels_share_their_code() -> None:
+    """As numba asks for it where a kernel calls another with one."""
+
+    def more(number: Int, by: Int = 1) -> Int:
+        return number + by
+
+    compiled: Any = kernel(more)
+    literal: Any = types.literal
+    for constant in (1, 2, -7):
+        _, _, arguments, _ = compiled.get_call_template((literal(constant),), {"by": literal(constant)})
+        assert arguments == (types.int64, types.int64)
+    assert compiled.signatures == [(types.int64, types.int64)]
+    assert compiled(20, 22) == 42
