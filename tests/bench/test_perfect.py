@@ -13,6 +13,8 @@ from tests.bench.perfect import LINES_LEFT, ConnectFour, DotsAndBoxes
 from tests.bench.positions import position
 from tests.bench.refutations import machine_of
 
+pytestmark = pytest.mark.kernels
+
 
 def _minimax(machine: StateMachine, state: Facts, role: str) -> int:
     """The goal value of a role, which has the only other role against it."""
@@ -40,7 +42,7 @@ def _states(machine: CircuitMachine, steps: int, count: int) -> list[tuple[Facts
 def test_connect_four_is_solved() -> None:
     machine = machine_of("connectfour")
     solver, seen = ConnectFour(machine), set()
-    for state, role in _states(machine, 30, 12):
+    for state, role in _states(machine, 34, 10):
         for move, value in solver.values(state).items():
             after = machine.next_state(state, joint_move(machine, state, move))
             assert 50 + 50 * round(value) == _minimax(machine, after, role)
@@ -51,7 +53,7 @@ def test_connect_four_is_solved() -> None:
 def test_endings_of_dots_and_boxes_are_solved() -> None:
     machine = machine_of("dotsandboxes")
     solver, seen = DotsAndBoxes(machine), set()
-    for state, role in _states(machine, 50, 4):
+    for state, role in _states(machine, 53, 4):
         for move, value in solver.values(state).items():
             after = machine.next_state(state, joint_move(machine, state, move))
             assert (100 if value > 0 else 0) == _minimax(machine, after, role)
@@ -61,7 +63,7 @@ def test_endings_of_dots_and_boxes_are_solved() -> None:
 
 def test_values_after_a_move_go_on_from_those_before_it() -> None:
     machine = machine_of("dotsandboxes")
-    (state, role), *_ = _states(machine, 48, 1)
+    (state, role), *_ = _states(machine, 46, 1)
     solver = DotsAndBoxes(machine)
     values = solver.values(state)
     for move, value in values.items():
