@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 from ggp.errors import SettingsError
 from ggp.gdl.state_machine import Facts, StateMachine
 from ggp.gdl.terms import Term, to_text
-from ggp.kernel import kernel
+from ggp.kernel import count_ones, kernel
 from tests.bench.alphabeta import joint_move, role_on_turn
 
 LINES_LEFT = 24  # of dots and boxes: the value of each subset of them is worked out
@@ -28,15 +28,6 @@ _PLIES = COLUMNS * ROWS + 1
 
 Words = NDArray[np.uint64]
 Numbers = NDArray[np.int64]
-
-
-@kernel
-def _count(bits: np.uint64) -> int:
-    found = 0
-    while bits:
-        bits &= bits - _ONE
-        found += 1
-    return found
 
 
 @kernel
@@ -100,7 +91,7 @@ def _enter(  # noqa: PLR0911 - one way after the other to know at once
         move = reachable & (np.uint64((1 << ROWS) - 1) << np.uint64(_HEIGHT * column))
         if not move:
             continue
-        weight = 16 * _count(_completing(own | move, taken | move)) - abs(2 * column - COLUMNS + 1)
+        weight = 16 * count_ones(_completing(own | move, taken | move)) - abs(2 * column - COLUMNS + 1)
         at = number
         while at and weights[at - 1] > weight:
             weights[at], moves[ply, at] = weights[at - 1], moves[ply, at - 1]
