@@ -42,7 +42,6 @@ CompileResult: Any = UntypedResult
 dumps: Any = untyped_dumps
 Environment: Any = UntypedEnvironment
 runtime: Any = untyped_runtime
-unliteral: Any = types.unliteral
 
 LANES = 512
 WORD = LANES // 64  # uint64 in a word
@@ -60,10 +59,7 @@ def kernel(function: Callable[Parameters, Result]) -> Callable[Parameters, Resul
 
 
 def inner(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
-    """A part of a lean kernel, put in the place of its call: passing tuples of arrays costs more than most such parts.
-
-    LLVM does that. Where numba does, compiling the kernels of the search takes half as much time again.
-    """
+    """A part of a lean kernel that LLVM puts in the place of its call: passing tuples of arrays costs more than it."""
     return _compiled(function, _nrt=False, forceinline=True)
 
 
@@ -86,8 +82,8 @@ def fused(function: Callable[Parameters, Result]) -> Callable[Parameters, Result
 
 
 def _compiled(function: Callable[Parameters, Result], **options: Any) -> Callable[Parameters, Result]:
-    options = {"forceinline": False} | options  # else it would be as in the kernel that has it compiled
-    compiled: Any = numba.njit(nogil=True, error_model="numpy", **options)(function)
+    options = {"nogil": True, "error_model": "numpy", "forceinline": False} | options  # else as in what calls it first
+    compiled: Any = numba.njit(**options)(function)
     compiled._cache = KernelFiles(compiled)  # numba offers no public place for another cache
     compiled.get_call_template = partial(_find_overload, compiled)
     return cast("Callable[Parameters, Result]", compiled)
@@ -95,8 +91,8 @@ def _compiled(function: Callable[Parameters, Result], **options: Any) -> Callabl
 
 def _find_overload(compiled: Any, arguments: Any, named: Any) -> Any:
     """What kernels call: the same code for all constants, where numba would compile it anew for each of them."""
-    named = {name: unliteral(kind) for name, kind in named.items()}
-    return type(compiled).get_call_template(compiled, tuple(map(unliteral, arguments)), named)
+    named = dict(zip(named, map(types.unliteral, named.values()), strict=True))
+    return type(compiled).get_call_template(compiled, tuple(map(types.unliteral, arguments)), named)
 
 
 class _KeptKernel(NamedTuple):
@@ -592,13 +588,9 @@ def load_bytes(code: bytes, starts: dict[str, int]) -> MachineCode:
 
 def _target() -> Any:
     return llvm.Target.from_default_triple().create_target_machine(
-        cpu=llvm.get_host_cpu_name(),
-        features=llvm.get_host_cpu_features().flatten(),
-        opt=1,
-        reloc="pic",
-        codemodel="jitdefault",
-        jit=True,
-    )
+        cpu=llvm.get_host_cpu_name(), features=llvm.get_host_cpu_features().flatten(), opt=1, reloc="pic",
+        codemodel="jitdefault", jit=True,
+    )  # fmt: skip
 
 
 def aligned_words(count: int) -> NDArray[np.uint64]:
