@@ -82,8 +82,8 @@ def fused(function: Callable[Parameters, Result]) -> Callable[Parameters, Result
 
 
 def _compiled(function: Callable[Parameters, Result], **options: Any) -> Callable[Parameters, Result]:
-    options = {"nogil": True, "error_model": "numpy", "forceinline": False} | options  # else as in what calls it first
-    compiled: Any = numba.njit(**options)(function)
+    options.setdefault("forceinline", False)  # else it would be as in the kernel that has it compiled
+    compiled: Any = numba.njit(nogil=True, error_model="numpy", **options)(function)
     compiled._cache = KernelFiles(compiled)  # numba offers no public place for another cache
     compiled.get_call_template = partial(_find_overload, compiled)
     return cast("Callable[Parameters, Result]", compiled)
