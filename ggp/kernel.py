@@ -59,7 +59,7 @@ def kernel(function: Callable[Parameters, Result]) -> Callable[Parameters, Resul
 
 
 def inner(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
-    """A part of a lean kernel that LLVM puts in the place of its call: passing tuples of arrays costs more than it."""
+    """A part of a kernel that makes no arrays, inlined by LLVM: passing tuples of arrays costs more than its work."""
     return _compiled(function, _nrt=False, forceinline=True)
 
 
@@ -69,7 +69,7 @@ def lean(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]
 
 
 def fused_inner(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
-    """The same for parts of fused kernels, by numba: it is a few percent faster where sums of floats are most of it."""
+    """A part of a fused kernel, inlined by numba: a few percent faster where sums of floats are most of the work."""
     return _compiled(function, inline="always")
 
 
@@ -90,7 +90,7 @@ def _compiled(function: Callable[Parameters, Result], **options: Any) -> Callabl
 
 
 def _find_overload(compiled: Any, arguments: Any, named: Any) -> Any:
-    """What kernels call: the same code for all constants, where numba would compile it anew for each of them."""
+    """The overload for a call from another kernel: one for all constants, not one for each as numba has it."""
     named = dict(zip(named, map(types.unliteral, named.values()), strict=True))
     return type(compiled).get_call_template(compiled, tuple(map(types.unliteral, arguments)), named)
 

@@ -11,7 +11,6 @@ against perfect play. Seconds are those of the thread.
 import argparse
 import sys
 from collections.abc import Iterator
-from math import floor
 from random import Random
 
 from ggp.engines import make_machine
@@ -106,7 +105,7 @@ def main() -> int:
         free += outcome is None
         outcomes += [] if outcome is None else [float(outcome)]
         if outcome is not None:
-            print(f"{number + 1}: {floor(sum(outcomes))} of {len(outcomes)}", flush=True)
+            print(f"{number + 1}: {int(sum(outcomes))} of {len(outcomes)}", flush=True)
     what = "moves optimal where some are not" if given.game == "connectfour" else "won endings stay won"
     print(f"{given.player}, {given.seconds:g} s of the processor a move: {score(outcomes)} {what}, of {len(outcomes)}")
     if free:

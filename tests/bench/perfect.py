@@ -18,7 +18,7 @@ _BOARD = _BOTTOM * ((1 << ROWS) - 1)
 _WIN, _DRAW = 2, 1
 _UNKNOWN, _NO, _YES = 0, 1, 2
 _ENTRIES = 1 << 25  # of the transposition table, 8 bytes each
-_NODES = 2_000_000  # between two looks at what Python is asked, as by Ctrl-C
+_NODES = 2_000_000  # of a call, between which Ctrl-C is heard
 
 _ONE, _ZERO = np.uint64(1), np.uint64(0)
 _BOTTOM_BITS, _BOARD_BITS = np.uint64(_BOTTOM), np.uint64(_BOARD)
@@ -157,7 +157,10 @@ class ConnectFour:
         return (0 if draws else -1), nodes + more
 
     def values(self, state: Facts) -> dict[Term, float]:
-        """Of equal moves the one whose value took more nodes is a little better: it is harder to see through."""
+        """Each move: 1 where the role on turn wins by it, 0 for a draw, or -1.
+
+        Of equal moves the one whose value took more nodes is a little better: it is harder to refute.
+        """
         machine, on_turn = self._machine, role_on_turn(state)
         found: dict[Term, float] = {}
         for move in machine.legal_moves(state, on_turn):
@@ -219,11 +222,13 @@ class DotsAndBoxes:
         self._bits: dict[Term, int] = {}  # of the lines left in the last ending
         self._boxes: list[int] = []  # by the bits of their lines
         self._found = np.zeros(1, np.int8)
-        if not all(_is_line(move) for move in machine.legal_moves(machine.initial_state, machine.roles[0])):
+        moves = machine.legal_moves(machine.initial_state, machine.roles[0])
+        if not all(_is_line(move) for move in moves):
             raise SettingsError("perfect endings are known in dots and boxes only")
+        self._dots = max(int(str(move[3])) for move in moves if isinstance(move, tuple))  # of a row
 
     def values(self, state: Facts) -> dict[Term, float]:
-        """The lead in boxes at the end; ValueError where too many lines are left."""
+        """Each move → the lead in boxes at the end; ValueError where too many lines are left."""
         on_turn = role_on_turn(state)
         lines = self._machine.legal_moves(state, on_turn)
         if not self._bits.keys() >= set(lines):
@@ -241,20 +246,15 @@ class DotsAndBoxes:
         if len(lines) > LINES_LEFT:
             raise ValueError(f"{len(lines)} lines are left, and {LINES_LEFT} at most can be worked out")
         self._bits = {line: 1 << number for number, line in enumerate(lines)}
-        corners: dict[tuple[int, int], int] = {}
+        boxes: dict[tuple[int, int], int] = {}  # by their lowest dot
         for line, bit in self._bits.items():
             assert isinstance(line, tuple)
             x, y, x2, _ = (int(str(each)) for each in line[1:])
-            beside = (x, y - 1) if x2 > x else (x - 1, y)  # the box below, or to the left
-            for corner in ((x, y), beside):
-                corners[corner] = corners.get(corner, 0) | bit
-        self._boxes = [box for corner, box in corners.items() if self._is_box(corner)]
+            for dot in ((x, y), (x, y - 1) if x2 > x else (x - 1, y)):
+                if min(dot) >= 1 and max(dot) < self._dots:
+                    boxes[dot] = boxes.get(dot, 0) | bit
+        self._boxes = list(boxes.values())
         self._found = _solve_ending(np.array(self._boxes, np.int64), len(lines))
-
-    def _is_box(self, corner: tuple[int, int]) -> bool:
-        moves = self._machine.legal_moves(self._machine.initial_state, self._machine.roles[0])
-        size = max(int(str(move[3])) for move in moves if isinstance(move, tuple))
-        return min(corner) >= 1 and max(corner) < size
 
 
 def _is_line(move: Term) -> bool:
@@ -262,6 +262,6 @@ def _is_line(move: Term) -> bool:
 
 
 def _lead(state: Facts, role: str) -> int:
-    """In boxes that are owned."""
+    """How many boxes more than the other role it owns."""
     owners = [fact[3] for fact in state if isinstance(fact, tuple) and fact[0] == "box"]
     return sum(1 if owner == role else -1 for owner in owners)

@@ -172,7 +172,7 @@ def test_a_contender_of_another_checkout_plays_in_a_process_of_its_own() -> None
     ]
     assert outcomes[0].efforts[0].playouts == 5 * outcomes[0].efforts[0].moves
     with pytest.raises(GgpError, match="has stopped"):
-        make_contender(f"{checkout}:nobody", RULES)
+        make_contender(f"{checkout}:unknown", RULES)
 
 
 @pytest.mark.parametrize(
