@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ggp.circuit.network import Ids
-from ggp.kernel import Int, count_ones, draw, fused, fused_inner, kernel, lowest
+from ggp.kernel import Int, count_ones, draw, fused, kernel, lowest, numba_inner
 from ggp.row_sums import (
     LISTED,
     UNITS,
@@ -326,7 +326,7 @@ def sum_inputs(net: QuantizedNet, states: Bits, row: Int, sums: Ids) -> None:
     add_rows(net.first, places, listed, sums)
 
 
-@fused_inner
+@numba_inner
 def flush_if_full(net: QuantizedNet, places: Ids, listed: Int, sums: Ids) -> np.int64:
     """Adds the inputs that are listed when those of another word may not fit; returns how many are listed then."""
     if listed + _WORD < LISTED:
@@ -335,7 +335,7 @@ def flush_if_full(net: QuantizedNet, places: Ids, listed: Int, sums: Ids) -> np.
     return np.int64(0)
 
 
-@fused_inner
+@numba_inner
 def _later(net: Net | QuantizedNet, fact: Int, at: Int) -> np.uint64:
     """Which facts in the word of some of its partners come after this fact."""
     word = np.int64(net.partner_word[at])
@@ -344,7 +344,7 @@ def _later(net: Net | QuantizedNet, fact: Int, at: Int) -> np.uint64:
     return ~((np.uint64(2) << np.uint64(fact & 63)) - np.uint64(1))
 
 
-@fused_inner
+@numba_inner
 def _list_pairs(net: Net | QuantizedNet, at: Int, found: np.uint64, places: Ids, listed: Int) -> np.int64:
     """Lists the inputs of a fact with those of its partners in a word that are found; how many are listed then."""
     while found:
@@ -356,7 +356,7 @@ def _list_pairs(net: Net | QuantizedNet, at: Int, found: np.uint64, places: Ids,
     return np.int64(listed)
 
 
-@fused_inner
+@numba_inner
 def _list_difference(net: QuantizedNet, states: Bits, row: Int, others: Bits, other_row: Int, places: Ids) -> Int:
     """Lists the inputs that hold in states[row] but not in others[other_row]; how many, or -1 for too many."""
     listed: Int = np.int64(0)
@@ -380,7 +380,7 @@ def _list_difference(net: QuantizedNet, states: Bits, row: Int, others: Bits, ot
     return listed
 
 
-@fused_inner
+@numba_inner
 def add_moves(net: QuantizedNet, legal: Bits, row: Int, sums: Ids) -> None:
     """Adds the inputs of all legal moves, if the net reads moves; legal[row]: bits over the moves of all roles."""
     moves, places, listed = len(net.input_of_move), make_list(), np.int64(0)
@@ -397,7 +397,7 @@ def add_moves(net: QuantizedNet, legal: Bits, row: Int, sums: Ids) -> None:
         add_rows(net.first, places, listed, sums)
 
 
-@fused_inner
+@numba_inner
 def rectify(net: QuantizedNet, sums: Ids, hidden: Floats) -> None:
     """The hidden units of such sums."""
     scale = net.scale[0]
@@ -414,7 +414,7 @@ def hidden_units(net: QuantizedNet, states: Bits, row: Int, legal: Bits, legal_r
     rectify(net, sums, hidden)
 
 
-@fused_inner
+@numba_inner
 def rectify_changed(  # noqa: PLR0913, PLR0917 - kernel: two states and what is made of them
     net: QuantizedNet, states: Bits, row: Int, legal: Bits, before: Bits, before_row: Int, sums: Ids, hidden: Floats
 ) -> None:
@@ -433,7 +433,7 @@ def rectify_changed(  # noqa: PLR0913, PLR0917 - kernel: two states and what is 
     rectify(net, changed, hidden)
 
 
-@fused_inner
+@numba_inner
 def role_value(net: Net | QuantizedNet, hidden: Floats, role: Int) -> float:
     """What a state is worth to a role, from 0 to 1."""
     total = np.float32(0.0)
@@ -443,7 +443,7 @@ def role_value(net: Net | QuantizedNet, hidden: Floats, role: Int) -> float:
     return np.float64(1.0 / (1.0 + np.exp(-np.float64(total))))
 
 
-@fused_inner
+@numba_inner
 def move_logit(net: Net | QuantizedNet, hidden: Floats, move: Int) -> float:
     """Of a move, numbered over the moves of all roles in a row."""
     total = np.float32(0.0)
@@ -486,7 +486,7 @@ def _add_gradients(fitting: Fitting, samples: Samples, random: NDArray[np.uint64
             drawn += 1
 
 
-@fused_inner
+@numba_inner
 def _add_gradient(fitting: Fitting, samples: Samples, sample: Int, image: Int, weight: np.float32) -> None:
     """Of an image of the sample by one of the symmetries."""
     net, hidden, back = fitting.net, fitting.hidden, fitting.back
@@ -515,7 +515,7 @@ def _add_gradient(fitting: Fitting, samples: Samples, sample: Int, image: Int, w
     add_to_rows(fitting.gradient.first, fitting.active, active, back)
 
 
-@fused_inner
+@numba_inner
 def _list_inputs(fitting: Fitting, samples: Samples, sample: Int, image: Int) -> Int:
     """Writes the inputs that hold in an image of the sample to `fitting.active`; returns how many."""
     net, facts = fitting.net, fitting.image
@@ -552,7 +552,7 @@ def _list_inputs(fitting: Fitting, samples: Samples, sample: Int, image: Int) ->
     return active
 
 
-@fused_inner
+@numba_inner
 def _add_policy_gradient(fitting: Fitting, samples: Samples, sample: Int, image: Int, weight: np.float32) -> None:
     net, hidden, back, logits, moves = fitting.net, fitting.hidden, fitting.back, fitting.logits, fitting.moves
     start, count, room = samples.policy_start[sample], np.int64(samples.policy_count[sample]), len(samples.moves)

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from ggp.circuit.network import Ids
 from ggp.gdl.rulesheet import NATURE
-from ggp.kernel import LANES, Int, draw, fused, fused_inner
+from ggp.kernel import LANES, Int, draw, fused, numba_inner
 from ggp.learning.net import (
     HIDDEN,
     MATCHES,
@@ -166,7 +166,7 @@ def _list_successors(play: SelfPlay, net: QuantizedNet, first: Int) -> tuple[Int
     return matches, rows
 
 
-@fused_inner
+@numba_inner
 def _count_successors(play: SelfPlay, match: Int) -> Int:
     chooser, roles = play.front.chooser[match], len(play.nature)
     if chooser != SEVERAL:
@@ -179,13 +179,13 @@ def _count_successors(play: SelfPlay, match: Int) -> Int:
     return min(total, np.int64(LANES))
 
 
-@fused_inner
+@numba_inner
 def _uniform(random: NDArray[np.uint64]) -> float:
     """Between 0 and 1, never either."""
     return (draw(random, np.int64(1 << 30)) + 0.5) / (1 << 30)
 
 
-@fused_inner
+@numba_inner
 def nth_legal(expansion: Expansion, row: Int, role: Int, number: Int) -> Int:
     """The role's legal move with this number among its legal ones."""
     move = next_legal(expansion, row, role, np.int64(0))
@@ -194,7 +194,7 @@ def nth_legal(expansion: Expansion, row: Int, role: Int, number: Int) -> Int:
     return np.int64(move)
 
 
-@fused_inner
+@numba_inner
 def list_moves(play: SelfPlay, net: QuantizedNet, match: Int, chooser: Int, rows: Int, needed: Int) -> None:
     """The chooser's moves, or as many of them as needed, and the only moves of the others.
 
@@ -224,7 +224,7 @@ def list_moves(play: SelfPlay, net: QuantizedNet, match: Int, chooser: Int, rows
         back.joint[row, chooser] = found
 
 
-@fused_inner
+@numba_inner
 def _gumbel_score(play: SelfPlay, net: QuantizedNet, move: Int) -> float:
     """Logit plus Gumbel noise: the move with the greatest score is drawn by the policy; `play.hidden`: of its state."""
     return np.float64(move_logit(net, play.hidden, move) - np.log(-np.log(_uniform(play.random))))
@@ -271,7 +271,7 @@ def draw_by_policy(play: SelfPlay, net: QuantizedNet, match: Int, role: Int) -> 
     return found
 
 
-@fused_inner
+@numba_inner
 def _choose(  # noqa: PLR0913, PLR0917 - kernel: which rows of the batch, and whose
     play: SelfPlay, net: QuantizedNet, samples: Samples, match: Int, role: Int, skip: Int, count: Int
 ) -> Int:
@@ -298,7 +298,7 @@ def _choose(  # noqa: PLR0913, PLR0917 - kernel: which rows of the batch, and wh
     return np.int64(best - play.first_row[match])
 
 
-@fused_inner
+@numba_inner
 def value_rows(play: SelfPlay, net: QuantizedNet, match: Int, role: Int, first: Int, count: Int) -> Int:
     """`worth` of these rows for the role; returns the best row."""
     front, back = play.front, play.back
@@ -315,7 +315,7 @@ def value_rows(play: SelfPlay, net: QuantizedNet, match: Int, role: Int, first: 
     return np.int64(best)
 
 
-@fused_inner
+@numba_inner
 def _write_sample(  # noqa: PLR0913, PLR0917 - kernel: which rows of the batch, and whose
     play: SelfPlay, net: QuantizedNet, samples: Samples, match: Int, role: Int, first: Int, count: Int, best: Int
 ) -> None:
@@ -374,7 +374,7 @@ def _step_jointly(play: SelfPlay, samples: Samples, waiting: Int) -> None:
         _go_on(play, samples, np.int64(play.waiting[row]), np.int64(row))
 
 
-@fused_inner
+@numba_inner
 def _go_on(play: SelfPlay, samples: Samples, match: Int, row: Int) -> None:
     """The match goes on with this row of the batch; at its end its samples get their values, and another begins."""
     front, back = play.front, play.back

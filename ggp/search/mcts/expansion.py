@@ -3,7 +3,7 @@
 import numpy as np
 
 from ggp.circuit.network import Ids
-from ggp.kernel import LANES, Int, fused, fused_inner, inner, lean
+from ggp.kernel import LANES, Int, fused, lean, numba_inner
 from ggp.learning.net import (
     HIDDEN,
     QuantizedNet,
@@ -218,7 +218,7 @@ def set_priors(tree: Tree, batch: Batch, parameters: Parameters, net: QuantizedN
     _set_priors(tree, batch, parameters, net, node)
 
 
-@fused_inner
+@numba_inner
 def _set_priors(tree: Tree, batch: Batch, parameters: Parameters, net: QuantizedNet, node: Int) -> None:
     """Of all moves of a node with slots: by the net, or all alike where none is used.
 
@@ -255,7 +255,7 @@ def _set_priors(tree: Tree, batch: Batch, parameters: Parameters, net: Quantized
         first += count
 
 
-@inner
+@numba_inner
 def _choosing(tree: Tree, node: Int) -> Int:
     """The first slot of the role that has a choice."""
     first = np.int64(tree.nodes[node, FIRST])
@@ -303,7 +303,7 @@ def link_ends(tree: Tree, batch: Batch, expansion: Expansion, parameters: Parame
         _set_minimax(tree, batch, parameters, rows)
 
 
-@inner
+@numba_inner
 def _bound_slot(tree: Tree, parent: Int, slot: Int) -> None:
     """Give a slot the bounds of the node that it leads to."""
     child, roles = np.int64(tree.child[slot]), tree.nodes.shape[1] - COUNT
@@ -362,7 +362,7 @@ def evaluate_fresh(batch: Batch, expansion: Expansion) -> None:
         evaluate_steps(expansion, batch.fresh_joint, batch.numbers[FRESH_NODES])
 
 
-@inner
+@numba_inner
 def _settle_state(tree: Tree, expansion: Expansion, parameters: Parameters, node: Int, parent: Int, row: Int) -> None:
     """A new node gets its state, and its values if it is an end."""
     nodes = tree.nodes
@@ -417,7 +417,7 @@ def settle_fresh(tree: Tree, batch: Batch, expansion: Expansion, parameters: Par
     batch.numbers[FRESH_NODES] = 0
 
 
-@inner
+@numba_inner
 def _fetch_parent(tree: Tree, batch: Batch, number: Int) -> None:
     """Have the processor fetch what `_link` changes, and the next new node."""
     prefetch(tree.nodes, np.int64(batch.groups[batch.groups[number, ABOVE], GROUP_NODE]))
@@ -429,7 +429,7 @@ def _fetch_parent(tree: Tree, batch: Batch, number: Int) -> None:
     prefetch(tree.table.states, node)
 
 
-@inner
+@numba_inner
 def _link(tree: Tree, batch: Batch, group: Ids, parent: Int, node: Int) -> bool:
     """Have what led a group away from a node lead to another one; whether there is room. STRUCTURE is held."""
     for role in range(len(batch.chosen)):
@@ -450,7 +450,7 @@ def _link(tree: Tree, batch: Batch, group: Ids, parent: Int, node: Int) -> bool:
     return is_linked
 
 
-@inner
+@numba_inner
 def _chosen(tree: Tree, batch: Batch, parent: Int) -> Int:
     """The slot among `batch.chosen` of the role that has a choice; the first one where none has."""
     slot = np.int64(tree.nodes[parent, FIRST])
@@ -460,7 +460,7 @@ def _chosen(tree: Tree, batch: Batch, parent: Int) -> Int:
     return slot
 
 
-@inner
+@numba_inner
 def _stay_above(tree: Tree, batch: Batch, group: Ids, above: Ids) -> None:
     """Where there is no room for their node, descents end where they came from."""
     parent = np.int64(above[GROUP_NODE])
