@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from ggp.circuit.network import Ids
 from ggp.gdl.terms import Term
-from ggp.kernel import LANES, Int, draw, inner, lean
+from ggp.kernel import LANES, Int, draw, lean, numba_inner
 from ggp.simulation.belief import Belief, Knowing, Policies, Weights, key_after, make_knowing, set_key, tell
 from ggp.simulation.evaluate import UNKNOWN, Bits
 from ggp.simulation.expansion import (
@@ -149,7 +149,7 @@ def descend(trees: _Trees, descents: _Descents, states: Bits, keys: Bits, cumula
         _back_up(trees, descents, np.int64(row))
 
 
-@inner
+@numba_inner
 def _begin(descents: _Descents, states: Bits, keys: Bits, cumulative: Weights) -> None:
     expansion, knowing = descents.expansion, descents.knowing
     for row in range(LANES):
@@ -183,7 +183,7 @@ def _choose(trees: _Trees, descents: _Descents, rows: Int) -> Int:
     return np.int64(kept)
 
 
-@inner
+@numba_inner
 def _choose_move(trees: _Trees, descents: _Descents, row: Int, role: Int) -> Int:
     expansion, lane = descents.expansion, np.int64(descents.lane[row])
     count = count_legal(expansion, row, role)
@@ -205,7 +205,7 @@ def _choose_move(trees: _Trees, descents: _Descents, row: Int, role: Int) -> Int
     return np.int64(move)
 
 
-@inner
+@numba_inner
 def _choose_edge(trees: _Trees, descents: _Descents, row: Int, role: Int) -> Int:
     """By UCB1, of those that are legal in the world; -1 where there is no node, and no room for one."""
     descents.key[0, 0] = set_key(descents.knowing.keys[row, role], role)
@@ -234,7 +234,7 @@ def _choose_edge(trees: _Trees, descents: _Descents, row: Int, role: Int) -> Int
     return best
 
 
-@inner
+@numba_inner
 def _add_edges(trees: _Trees, expansion: Expansion, row: Int, role: Int, node: Int) -> None:
     count = count_legal(expansion, row, role)
     trees.edge_count[node], trees.first[node] = 0, trees.edges[0]
@@ -248,7 +248,7 @@ def _add_edges(trees: _Trees, expansion: Expansion, row: Int, role: Int, node: I
     trees.edge_count[node] = count
 
 
-@inner
+@numba_inner
 def _back_up(trees: _Trees, descents: _Descents, row: Int) -> None:
     lane = descents.lane[row]
     for at in range(descents.length[lane]):

@@ -35,9 +35,9 @@ from ggp.kernel import (
     fill_random,
     gate_and,
     gate_xor,
-    inner,
     lean,
     lowest,
+    numba_inner,
     tally,
 )
 from ggp.simulation.evaluate import SPARE, UNKNOWN, Bits, Code, join_programs, pack, put_bits, run_program
@@ -439,7 +439,7 @@ def drop_lanes(plan: PlayoutPlan, lanes: Lanes) -> None:
     lanes.values[:] = 0.0
 
 
-@inner
+@numba_inner
 def _run_turn(plan: PlayoutPlan, words: Words, program: Int, current: Int, following: Int) -> None:
     address = plan.addresses[program]
     if address:
@@ -448,7 +448,7 @@ def _run_turn(plan: PlayoutPlan, words: Words, program: Int, current: Int, follo
         run_program(words, plan.code, program)
 
 
-@inner
+@numba_inner
 def _begin(plan: PlayoutPlan, lanes: Lanes, current: Int, phase: Int) -> Int:
     """Start playouts in the waiting lanes that are queued for this phase; how many."""
     layout, words, counters = plan.layout, lanes.words, lanes.counters
@@ -468,7 +468,7 @@ def _begin(plan: PlayoutPlan, lanes: Lanes, current: Int, phase: Int) -> Int:
     return np.int64(begun)
 
 
-@inner
+@numba_inner
 def _date_births(plan: PlayoutPlan, lanes: Lanes) -> None:
     """Write the high bits of the births since the last multiple of 64 steps, those of the step before this one."""
     layout, words, born = plan.layout, lanes.words, lanes.counters[STEP] - 1
@@ -477,7 +477,7 @@ def _date_births(plan: PlayoutPlan, lanes: Lanes) -> None:
     gate_and(words, 0, 0, layout.young)
 
 
-@inner
+@numba_inner
 def _use_quota(plan: PlayoutPlan, lanes: Lanes, phase: Int) -> None:
     """Subtract 1 from the quotas of the lanes that are taken, and take those off the queue that have come to 0."""
     layout, words, counters = plan.layout, lanes.words, lanes.counters
@@ -493,7 +493,7 @@ def _use_quota(plan: PlayoutPlan, lanes: Lanes, phase: Int) -> None:
     gate_and(words, 2 * queue, 2 * zero + 1, queue)
 
 
-@inner
+@numba_inner
 def _collect(plan: PlayoutPlan, lanes: Lanes, final: Int, count: Int) -> None:
     """Put the goals of the lanes that ended aside, or their states where goals are late, until a lane ends again.
 
@@ -516,7 +516,7 @@ def _collect(plan: PlayoutPlan, lanes: Lanes, final: Int, count: Int) -> None:
     blend(words, pending, ended, ended)
 
 
-@inner
+@numba_inner
 def _settle(plan: PlayoutPlan, lanes: Lanes) -> None:
     """Count the goals of the lanes that are pending."""
     layout, words = plan.layout, lanes.words
@@ -529,7 +529,7 @@ def _settle(plan: PlayoutPlan, lanes: Lanes) -> None:
         gate_and(words, 0, 0, layout.pending)
 
 
-@inner
+@numba_inner
 def _count_goals(plan: PlayoutPlan, lanes: Lanes, first: Int, ended: Int) -> None:
     """Of the lanes that a row names, once each; first: the row of the first goal."""
     for goal in plan.counted:
@@ -555,7 +555,7 @@ def _move_goals(plan: PlayoutPlan, lanes: Lanes) -> None:
     lanes.counters[MOVED] += 1
 
 
-@inner
+@numba_inner
 def _clear_goals(plan: PlayoutPlan, lanes: Lanes) -> None:
     layout, counters = plan.layout, lanes.counters
     for row in range(layout.first_tally, layout.first_tally + layout.goals * TALLY_BITS):
@@ -566,7 +566,7 @@ def _clear_goals(plan: PlayoutPlan, lanes: Lanes) -> None:
     counters[MOVED] = 0
 
 
-@inner
+@numba_inner
 def _give_up(plan: PlayoutPlan, lanes: Lanes) -> Int:
     """End playouts that have lasted for the cap, and find the step at which to look again; how many ended."""
     _date_births(plan, lanes)

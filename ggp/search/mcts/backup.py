@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ggp.circuit.network import Ids
-from ggp.kernel import Int, inner, lean
+from ggp.kernel import Int, lean, numba_inner
 from ggp.learning.net import QuantizedNet
 from ggp.locks import lock, unlock
 from ggp.row_sums import prefetch
@@ -99,7 +99,7 @@ def back_up(tree: Tree, batch: Batch, parameters: Parameters, net: QuantizedNet,
     batch.numbers[BACKED_UP] += count
 
 
-@inner
+@numba_inner
 def _value_played(
     batch: Batch, parameters: Parameters, net: QuantizedNet, leaves: Lanes, descent: Int, count: Int
 ) -> None:
@@ -120,7 +120,7 @@ def _value_played(
         batch.values[descent, role] = value
 
 
-@inner
+@numba_inner
 def _fetch(tree: Tree, batch: Batch, number: Int) -> None:
     """Have the processor fetch what a group's turn changes, here and in the node above."""
     if number >= 0 and batch.groups[number, GROUP_NODE] != NONE:
@@ -157,7 +157,7 @@ def cancel(tree: Tree, batch: Batch) -> None:
     batch.status[:] = IDLE
 
 
-@inner
+@numba_inner
 def _back_up_group(tree: Tree, batch: Batch, parameters: Parameters, net: QuantizedNet, number: Int) -> None:
     """What the descents of a group bring to its node and to the slots by which they went on."""
     nodes, values, group, roles = tree.nodes, tree.values, batch.groups[number], batch.values.shape[1]
@@ -186,7 +186,7 @@ def _back_up_group(tree: Tree, batch: Batch, parameters: Parameters, net: Quanti
     unlock(nodes, node, LOCK)
 
 
-@inner
+@numba_inner
 def _gather(tree: Tree, batch: Batch, parameters: Parameters, net: QuantizedNet, number: Int) -> bool:
     """Take what the groups below bring to a group's node, its slots and its list; whether its bounds became closer."""
     group, totals = batch.groups[number], batch.totals[number]
@@ -210,7 +210,7 @@ def _gather(tree: Tree, batch: Batch, parameters: Parameters, net: QuantizedNet,
     return is_closer
 
 
-@inner
+@numba_inner
 def _sum_up(batch: Batch, group: Ids, totals: _Totals) -> None:
     """Add the values of the descents that are listed in a group, and their squares."""
     descent, roles = np.int64(group[HEAD]), batch.values.shape[1]
@@ -222,7 +222,7 @@ def _sum_up(batch: Batch, group: Ids, totals: _Totals) -> None:
         descent = np.int64(batch.following[descent]) if descent != group[TAIL] else np.int64(NONE)
 
 
-@inner
+@numba_inner
 def _join(batch: Batch, group: Ids, below: Ids) -> None:
     """The descents of a group below are listed in the one above, too."""
     if group[HEAD] == NONE:
@@ -232,7 +232,7 @@ def _join(batch: Batch, group: Ids, below: Ids) -> None:
     group[TAIL] = below[TAIL]
 
 
-@inner
+@numba_inner
 def _back_up_slots(tree: Tree, batch: Batch, parameters: Parameters, node: Int, number: Int) -> None:
     """Add what a group brings to the slots that led to it from a node above, whose lock is held."""
     group, totals, roles = batch.groups[number], batch.totals[number], batch.values.shape[1]
@@ -255,7 +255,7 @@ def _back_up_slots(tree: Tree, batch: Batch, parameters: Parameters, node: Int, 
         unlock(tree.locks, SHARED, 0)
 
 
-@inner
+@numba_inner
 def _narrow_slots(tree: Tree, batch: Batch, node: Int, number: Int, choosers: int) -> None:
     """Carry the bounds of the node of a group to the slot that led there from a node above, whose lock is held."""
     group, roles = batch.groups[number], batch.values.shape[1]
@@ -267,7 +267,7 @@ def _narrow_slots(tree: Tree, batch: Batch, node: Int, number: Int, choosers: in
             tree.upper[slot] = min(tree.upper[slot], tree.values[child, 2 * roles + role])
 
 
-@inner
+@numba_inner
 def _keep_within(tree: Tree, batch: Batch, parameters: Parameters, node: Int, group: Ids) -> None:
     """From a node on the values of descents are within its bounds."""
     descent, roles = np.int64(group[HEAD]), batch.values.shape[1]
@@ -282,7 +282,7 @@ def _keep_within(tree: Tree, batch: Batch, parameters: Parameters, node: Int, gr
         descent = np.int64(batch.following[descent]) if descent != group[TAIL] else np.int64(NONE)
 
 
-@inner
+@numba_inner
 def _value_leaf(tree: Tree, batch: Batch, node: Int, descent: Int) -> None:
     """The minimax value of a node where descents ended."""
     if is_exact(tree, node):
@@ -291,7 +291,7 @@ def _value_leaf(tree: Tree, batch: Batch, node: Int, descent: Int) -> None:
         tree.minimax[node] = 0.5 * (batch.learned[descent, 0] + 1.0 - batch.learned[descent, 1])
 
 
-@inner
+@numba_inner
 def _carry_minimax(tree: Tree, batch: Batch, node: Int, number: Int) -> None:
     """The minimax value of the node of a group becomes that of the move that led there."""
     value = tree.minimax[batch.groups[number, GROUP_NODE]]
@@ -313,7 +313,7 @@ def tighten(tree: Tree, batch: Batch, parameters: Parameters, node: Int) -> bool
     return changed
 
 
-@inner
+@numba_inner
 def _narrow(tree: Tree, node: Int, role: Int, low: float, high: float) -> bool:
     roles = tree.nodes.shape[1] - COUNT
     values = tree.values
@@ -327,7 +327,7 @@ def _narrow(tree: Tree, node: Int, role: Int, low: float, high: float) -> bool:
     return changed
 
 
-@inner
+@numba_inner
 def _from_slots(tree: Tree, parameters: Parameters, node: Int) -> bool:
     """Where one role has a choice, or none."""
     nodes, values = tree.nodes, tree.values
@@ -400,7 +400,7 @@ def _from_edges(tree: Tree, batch: Batch, parameters: Parameters, node: Int) -> 
     return changed
 
 
-@inner
+@numba_inner
 def _measure(tree: Tree, node: Int) -> None:
     """How many steps an exact node is from the end: the fewest for who gets the most, else the most."""
     nodes, values = tree.nodes, tree.values

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ggp.circuit.network import Ids
-from ggp.kernel import Int, inner, lean
+from ggp.kernel import Int, lean, numba_inner
 from ggp.search.mcts.tree import (
     COUNT,
     FIRST,
@@ -59,7 +59,7 @@ def expect(tree: Tree, parameters: Parameters, role: Int, root: Int, path: Ids, 
             path[depth, 0], path[depth, 1] = child, 0
 
 
-@inner
+@numba_inner
 def _seen_value(tree: Tree, role: Int, node: Int) -> float:
     """The mean of the visits, within the bounds."""
     roles, values = tree.nodes.shape[1] - COUNT, tree.values
@@ -68,7 +68,7 @@ def _seen_value(tree: Tree, role: Int, node: Int) -> float:
     return float(min(max(mean, values[node, roles + role]), values[node, 2 * roles + role]))
 
 
-@inner
+@numba_inner
 def _is_conceded_below(tree: Tree, role: Int, node: Int) -> bool:
     """Whether the value of an inner node is proven, and there could be more."""
     roles, values = tree.nodes.shape[1] - COUNT, tree.values
@@ -80,7 +80,7 @@ def _is_conceded_below(tree: Tree, role: Int, node: Int) -> bool:
     return is_proven and choosers <= 1
 
 
-@inner
+@numba_inner
 def _choice(tree: Tree, node: Int) -> tuple[Int, Int, Int]:
     """The role that chooses, else 0; its first slot, and how many it has."""
     chooser, first = np.int64(0), np.int64(tree.nodes[node, FIRST])
@@ -92,7 +92,7 @@ def _choice(tree: Tree, node: Int) -> tuple[Int, Int, Int]:
     return chooser, start, count
 
 
-@inner
+@numba_inner
 def _value(  # noqa: PLR0913, PLR0917 - kernel: one node and its moves
     tree: Tree, parameters: Parameters, role: Int, node: Int, chooser: Int, start: Int, count: Int,
     found: NDArray[np.float32],
@@ -128,7 +128,7 @@ def _value(  # noqa: PLR0913, PLR0917 - kernel: one node and its moves
     return float(share * least + (1.0 - share) * mean)
 
 
-@inner
+@numba_inner
 def _seen_worth(tree: Tree, slot: Int) -> float:
     """What a move seems to be worth to its role without what is proven."""
     return float(tree.value_sum[slot] / tree.visits[slot] if tree.visits[slot] > 0 else _UNTRIED)

@@ -6,27 +6,27 @@ gets its moves, the states right below it are valued (one-ply lookahead), so tha
 
 import numpy as np
 
-from ggp.kernel import Int, inner
+from ggp.kernel import Int, numba_inner
 from ggp.learning.net import Floats, QuantizedNet, role_value
 from ggp.search.mcts.tree import COUNT, FIRST, NONE, UNVALUED, VISITS, Parameters, Tree
 
 _OPPOSED = 2  # roles
 
 
-@inner
+@numba_inner
 def uses_minimax(parameters: Parameters, net: QuantizedNet) -> bool:
     """Whether minimax values are kept."""
     return parameters.minimax_weight > 0.0 and bool(parameters.zero_sum[0]) and len(net.policy) > 0
 
 
-@inner
+@numba_inner
 def first_role_value(net: QuantizedNet, hidden: Floats) -> float:
     """What the hidden units say a state is worth to role 0, where two roles are opposed."""
     own, other = role_value(net, hidden, np.int64(0)), role_value(net, hidden, np.int64(1))
     return 0.5 * (own + 1.0 - other)
 
 
-@inner
+@numba_inner
 def value_node(tree: Tree, parameters: Parameters, node: Int) -> None:
     """The minimax value of a node with slots, from those of its moves; as it was where there are none."""
     nodes, values = tree.nodes, tree.values

@@ -15,7 +15,7 @@ the tree count: those of playouts are made in 512 lanes at once and are not know
 import numpy as np
 
 from ggp.circuit.network import Ids
-from ggp.kernel import Int, draw, inner, lean
+from ggp.kernel import Int, draw, lean, numba_inner
 from ggp.locks import lock, unlock
 from ggp.row_sums import prefetch
 from ggp.search.mcts.tree import (
@@ -91,7 +91,7 @@ def update_amaf(tree: Tree, batch: Batch, first_move: Ids, number: Int) -> None:
         above = np.int64(batch.groups[above, ABOVE])
 
 
-@inner
+@numba_inner
 def _take_table(tree: Tree, node: Int) -> None:
     """Give a node a table, empty, if one is found quickly."""
     for _ in range(min(_ATTEMPTS, len(tree.amaf_owner))):
@@ -104,7 +104,7 @@ def _take_table(tree: Tree, node: Int) -> None:
             break
 
 
-@inner
+@numba_inner
 def amaf_value(tree: Tree, table: Int, move: Int, otherwise: float) -> tuple[float, float]:
     """The mean value of a move in a table, `otherwise` counting as one more visit; and how many visits there were."""
     visits = tree.amaf[table, 0, move]
@@ -153,7 +153,7 @@ def _descend_groups(tree: Tree, batch: Batch, parameters: Parameters, first: Int
             number += 1
 
 
-@inner
+@numba_inner
 def _enter(tree: Tree, batch: Batch, parameters: Parameters, number: Int, was: int, is_blocked: bool) -> None:
     """What the descents of a group do in its node; is_blocked: they are in it already."""
     group = batch.groups[number]
@@ -176,7 +176,7 @@ def _enter(tree: Tree, batch: Batch, parameters: Parameters, number: Int, was: i
             descent = batch.following[descent]
 
 
-@inner
+@numba_inner
 def _fetch_slots(tree: Tree, node: Int) -> None:
     """Have the processor fetch what `_spread` reads of a node."""
     if node != NONE:
@@ -189,7 +189,7 @@ def _fetch_slots(tree: Tree, node: Int) -> None:
                 prefetch(tree.visits, slot)
 
 
-@inner
+@numba_inner
 def _status_in(tree: Tree, batch: Batch, group: Ids, was: int) -> int:
     """What a group of descents does in its node, whose lock is held; WANTED: it goes on."""
     nodes, node = tree.nodes, np.int64(group[GROUP_NODE])
@@ -218,7 +218,7 @@ def _status_in(tree: Tree, batch: Batch, group: Ids, was: int) -> int:
     return status
 
 
-@inner
+@numba_inner
 def count_choosers(tree: Tree, node: Int) -> int:
     """How many roles have more than one move."""
     choosers = 0
@@ -227,7 +227,7 @@ def count_choosers(tree: Tree, node: Int) -> int:
     return choosers
 
 
-@inner
+@numba_inner
 def is_exact(tree: Tree, node: Int) -> bool:
     """Whether the value of a node is known for all roles."""
     roles = tree.nodes.shape[1] - COUNT
@@ -237,7 +237,7 @@ def is_exact(tree: Tree, node: Int) -> bool:
     return exact
 
 
-@inner
+@numba_inner
 def _spread(tree: Tree, batch: Batch, parameters: Parameters, number: Int) -> None:
     """Choose a joint move for each descent of a group, with the AMAF table of a node above if there is one.
 
@@ -292,7 +292,7 @@ def _spread(tree: Tree, batch: Batch, parameters: Parameters, number: Int) -> No
         descent = after
 
 
-@inner
+@numba_inner
 def _best_two(batch: Batch, start: Int, count: Int) -> tuple[Int, float]:
     """The place from `start` on with the highest score, counted from there, and the highest score of the others.
 
@@ -310,7 +310,7 @@ def _best_two(batch: Batch, start: Int, count: Int) -> tuple[Int, float]:
     return place, second
 
 
-@inner
+@numba_inner
 def append(batch: Batch, group: Ids, descent: Int) -> None:
     """A descent becomes the last one of a group."""
     if group[HEAD] == NONE:
@@ -320,7 +320,7 @@ def append(batch: Batch, group: Ids, descent: Int) -> None:
     group[TAIL] = descent
 
 
-@inner
+@numba_inner
 def _choose_slots(tree: Tree, batch: Batch, parameters: Parameters, node: Int, choosers: int) -> Int:
     """`batch.chosen`, a slot of each role, by the scores; returns that of the last role which has a choice."""
     nodes, first = tree.nodes, np.int64(tree.nodes[node, FIRST])
@@ -345,7 +345,7 @@ def _choose_slots(tree: Tree, batch: Batch, parameters: Parameters, node: Int, c
     return deciding
 
 
-@inner
+@numba_inner
 def _find_group(tree: Tree, batch: Batch, group: Ids, deciding: Int, choosers: int) -> Int:
     """The group of those that go on from a group by the slots that are chosen, or NONE."""
     found = np.int64(batch.places[deciding - tree.nodes[group[GROUP_NODE], FIRST]])
@@ -361,7 +361,7 @@ def _find_group(tree: Tree, batch: Batch, group: Ids, deciding: Int, choosers: i
     return np.int64(found)
 
 
-@inner
+@numba_inner
 def _leads_by(batch: Batch, number: Int, slot: Int) -> bool:
     """Whether a slot is among those that led to a group."""
     found = False
@@ -370,7 +370,7 @@ def _leads_by(batch: Batch, number: Int, slot: Int) -> bool:
     return found
 
 
-@inner
+@numba_inner
 def _add_group(tree: Tree, batch: Batch, above: Int, deciding: Int, choosers: int) -> Int:
     """A new group behind a group by the slots that are chosen; NONE where there is no room."""
     number, parent = np.int64(batch.numbers[GROUPS]), batch.groups[above]
@@ -405,7 +405,7 @@ def _add_group(tree: Tree, batch: Batch, above: Int, deciding: Int, choosers: in
     return np.int64(number)
 
 
-@inner
+@numba_inner
 def _rarest_slot(tree: Tree, batch: Batch, first: Int, count: Int) -> Int:
     """One of those with the fewest visits, at random."""
     for at in range(count):
@@ -416,7 +416,7 @@ def _rarest_slot(tree: Tree, batch: Batch, first: Int, count: Int) -> Int:
     return first + _draw_close(batch, np.int64(0), count, fewest)
 
 
-@inner
+@numba_inner
 def _weigh_bounds(tree: Tree, batch: Batch, parameters: Parameters, node: Int, role: Int) -> None:
     """What the bounds of a role's moves have in common, with all descents that are in the node: `batch.terms`."""
     roles, visits = tree.nodes.shape[1] - COUNT, tree.values[node, VISITS]
@@ -427,7 +427,7 @@ def _weigh_bounds(tree: Tree, batch: Batch, parameters: Parameters, node: Int, r
     terms[GROWTH] = parameters.prior_weight * np.sqrt(seen) if has_priors else np.log(seen)
 
 
-@inner
+@numba_inner
 def _score(  # noqa: PLR0913, PLR0917 - kernel: the innermost choice, its values stay in registers
     tree: Tree, batch: Batch, parameters: Parameters, role: Int, first: Int, start: Int, end: Int, table: Int
 ) -> None:
@@ -438,7 +438,7 @@ def _score(  # noqa: PLR0913, PLR0917 - kernel: the innermost choice, its values
         _score_by_bounds(tree, batch, parameters, role, first, start, end, table)
 
 
-@inner
+@numba_inner
 def _best_place(batch: Batch, start: Int, count: Int, margin: float) -> Int:
     """The place from `start` on with the highest upper bound; at random among those within `margin` of it."""
     best = np.float64(-10.0)
@@ -447,7 +447,7 @@ def _best_place(batch: Batch, start: Int, count: Int, margin: float) -> Int:
     return _draw_close(batch, start, count, best - margin if best > -1.0 else best)
 
 
-@inner
+@numba_inner
 def _score_by_priors(  # noqa: PLR0913, PLR0917 - as above
     tree: Tree, batch: Batch, parameters: Parameters, role: Int, first: Int, start: Int, end: Int
 ) -> None:
@@ -469,7 +469,7 @@ def _score_by_priors(  # noqa: PLR0913, PLR0917 - as above
         scores[at] = score if lower[at] < upper[at] and upper[at] > assured else lower[at] - 2.0
 
 
-@inner
+@numba_inner
 def _score_by_bounds(  # noqa: PLR0913, PLR0917 - as above
     tree: Tree, batch: Batch, parameters: Parameters, role: Int, first: Int, start: Int, end: Int, table: Int
 ) -> None:
@@ -501,7 +501,7 @@ def _score_by_bounds(  # noqa: PLR0913, PLR0917 - as above
         scores[at] = score if lower[at] < upper[at] and upper[at] > assured else lower[at] - 2.0
 
 
-@inner
+@numba_inner
 def _draw_close(batch: Batch, start: Int, count: Int, enough: float) -> Int:
     """One of the `count` places from `start` on whose score is enough, at random, counted from `start`."""
     equal = 0

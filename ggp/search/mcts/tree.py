@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 from ggp.circuit.compile import CompiledGame
 from ggp.circuit.network import Ids
 from ggp.gdl.rulesheet import NATURE
-from ggp.kernel import LANES, Int, inner, lean
+from ggp.kernel import LANES, Int, lean, numba_inner
 from ggp.learning.net import HIDDEN
 from ggp.locks import try_lock, unlock
 from ggp.search.mcts.settings import SearchSettings
@@ -247,7 +247,7 @@ def _make_records(count: int, fields: Mapping[str, Any]) -> dict[str, NDArray[An
     return {name: records[name] for name in fields}
 
 
-@inner
+@numba_inner
 def new_node(tree: Tree) -> Int:
     """A node that is PENDING and without references; NONE when there is no room at all."""
     numbers, nodes = tree.numbers, tree.nodes
@@ -295,7 +295,7 @@ def new_slots(tree: Tree, count: Int) -> Int:
     return first
 
 
-@inner
+@numba_inner
 def clear_slots(tree: Tree, first: Int, count: Int) -> None:
     """Nothing is known of so many slots."""
     for slot in range(first, first + count):
@@ -306,7 +306,7 @@ def clear_slots(tree: Tree, first: Int, count: Int) -> None:
         tree.child[slot] = NONE
 
 
-@inner
+@numba_inner
 def _take_block(tree: Tree, size: Int) -> Int:
     heads = tree.heads
     first = np.int64(NONE)
@@ -326,7 +326,7 @@ def _take_block(tree: Tree, size: Int) -> Int:
     return first
 
 
-@inner
+@numba_inner
 def _give_block(tree: Tree, first: Int, size: Int) -> None:
     tree.child[first] = tree.heads[size]
     tree.heads[size] = first
@@ -361,12 +361,12 @@ def _join_blocks(tree: Tree) -> None:
     numbers[RETURNED] = 0
 
 
-@inner
+@numba_inner
 def hold(tree: Tree, node: Int) -> None:
     tree.nodes[node, REFERENCES] += 1
 
 
-@inner
+@numba_inner
 def release(tree: Tree, node: Int) -> None:
     """One reference less; a node without any is freed when room is needed."""
     nodes, numbers = tree.nodes, tree.numbers
@@ -406,7 +406,7 @@ def free_node(tree: Tree, node: Int) -> None:
     tree.numbers[NODES] -= 1
 
 
-@inner
+@numba_inner
 def _sweep(tree: Tree) -> bool:
     """Free what is below some node with few visits; the hand of the clock goes on from where it was."""
     nodes, numbers = tree.nodes, tree.numbers
@@ -465,13 +465,13 @@ def collapse(tree: Tree, node: Int) -> None:
     nodes[node, FIRST] = nodes[node, EDGES] = NONE
 
 
-@inner
+@numba_inner
 def is_marked(tree: Tree, slot: Int) -> bool:
     """Whether what a move is worth was known before it was ever done (`expansion.mark_ends`)."""
     return bool(tree.child[slot] == NONE and tree.lower[slot] == tree.upper[slot])
 
 
-@inner
+@numba_inner
 def counts_joint_moves(tree: Tree, node: Int) -> bool:
     """Whether the joint moves of a node are few enough for their codes to be numbers from 0 on."""
     combinations = 1.0
@@ -480,7 +480,7 @@ def counts_joint_moves(tree: Tree, node: Int) -> bool:
     return combinations <= _MOST_CODES
 
 
-@inner
+@numba_inner
 def joint_code(tree: Tree, node: Int, slots: Ids) -> np.int64:
     """Which joint move so many slots, one of each role, are: its number in mixed radix, the last role's place first.
 
@@ -502,7 +502,7 @@ def joint_code(tree: Tree, node: Int, slots: Ids) -> np.int64:
     return np.int64(code)
 
 
-@inner
+@numba_inner
 def find_edge(tree: Tree, node: Int, code: Int) -> Int:
     """The node below a joint move, or NONE; what is looked for comes to the front."""
     nodes = tree.nodes
