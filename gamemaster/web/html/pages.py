@@ -25,7 +25,7 @@ from gamemaster.web.api.operations import (
     services_of,
 )
 from gamemaster.web.html import games
-from gamemaster.web.html.rendering import page
+from gamemaster.web.html.rendering import Wording, page, role_words
 from gamemaster.web.safety import COOKIE, cookie_of
 from gamemaster.web.settings import Problem
 from gamemaster.web.views import api_url, human_cookie
@@ -156,7 +156,7 @@ async def show_match(request: web.Request) -> web.Response:
     }
     wording = wording_of(services.catalogue.source_of(found.record).drawing, match.roles)
     values |= {"thoughts": thoughts(match, step), "wording": wording}
-    values |= {"plot": value_plot(curves(match, wording["colours"]), last, step)}
+    values |= {"plot": value_plot(curves(match, wording), last, step)}
     return page(request, "match.html", _MATCHES, values)
 
 
@@ -177,7 +177,7 @@ def thoughts(match: models.Match, state: int) -> dict[str, tuple[int, models.Eva
     return {role: found[role] for role in match.roles if role in found}
 
 
-def curves(match: models.Match, colours: Mapping[str, str]) -> list[Curve]:
+def curves(match: models.Match, wording: Wording) -> list[Curve]:
     """What each role's player expected, over the match, in the colours of their pieces."""
     points = {
         role: tuple(
@@ -187,7 +187,11 @@ def curves(match: models.Match, colours: Mapping[str, str]) -> list[Curve]:
         )
         for role in match.roles
     }
-    return [Curve(role, found, colours.get(role, "")) for role, found in points.items() if found]
+    return [
+        Curve(role_words(role, wording), found, wording["colours"].get(role, ""))
+        for role, found in points.items()
+        if found
+    ]
 
 
 async def show_play(request: web.Request) -> web.Response:

@@ -99,17 +99,17 @@ async def test_the_page_shows_it_without_scripts(client: ApiClient, players: Pla
     card = Card(page)
     assert card.is_hidden is False
     assert card.labels[0] == (
-        "Goal values that players expect: xplayer 62 in state 0, 100 in state 4, all from 62 to 100. "
+        "Goal values that players expect: X 62 in state 0, 100 in state 4, all from 62 to 100. "
         "All of them are in the list of moves."
     )
     words = " ".join(card.words.split())
-    assert "xplayer62 expected" in words
+    assert "X62 expected" in words
     assert "in state 0, proven from 50 to 100, 1,234 visits, 50,000 random matches a second, 1.50 s" in words
     assert "(mark 3 3), (mark 1 1)" in words
     assert re.search(r"expects </span>62</span>", page)
     assert re.search(r"expects </span>=100</span>", page)
     later = " ".join(Card(await client.page(f"{begun['url']}?step=4")).words.split())
-    assert "xplayer100 proven in state 4" in later
+    assert "X100 proven in state 4" in later
 
 
 async def test_a_match_of_silent_players_has_no_such_card(client: ApiClient, players: Players) -> None:
