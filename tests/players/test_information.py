@@ -130,7 +130,7 @@ def test_a_world_that_drawing_has_lost_is_found_by_clingo(seed: int) -> None:
     player = Player(RARE, "seeker", seed, memory=1024)  # clingo is a process, it needs some
     player.choose(seconds=0.2)
     player.choose(seconds=0.2)
-    assert player.choose(("hidden", "17", "71"), seconds=30) == ("say", "17")
+    assert player.choose(("hidden", "17", "71"), seconds=120) == ("say", "17")
     assert not player.warned
 
 
