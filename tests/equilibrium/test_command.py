@@ -110,7 +110,8 @@ def test_states_are_solved_where_histories_are_too_many() -> None:
     assert all(line.startswith(("  left, after ", "  right, after ")) for line in (first, second, third, fourth))
     assert third == "  left, after noop noop (show 2) → (bid 3) 68.9%, (bid 1) 18.6%, (bid 2) 12.5%"
     done = invoke("rockpaperscissors", "--histories", "1", "--json")
-    *_, last = map(json.loads, done.stdout.splitlines())
+    *earlier, last = map(json.loads, done.stdout.splitlines())
+    assert not any(report["final"] for report in earlier)
     assert last["final"]
     assert last["is_guaranteed"]
     assert last["values"] == pytest.approx({"left": 50, "right": 50})
