@@ -18,7 +18,7 @@ from ggp.kernel import Int, cgutils, fast
 
 populate_array: Any = untyped_populate_array
 
-UNITS = 128  # numbers in the rows that `add_rows` adds
+BLOCK = 128  # numbers of each row that are added in one pass over a list: their sums stay in registers
 LISTED = 256  # numbers in a list of `make_list`
 _PART = 16  # numbers that are added at a time
 _FLOATS, _INTEGERS, _SHORT = ir.FloatType(), ir.IntType(32), ir.IntType(16)
@@ -32,57 +32,71 @@ def _data(context: Any, builder: Any, signature: Any, arguments: Any) -> list[An
     ]
 
 
-def _parts(builder: Any, data: Any, row: Any, kind: Any = _FLOATS) -> list[Any]:
-    """Pointers to the parts of a row of `UNITS` numbers."""
+@contextmanager
+def _each_block(builder: Any, width: Any) -> Iterator[Any]:
+    """A loop over the blocks of a row: where each begins."""
+    size = ir.Constant(ir.IntType(64), BLOCK)
+    with cgutils.for_range(builder, builder.udiv(width, size)) as loop:
+        yield builder.mul(loop.index, size)
+
+
+def _parts(builder: Any, data: Any, start: Any, kind: Any = _FLOATS) -> list[Any]:
+    """Pointers to the parts of a block of numbers that begins there."""
     vector = ir.VectorType(kind, _PART).as_pointer()
-    first = builder.mul(row, ir.Constant(ir.IntType(64), UNITS))
-    starts = [builder.add(first, ir.Constant(ir.IntType(64), at)) for at in range(0, UNITS, _PART)]
+    starts = [builder.add(start, ir.Constant(ir.IntType(64), at)) for at in range(0, BLOCK, _PART)]
     return [builder.bitcast(builder.gep(data, [start]), vector) for start in starts]
 
 
-def _change_sums(builder: Any, data: list[Any], kinds: tuple[Any, Any], change: Callable[[Any, Any, Any], Any]) -> None:
+def _change_sums(
+    builder: Any, width: Any, data: list[Any], kinds: tuple[Any, Any], change: Callable[[Any, Any, Any], Any]
+) -> None:
     """Of the sums, which stay in registers, and each of the rows in turn: change(index in the list, row, sums).
 
     data: rows, places, count and sums; kinds: of the numbers in rows and sums.
     """
     rows, places, count, sums = data
-    ends = _parts(builder, sums, ir.Constant(ir.IntType(64), 0), kinds[1])
-    held = [cgutils.alloca_once(builder, end.type.pointee) for end in ends]  # registers in the end
-    for end, sum_ in zip(ends, held, strict=True):
-        builder.store(builder.load(end, align=4), sum_)
-    with _each_row(builder, rows, places, count, kinds[0]) as (index, parts):
-        for part, sum_ in zip(parts, held, strict=True):
-            value = builder.load(part, align=2 if kinds[0] is _SHORT else 4)
-            builder.store(change(index, value, builder.load(sum_)), sum_)
-    for end, sum_ in zip(ends, held, strict=True):
-        builder.store(builder.load(sum_), end, align=4)
+    with _each_block(builder, width) as block:
+        ends = _parts(builder, sums, block, kinds[1])
+        held = [cgutils.alloca_once(builder, end.type.pointee) for end in ends]  # registers in the end
+        for end, sum_ in zip(ends, held, strict=True):
+            builder.store(builder.load(end, align=4), sum_)
+        with _each_row(builder, (rows, places, count), width, block, kinds[0]) as (index, parts):
+            for part, sum_ in zip(parts, held, strict=True):
+                value = builder.load(part, align=2 if kinds[0] is _SHORT else 4)
+                builder.store(change(index, value, builder.load(sum_)), sum_)
+        for end, sum_ in zip(ends, held, strict=True):
+            builder.store(builder.load(sum_), end, align=4)
 
 
-def _change_rows(builder: Any, data: list[Any], change: Callable[[Any, Any, Any], Any]) -> None:
+def _change_rows(builder: Any, width: Any, data: list[Any], change: Callable[[Any, Any, Any], Any]) -> None:
     """Of each of the rows in turn and the numbers that are added: change(index in the list, row, numbers).
 
     data: rows, places, count and numbers.
     """
     rows, places, count, added = data
-    held = [builder.load(part, align=4) for part in _parts(builder, added, ir.Constant(ir.IntType(64), 0))]
-    with _each_row(builder, rows, places, count, _FLOATS) as (index, parts):
-        for part, value in zip(parts, held, strict=True):
-            builder.store(change(index, builder.load(part, align=4), value), part, align=4)
+    with _each_block(builder, width) as block:
+        held = [builder.load(part, align=4) for part in _parts(builder, added, block)]
+        with _each_row(builder, (rows, places, count), width, block, _FLOATS) as (index, parts):
+            for part, value in zip(parts, held, strict=True):
+                builder.store(change(index, builder.load(part, align=4), value), part, align=4)
 
 
 @contextmanager
-def _each_row(builder: Any, rows: Any, places: Any, count: Any, kind: Any) -> Iterator[tuple[Any, list[Any]]]:
-    """A loop over the list: the index in it, and pointers to the parts of the row."""
+def _each_row(
+    builder: Any, listed: tuple[Any, Any, Any], width: Any, block: Any, kind: Any
+) -> Iterator[tuple[Any, list[Any]]]:
+    """A loop over a list (rows, places, count): the index in it, and pointers to the parts of the row's block."""
+    rows, places, count = listed
     with cgutils.for_range(builder, count) as loop:
         row = builder.sext(builder.load(builder.gep(places, [loop.index])), ir.IntType(64))
-        yield loop.index, _parts(builder, rows, row, kind)
+        yield loop.index, _parts(builder, rows, builder.add(builder.mul(row, width), block), kind)
 
 
 def _sums_of_rows(operation: str) -> Any:
     """Rows of int16 are added to sums of int32."""
 
-    def typed(typing_context: Any, rows: Any, places: Any, count: Any, sums: Any) -> Any:
-        del typing_context, count
+    def typed(typing_context: Any, rows: Any, places: Any, count: Any, sums: Any, width: Any) -> Any:
+        del typing_context, count, width
         kinds = (_SHORT, _INTEGERS) if rows.dtype == types.int16 else (_FLOATS, _FLOATS)
 
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -91,33 +105,36 @@ def _sums_of_rows(operation: str) -> Any:
             def changed(_: Any, value: Any, sum_: Any) -> Any:
                 return change(sum_, builder.sext(value, sum_.type) if kinds[0] is _SHORT else value)
 
-            _change_sums(builder, _data(context, builder, signature, arguments), kinds, changed)
+            *data, width = _data(context, builder, signature, arguments)
+            _change_sums(builder, width, data, kinds, changed)
             return context.get_dummy_value()
 
-        return types.void(rows, places, types.int64, sums), generate
+        return types.void(rows, places, types.int64, sums, types.int64), generate
 
     return typed
 
 
-def _add_to_rows(typing_context: Any, rows: Any, places: Any, count: Any, added: Any) -> Any:
-    del typing_context, count
+def _add_to_rows(typing_context: Any, rows: Any, places: Any, count: Any, added: Any, width: Any) -> Any:
+    del typing_context, count, width
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        data = _data(context, builder, signature, arguments)
-        _change_rows(builder, data, lambda _, row, value: builder.fadd(row, value))
+        *data, width = _data(context, builder, signature, arguments)
+        _change_rows(builder, width, data, lambda _, row, value: builder.fadd(row, value))
         return context.get_dummy_value()
 
-    return types.void(rows, places, types.int64, added), generate
+    return types.void(rows, places, types.int64, added, types.int64), generate
 
 
 def _add_multiples(*, change_rows: bool) -> Any:
     """Of the rows to the sums; or of other numbers to the rows."""
 
-    def typed(typing_context: Any, rows: Any, places: Any, factors: Any, count: Any, others: Any) -> Any:
-        del typing_context, count
+    def typed(  # noqa: PLR0913, PLR0917
+        typing_context: Any, rows: Any, places: Any, factors: Any, count: Any, others: Any, width: Any
+    ) -> Any:
+        del typing_context, count, width
 
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            rows, places, factors, *rest = _data(context, builder, signature, arguments)
+            rows, places, factors, *rest, width = _data(context, builder, signature, arguments)
 
             def sum_of(index: Any, value: Any, more: Any) -> Any:
                 factor = _spread(builder, builder.load(builder.gep(factors, [index])))
@@ -125,12 +142,12 @@ def _add_multiples(*, change_rows: bool) -> Any:
                 return builder.fadd(product, more, flags=("contract",))
 
             if change_rows:
-                _change_rows(builder, [rows, places, *rest], lambda index, row, value: sum_of(index, value, row))
+                _change_rows(builder, width, [rows, places, *rest], lambda index, row, value: sum_of(index, value, row))
             else:
-                _change_sums(builder, [rows, places, *rest], (_FLOATS, _FLOATS), sum_of)
+                _change_sums(builder, width, [rows, places, *rest], (_FLOATS, _FLOATS), sum_of)
             return context.get_dummy_value()
 
-        return types.void(rows, places, factors, types.int64, others), generate
+        return types.void(rows, places, factors, types.int64, others, types.int64), generate
 
     return typed
 
@@ -141,29 +158,31 @@ def _spread(builder: Any, value: Any) -> Any:
     return builder.shuffle_vector(one, one, ir.Constant(ir.VectorType(_INTEGERS, _PART), [0] * _PART))
 
 
-def plain_rows(rows: NDArray[Any], places: NDArray[np.int32], count: Int, sums: NDArray[Any]) -> None:
+def plain_rows(rows: NDArray[Any], places: NDArray[np.int32], count: Int, sums: NDArray[Any], width: Int) -> None:
     """Add so many rows, those at the first places, to the sums, in this order.
 
-    rows: (n, UNITS) of float32, to sums of the same; or of int16, to sums of int32.
+    rows: (n, width) of float32, to sums of the same; or of int16, to sums of int32; width: a multiple of `BLOCK`.
     """
     for at in range(count):
-        for unit in range(UNITS):
+        for unit in range(width):
             sums[unit] += rows[places[at], unit]
 
 
-def plain_differences(rows: NDArray[Any], places: NDArray[np.int32], count: Int, sums: NDArray[Any]) -> None:
+def plain_differences(
+    rows: NDArray[Any], places: NDArray[np.int32], count: Int, sums: NDArray[Any], width: Int
+) -> None:
     """The same, subtracted."""
     for at in range(count):
-        for unit in range(UNITS):
+        for unit in range(width):
             sums[unit] -= rows[places[at], unit]
 
 
 def plain_additions(
-    rows: NDArray[np.float32], places: NDArray[np.int32], count: Int, added: NDArray[np.float32]
+    rows: NDArray[np.float32], places: NDArray[np.int32], count: Int, added: NDArray[np.float32], width: Int
 ) -> None:
     """Add the same to so many rows, those at the first places."""
     for at in range(count):
-        for unit in range(UNITS):
+        for unit in range(width):
             rows[places[at], unit] += added[unit]
 
 
@@ -173,10 +192,11 @@ def plain_multiples(
     factors: NDArray[np.float32],
     count: Int,
     sums: NDArray[np.float32],
+    width: Int,
 ) -> None:
     """Add so many rows, those at the first places, each times its factor, to the sums, in this order."""
     for at in range(count):
-        for unit in range(UNITS):
+        for unit in range(width):
             sums[unit] += factors[at] * rows[places[at], unit]
 
 
@@ -186,10 +206,11 @@ def plain_multiples_to_rows(
     factors: NDArray[np.float32],
     count: Int,
     added: NDArray[np.float32],
+    width: Int,
 ) -> None:
     """Add the same, times the factor of each, to so many rows, those at the first places."""
     for at in range(count):
-        for unit in range(UNITS):
+        for unit in range(width):
             rows[places[at], unit] += factors[at] * added[unit]
 
 

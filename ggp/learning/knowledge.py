@@ -21,11 +21,11 @@ from ggp.circuit.compile import CompiledGame
 from ggp.errors import KnowledgeError, SettingsError
 from ggp.gdl.rulesheet import Rulesheet
 from ggp.gdl.terms import to_text
-from ggp.learning.net import Net, net_problem
+from ggp.learning.net import Net
 from ggp.learning.settings import AUTO, NO_KNOWLEDGE, TrainingSettings
-from ggp.learning.training import Generation, Host, Training
+from ggp.learning.training import Generation, Host, Training, net_problem
 
-VERSION = 5
+VERSION = 6
 SUFFIX, TRAINING = ".knowledge", ".training"
 _NET, _TRAINING = (sha256(b"ggp " + kind).digest() for kind in (b"knowledge", b"training"))
 _LARGEST = 2**32  # bytes of a file

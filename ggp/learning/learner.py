@@ -14,6 +14,7 @@ from ggp.learning.contest import Contest
 from ggp.learning.inputs import Inputs, can_read_moves, find_complemented, find_inputs, find_pairs
 from ggp.learning.net import (
     MATCHES,
+    MOST_UNITS,
     MOVES,
     NO_PAIRS,
     SAMPLES,
@@ -24,6 +25,7 @@ from ggp.learning.net import (
     are_symmetries,
     copied,
     fit,
+    grown,
     make_fitting,
     make_net,
     make_samples,
@@ -50,6 +52,7 @@ FIRST_TRIAL = 1_000_000  # successors that the net has valued in self-play when 
 TRIAL = 2_000_000  # more of them that nets with and without moves have valued when they are compared
 LEAST_SCORE = 0.7  # of the net that reads moves, in pairs of matches: what it gains at first has to outlast that
 _MOST_SLICES = 150  # of these matches
+GROWN_FROM = 1_500_000  # samples that a net has learned from when it gets `MOST_UNITS`; few samples fit fewer better
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +97,10 @@ class _Candidate:
     def adopt(self, fitting: Fitting) -> None:
         """This net is fitted, and plays, from now on."""
         self.fitting, self._quantized = fitting, quantize(fitting.net)
+
+    def grow(self) -> None:
+        """The net gets all hidden units that nets may have."""
+        self.adopt(make_fitting(grown(self.fitting.net, MOST_UNITS), self.fitting.symmetries))
 
     @property
     def seen(self) -> int:
@@ -172,7 +179,8 @@ class Learner:
     """Learns one game; used by one thread. Equal seeds and equal slices give equal nets.
 
     At first the net reads single facts, later pairs of them, too. Then it and a copy that reads legal moves as well go
-    on in turns, and the one that plays better is kept. Only for games whose initial state is no end: see `can_learn`.
+    on in turns, and the one that plays better is kept. After `GROWN_FROM` samples it gets more hidden units. Only for
+    games whose initial state is no end: see `can_learn`.
     """
 
     def __init__(  # noqa: PLR0913 - what is known of the game and of earlier learning, and how to learn
@@ -236,8 +244,21 @@ class Learner:
         self._rival = self._contest = None
         self._is_decided, self._inputs, self._chosen = True, inputs, self._candidate(inputs)
 
+    def grow_when_due(self) -> bool:
+        """The net gets all hidden units once it has learned from `GROWN_FROM` samples; whether it got them now."""
+        is_small = len(self._chosen.fitting.net.first_bias) < MOST_UNITS
+        is_due = self._is_decided and is_small and self._chosen.seen >= GROWN_FROM
+        if is_due:
+            self._chosen.grow()
+        return is_due
+
     def use_net(self, net: Net) -> None:
-        """Learning goes on with a copy of this net; the moments of its gradient stay. ValueError for other inputs."""
+        """Learning goes on with a copy of this net, which may have more hidden units; ValueError for other inputs.
+
+        The moments of its gradient stay where it has as many.
+        """
+        if len(net.first_bias) > len(self._chosen.fitting.net.first_bias):
+            self._chosen.grow()
         own = self._chosen.fitting.net
         if own.first.shape != net.first.shape or (own.complemented != net.complemented).any():
             raise ValueError("the net has other inputs")
@@ -278,6 +299,8 @@ class Learner:
         self._symmetries = symmetries
         try:
             candidate = self._candidate(inputs)
+            if known.get("net.first_bias", np.zeros(0)).shape == (MOST_UNITS,):
+                candidate.grow()
             candidate.restore(known)
         except ValueError:
             self._symmetries = before
@@ -289,6 +312,7 @@ class Learner:
     def run(self, stop: Callable[[], bool]) -> None:
         """Learns until `stop()`, which is asked every few milliseconds."""
         while not stop():
+            self.grow_when_due()
             began = perf_counter()
             self.run_slice(self._batches_at_once)
             took = perf_counter() - began

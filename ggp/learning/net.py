@@ -8,8 +8,7 @@ float32; a kernel does the same on every run, so that equal work gives equal net
 layer is quantized to 16 bits, as in NNUE: half as much memory is read, and sums are exact.
 """
 
-from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,8 +16,8 @@ from numpy.typing import NDArray
 from ggp.circuit.network import Ids
 from ggp.kernel import Int, count_ones, draw, fused, kernel, lowest, numba_inner
 from ggp.row_sums import (
+    BLOCK,
     LISTED,
-    UNITS,
     add_multiples,
     add_multiples_to_rows,
     add_rows,
@@ -29,7 +28,7 @@ from ggp.row_sums import (
 )
 from ggp.simulation.evaluate import Bits
 
-HIDDEN = UNITS
+UNITS, MOST_UNITS = BLOCK, LISTED  # of the hidden layer, at first and later on
 NO_INPUT = -1
 NO_PAIRS = np.zeros((0, 2), np.int32)
 
@@ -140,7 +139,7 @@ def make_net(  # noqa: PLR0913 - what the net reads
     """
     random = np.random.default_rng(seed)
     inputs = int(input_of_fact.max(initial=NO_INPUT)) + 1
-    first = random.standard_normal((inputs, HIDDEN)) / np.sqrt(max(inputs, 1) / 2)
+    first = random.standard_normal((inputs, UNITS)) / np.sqrt(max(inputs, 1) / 2)
     read = moves if reads_moves else 0
     one, other = np.concatenate([pairs, pairs[:, ::-1]]).T
     order = np.lexsort((other, one))
@@ -156,11 +155,11 @@ def make_net(  # noqa: PLR0913 - what the net reads
         np.bitwise_or.reduceat(bits, starts) if len(starts) else bits,
         starts.astype(np.int32),
         (order % max(len(pairs), 1) + inputs + read).astype(np.int32),
-        np.concatenate([first, np.zeros((read + len(pairs), HIDDEN))]).astype(np.float32),
-        np.zeros(HIDDEN, np.float32),
-        (random.standard_normal((roles, HIDDEN)) * 0.01).astype(np.float32),
+        np.concatenate([first, np.zeros((read + len(pairs), UNITS))]).astype(np.float32),
+        np.zeros(UNITS, np.float32),
+        (random.standard_normal((roles, UNITS)) * 0.01).astype(np.float32),
         np.zeros(roles, np.float32),
-        np.zeros((moves, HIDDEN), np.float32),
+        np.zeros((moves, UNITS), np.float32),
         np.zeros(moves, np.float32),
     )
 
@@ -182,6 +181,18 @@ def widened(net: Net, wider: Net) -> Net:
     if len(net.partners):
         wider.first[wider.input_of_pair] = net.first[net.input_of_pair]
     return wider
+
+
+def grown(net: Net, units: int) -> Net:
+    """A net with so many units, which reads the same and says the same as yet; new ones read facts by chance."""
+    facts, known = int(net.input_of_fact.max(initial=NO_INPUT)) + 1, len(net.first_bias)
+    arrays = {name: getattr(net, name) for name in ("first", "first_bias", "value", "policy")}
+    made = {name: np.zeros((*array.shape[:-1], units), np.float32) for name, array in arrays.items()}
+    for name, array in arrays.items():
+        made[name][..., :known] = array
+    random = np.random.default_rng(known)
+    made["first"][:facts, known:] = random.standard_normal((facts, units - known)) / np.sqrt(max(facts, 1) / 2)
+    return net._replace(**made)
 
 
 def are_symmetries(given: Symmetries, like: Symmetries) -> bool:
@@ -207,8 +218,8 @@ def make_fitting(net: Net, symmetries: Symmetries | None = None) -> Fitting:
         gradient,
         mean,
         square,
-        np.zeros(HIDDEN, np.float32),
-        np.zeros(HIDDEN, np.float32),
+        np.zeros_like(net.first_bias),
+        np.zeros_like(net.first_bias),
         np.zeros((1, words), np.uint64),
         np.zeros(len(net.first) + 1, np.int32),
         np.zeros(len(net.policy) + 1, np.int32),
@@ -229,7 +240,7 @@ _LARGEST = 32767.0  # of a number in the first layer of a quantized net
 
 def quantize(net: Net) -> QuantizedNet:
     """The quantized form of the net as it is now; it shares what is not quantized."""
-    first, bias = np.zeros(net.first.shape, np.int16), np.zeros(HIDDEN, np.int32)
+    first, bias = np.zeros(net.first.shape, np.int16), np.zeros(len(net.first_bias), np.int32)
     numbers = {"first": first, "first_bias": bias, "scale": np.ones(1, np.float32)}
     made = QuantizedNet(**(net._asdict() | numbers))
     requantize(net, made)
@@ -247,49 +258,13 @@ def requantize(net: Net, quantized: QuantizedNet) -> None:
     factor = np.float32(1.0) / quantized.scale[0]
     for at in range(len(weights)):
         numbers[at] = np.int16(np.rint(min(max(weights[at] * factor, np.float32(-_LARGEST)), np.float32(_LARGEST))))
-    for unit in range(HIDDEN):
+    for unit in range(len(net.first_bias)):
         quantized.first_bias[unit] = np.int32(np.rint(net.first_bias[unit] * factor))
 
 
 def copied(net: Net) -> Net:
     """The net as it is now."""
     return net._replace(**{name: getattr(net, name).copy() for name in WEIGHTS})
-
-
-def net_problem(arrays: Mapping[str, NDArray[Any]], facts: int, roles: int, moves: int) -> str:
-    """Why these arrays by the names of a net's fields are no net for a game; empty if they are one."""
-    if arrays.keys() != set(Net._fields):
-        return "its arrays are not those of a net"
-    inputs = len(arrays["first"]) if arrays["first"].ndim else 0
-    read = moves if arrays["input_of_move"].size else 0
-    words, ends = arrays["partners"].size, arrays["input_of_pair"].size
-    shapes = {
-        "complemented": ((facts + 63) // 64,), "input_of_fact": (facts,), "input_of_move": (read,),
-        "first_word": (facts + 1,), "partner_word": (words,), "partners": (words,), "first_partner": (words,),
-        "input_of_pair": (ends,),
-        "first": (inputs, HIDDEN), "first_bias": (HIDDEN,),
-        "value": (roles, HIDDEN), "value_bias": (roles,), "policy": (moves, HIDDEN), "policy_bias": (moves,),
-    }  # fmt: skip
-    for name, shape in shapes.items():
-        kind = np.float32 if name in WEIGHTS else np.uint64 if name in {"complemented", "partners"} else np.int32
-        array, dtype = arrays[name], np.dtype(kind)
-        if array.shape != shape or array.dtype != dtype:
-            return f"{name} is {array.dtype}{array.shape}, not {dtype}{shape}"
-        if name in WEIGHTS and not np.isfinite(array).all():
-            return f"{name} has values that are not finite"
-        if name.startswith("input") and ((array < NO_INPUT) | (array >= inputs)).any():
-            return f"{name} names an input that does not exist"
-    first, partner_word = arrays["first_word"], arrays["partner_word"]
-    counts = np.bitwise_count(arrays["partners"]).astype(np.int64)
-    if (
-        first[0] != 0 or first[-1] != words or (np.diff(first) < 0).any() or counts.sum() != ends
-        or ((partner_word < 0) | (partner_word >= max((facts + 63) // 64, 1))).any()
-        or (arrays["first_partner"] != np.cumsum(counts) - counts).any()
-    ):  # fmt: skip
-        return "its pairs of facts are none"
-    if (arrays["input_of_pair"] == NO_INPUT).any():
-        return "a pair has no input"
-    return "a move has no input" if (arrays["input_of_move"] == NO_INPUT).any() else ""
 
 
 def make_samples(words: int, legal_words: int, roles: int, places: int, moves: int) -> Samples:
@@ -309,8 +284,8 @@ def make_samples(words: int, legal_words: int, roles: int, places: int, moves: i
 @fused
 def sum_inputs(net: QuantizedNet, states: Bits, row: Int, sums: Ids) -> None:
     """The hidden units of a state before rectification, without its legal moves, as multiples of the scale."""
-    places, listed = make_list(), np.int64(0)
-    for unit in range(HIDDEN):
+    places, listed, units = make_list(), np.int64(0), len(net.first_bias)
+    for unit in range(units):
         sums[unit] = net.first_bias[unit]
     for word in range(states.shape[1]):
         bits = states[row, word] ^ net.complemented[word]
@@ -318,20 +293,20 @@ def sum_inputs(net: QuantizedNet, states: Bits, row: Int, sums: Ids) -> None:
             fact = 64 * word + lowest(bits)
             bits &= bits - np.uint64(1)
             places[listed] = net.input_of_fact[fact]
-            listed = flush_if_full(net, places, listed + (net.input_of_fact[fact] != NO_INPUT), sums)
+            listed = flush_if_full(net, places, listed + (net.input_of_fact[fact] != NO_INPUT), sums, units)
             for at in range(net.first_word[fact], net.first_word[fact + 1]):
                 number = np.int64(net.partner_word[at])
                 found = (states[row, number] ^ net.complemented[number]) & net.partners[at] & _later(net, fact, at)
-                listed = flush_if_full(net, places, _list_pairs(net, at, found, places, listed), sums)
-    add_rows(net.first, places, listed, sums)
+                listed = flush_if_full(net, places, _list_pairs(net, at, found, places, listed), sums, units)
+    add_rows(net.first, places, listed, sums, units)
 
 
 @numba_inner
-def flush_if_full(net: QuantizedNet, places: Ids, listed: Int, sums: Ids) -> np.int64:
+def flush_if_full(net: QuantizedNet, places: Ids, listed: Int, sums: Ids, units: Int) -> np.int64:
     """Adds the inputs that are listed when those of another word may not fit; returns how many are listed then."""
     if listed + _WORD < LISTED:
         return np.int64(listed)
-    add_rows(net.first, places, listed, sums)
+    add_rows(net.first, places, listed, sums, units)
     return np.int64(0)
 
 
@@ -381,7 +356,7 @@ def _list_difference(net: QuantizedNet, states: Bits, row: Int, others: Bits, ot
 
 
 @numba_inner
-def add_moves(net: QuantizedNet, legal: Bits, row: Int, sums: Ids) -> None:
+def add_moves(net: QuantizedNet, legal: Bits, row: Int, sums: Ids, units: Int) -> None:
     """Adds the inputs of all legal moves, if the net reads moves; legal[row]: bits over the moves of all roles."""
     moves, places, listed = len(net.input_of_move), make_list(), np.int64(0)
     for word in range((moves + 63) // 64):
@@ -392,16 +367,16 @@ def add_moves(net: QuantizedNet, legal: Bits, row: Int, sums: Ids) -> None:
             if move < moves:
                 places[listed] = net.input_of_move[move]
                 listed += 1
-        listed = flush_if_full(net, places, listed, sums)
+        listed = flush_if_full(net, places, listed, sums, units)
     if listed:
-        add_rows(net.first, places, listed, sums)
+        add_rows(net.first, places, listed, sums, units)
 
 
 @numba_inner
-def rectify(net: QuantizedNet, sums: Ids, hidden: Floats) -> None:
+def rectify(net: QuantizedNet, sums: Ids, hidden: Floats, units: Int) -> None:
     """The hidden units of such sums."""
     scale = net.scale[0]
-    for unit in range(HIDDEN):
+    for unit in range(units):
         hidden[unit] = np.float32(max(sums[unit], np.int32(0))) * scale
 
 
@@ -410,8 +385,8 @@ def hidden_units(net: QuantizedNet, states: Bits, row: Int, legal: Bits, legal_r
     """Of states[row], in which the moves of legal[legal_row] are legal."""
     sums = make_list()
     sum_inputs(net, states, row, sums)
-    add_moves(net, legal, legal_row, sums)
-    rectify(net, sums, hidden)
+    add_moves(net, legal, legal_row, sums, len(net.first_bias))
+    rectify(net, sums, hidden, len(net.first_bias))
 
 
 @numba_inner
@@ -419,38 +394,54 @@ def rectify_changed(  # noqa: PLR0913, PLR0917 - kernel: two states and what is 
     net: QuantizedNet, states: Bits, row: Int, legal: Bits, before: Bits, before_row: Int, sums: Ids, hidden: Floats
 ) -> None:
     """The hidden units of states[row], with its moves legal[row], from what `sum_inputs` gave of before[before_row]."""
-    gone, come, changed = make_list(), make_list(), make_list()
+    gone, come = make_list(), make_list()
     fewer = _list_difference(net, before, before_row, states, row, gone)
     more = _list_difference(net, states, row, before, before_row, come)
     if fewer < 0 or more < 0:
-        sum_inputs(net, states, row, changed)
+        hidden_units(net, states, row, legal, row, hidden)
+    elif len(net.first_bias) == UNITS:  # loops of known lengths are much faster
+        _rectify_difference(net, gone, fewer, come, more, legal, row, sums, hidden, UNITS)
     else:
-        for unit in range(HIDDEN):
-            changed[unit] = sums[unit]
-        subtract_rows(net.first, gone, fewer, changed)
-        add_rows(net.first, come, more, changed)
-    add_moves(net, legal, row, changed)
-    rectify(net, changed, hidden)
+        _rectify_difference(net, gone, fewer, come, more, legal, row, sums, hidden, MOST_UNITS)
+
+
+@numba_inner
+def _rectify_difference(  # noqa: PLR0913, PLR0917 - kernel: as above
+    net: QuantizedNet, gone: Ids, fewer: Int, come: Ids, more: Int, legal: Bits, row: Int, sums: Ids, hidden: Floats,
+    units: Int,
+) -> None:  # fmt: skip
+    changed = make_list()
+    for unit in range(units):
+        changed[unit] = sums[unit]
+    subtract_rows(net.first, gone, fewer, changed, units)
+    add_rows(net.first, come, more, changed, units)
+    add_moves(net, legal, row, changed, units)
+    rectify(net, changed, hidden, units)
 
 
 @numba_inner
 def role_value(net: Net | QuantizedNet, hidden: Floats, role: Int) -> float:
     """What a state is worth to a role, from 0 to 1."""
-    total = np.float32(0.0)
-    for unit in range(HIDDEN):
-        total += net.value[role, unit] * hidden[unit]
-    total += net.value_bias[role]
+    total = _product(net.value, role, hidden) + net.value_bias[role]
     return np.float64(1.0 / (1.0 + np.exp(-np.float64(total))))
 
 
 @numba_inner
 def move_logit(net: Net | QuantizedNet, hidden: Floats, move: Int) -> float:
     """Of a move, numbered over the moves of all roles in a row."""
+    return np.float64(_product(net.policy, move, hidden) + net.policy_bias[move])
+
+
+@numba_inner
+def _product(weights: Floats, row: Int, hidden: Floats) -> np.float32:
+    """Of a row of weights and the hidden units."""
     total = np.float32(0.0)
-    for unit in range(HIDDEN):
-        total += net.policy[move, unit] * hidden[unit]
-    total += net.policy_bias[move]
-    return np.float64(total)
+    for unit in range(UNITS):
+        total += weights[row, unit] * hidden[unit]
+    if weights.shape[1] > UNITS:
+        for unit in range(UNITS, MOST_UNITS):
+            total += weights[row, unit] * hidden[unit]
+    return total
 
 
 @kernel
@@ -482,19 +473,22 @@ def _add_gradients(fitting: Fitting, samples: Samples, random: NDArray[np.uint64
         is_kept = samples.numbers[MOVES] - samples.policy_start[sample] <= room
         if samples.is_complete[sample] and is_kept:
             image = np.int64(draw(random, len(fitting.symmetries.roles)))
-            _add_gradient(fitting, samples, sample, image, np.float32(1.0 / size))
+            if len(fitting.back) == UNITS:  # loops of known lengths are much faster
+                _add_gradient(fitting, samples, sample, image, np.float32(1.0 / size), UNITS)
+            else:
+                _add_gradient(fitting, samples, sample, image, np.float32(1.0 / size), MOST_UNITS)
             drawn += 1
 
 
 @numba_inner
-def _add_gradient(fitting: Fitting, samples: Samples, sample: Int, image: Int, weight: np.float32) -> None:
+def _add_gradient(fitting: Fitting, samples: Samples, sample: Int, image: Int, weight: np.float32, units: Int) -> None:
     """Of an image of the sample by one of the symmetries."""
     net, hidden, back = fitting.net, fitting.hidden, fitting.back
     active = _list_inputs(fitting, samples, sample, image)
-    for unit in range(HIDDEN):
+    for unit in range(units):
         hidden[unit] = net.first_bias[unit]
-    add_rows(net.first, fitting.active, active, hidden)
-    for unit in range(HIDDEN):
+    add_rows(net.first, fitting.active, active, hidden, units)
+    for unit in range(units):
         hidden[unit] = max(hidden[unit], np.float32(0.0))
     back[:] = np.float32(0.0)
     for own in range(len(net.value)):
@@ -504,15 +498,15 @@ def _add_gradient(fitting: Fitting, samples: Samples, sample: Int, image: Int, w
         fitting.losses[0] += error * error
         slope = np.float32(2.0) * weight * error * value * (np.float32(1.0) - value)
         fitting.gradient.value_bias[role] += slope
-        for unit in range(HIDDEN):
+        for unit in range(units):
             fitting.gradient.value[role, unit] += slope * hidden[unit]
             back[unit] += slope * net.value[role, unit]
-    _add_policy_gradient(fitting, samples, sample, image, weight)
+    _add_policy_gradient(fitting, samples, sample, image, weight, units)
     fitting.losses[2] += 1.0
-    for unit in range(HIDDEN):
+    for unit in range(units):
         back[unit] = back[unit] if hidden[unit] > 0 else np.float32(0.0)
         fitting.gradient.first_bias[unit] += back[unit]
-    add_to_rows(fitting.gradient.first, fitting.active, active, back)
+    add_to_rows(fitting.gradient.first, fitting.active, active, back, units)
 
 
 @numba_inner
@@ -553,7 +547,9 @@ def _list_inputs(fitting: Fitting, samples: Samples, sample: Int, image: Int) ->
 
 
 @numba_inner
-def _add_policy_gradient(fitting: Fitting, samples: Samples, sample: Int, image: Int, weight: np.float32) -> None:
+def _add_policy_gradient(
+    fitting: Fitting, samples: Samples, sample: Int, image: Int, weight: np.float32, units: Int
+) -> None:
     net, hidden, back, logits, moves = fitting.net, fitting.hidden, fitting.back, fitting.logits, fitting.moves
     start, count, room = samples.policy_start[sample], np.int64(samples.policy_count[sample]), len(samples.moves)
     highest = np.float32(-1e30)
@@ -571,8 +567,8 @@ def _add_policy_gradient(fitting: Fitting, samples: Samples, sample: Int, image:
     for at in range(count):
         logits[at] = weight * (logits[at] / total - samples.shares[(start + at) % room])  # the slope
         fitting.gradient.policy_bias[moves[at]] += logits[at]
-    add_multiples(net.policy, moves, logits, count, back)
-    add_multiples_to_rows(fitting.gradient.policy, moves, logits, count, hidden)
+    add_multiples(net.policy, moves, logits, count, back, units)
+    add_multiples_to_rows(fitting.gradient.policy, moves, logits, count, hidden, units)
 
 
 @kernel

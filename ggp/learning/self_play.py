@@ -20,8 +20,8 @@ from ggp.circuit.network import Ids
 from ggp.gdl.rulesheet import NATURE
 from ggp.kernel import LANES, Int, draw, fused, numba_inner
 from ggp.learning.net import (
-    HIDDEN,
     MATCHES,
+    MOST_UNITS,
     MOVES,
     SAMPLES,
     Floats,
@@ -117,7 +117,7 @@ def make_self_play(batches: Batches, settings: SelfPlaySettings, places: int, se
         np.zeros(LANES, np.int32), np.zeros(LANES, np.int32), np.zeros(LANES, np.float32),
         np.zeros((LANES, roles), np.int32), np.zeros(LANES, np.int32),
         np.zeros(roles, np.int32), np.zeros(roles, np.float32),
-        np.zeros(HIDDEN, np.int32), np.zeros(HIDDEN, np.float32),
+        np.zeros(MOST_UNITS, np.int32), np.zeros(MOST_UNITS, np.float32),
         np.array([role == NATURE for role in batches.game.roles]),
         np.array([seed * 2 + 1], np.uint64) * np.uint64(0x9E3779B97F4A7C15),
         np.array(knobs, np.float64), numbers,

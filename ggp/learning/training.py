@@ -21,7 +21,7 @@ from ggp.gdl.rulesheet import NATURE
 from ggp.learning.contest import Contest
 from ggp.learning.inputs import Inputs
 from ggp.learning.learner import SLICE_BATCHES, Learner, LearningProgress
-from ggp.learning.net import WEIGHTS, Net, Symmetries, copied, net_problem
+from ggp.learning.net import MOST_UNITS, NO_INPUT, UNITS, WEIGHTS, Net, Symmetries, copied
 from ggp.learning.settings import TrainingSettings
 from ggp.simulation.evaluate import Batches
 
@@ -152,6 +152,9 @@ class Training:
         if not self._choose_inputs(stop):
             return False
         if not len(self._round_ends):
+            if self._first.grow_when_due():
+                for learner in learners[1:]:
+                    learner.use_net(self._first.net)
             self._round_ends = np.array([learner.samples + ROUND_SAMPLES for learner in learners])
         ends: list[int] = self._round_ends.tolist()
         if len(learners) == 1:
@@ -235,6 +238,43 @@ class Training:
         self._round_ends = ends.copy()
         self._best = Net(**{name: array.copy() for name, array in best.items()})
         self.generations, self.seconds = list(generations), seconds
+
+
+def net_problem(arrays: Mapping[str, NDArray[Any]], facts: int, roles: int, moves: int) -> str:
+    """Why these arrays by the names of a net's fields are no net for a game; empty if they are one."""
+    if arrays.keys() != set(Net._fields):
+        return "its arrays are not those of a net"
+    inputs = len(arrays["first"]) if arrays["first"].ndim else 0
+    units = MOST_UNITS if arrays["first_bias"].size == MOST_UNITS else UNITS
+    read = moves if arrays["input_of_move"].size else 0
+    words, ends = arrays["partners"].size, arrays["input_of_pair"].size
+    shapes = {
+        "complemented": ((facts + 63) // 64,), "input_of_fact": (facts,), "input_of_move": (read,),
+        "first_word": (facts + 1,), "partner_word": (words,), "partners": (words,), "first_partner": (words,),
+        "input_of_pair": (ends,),
+        "first": (inputs, units), "first_bias": (units,),
+        "value": (roles, units), "value_bias": (roles,), "policy": (moves, units), "policy_bias": (moves,),
+    }  # fmt: skip
+    for name, shape in shapes.items():
+        kind = np.float32 if name in WEIGHTS else np.uint64 if name in {"complemented", "partners"} else np.int32
+        array, dtype = arrays[name], np.dtype(kind)
+        if array.shape != shape or array.dtype != dtype:
+            return f"{name} is {array.dtype}{array.shape}, not {dtype}{shape}"
+        if name in WEIGHTS and not np.isfinite(array).all():
+            return f"{name} has values that are not finite"
+        if name.startswith("input") and ((array < NO_INPUT) | (array >= inputs)).any():
+            return f"{name} names an input that does not exist"
+    first, partner_word = arrays["first_word"], arrays["partner_word"]
+    counts = np.bitwise_count(arrays["partners"]).astype(np.int64)
+    if (
+        first[0] != 0 or first[-1] != words or (np.diff(first) < 0).any() or counts.sum() != ends
+        or ((partner_word < 0) | (partner_word >= max((facts + 63) // 64, 1))).any()
+        or (arrays["first_partner"] != np.cumsum(counts) - counts).any()
+    ):  # fmt: skip
+        return "its pairs of facts are none"
+    if (arrays["input_of_pair"] == NO_INPUT).any():
+        return "a pair has no input"
+    return "a move has no input" if (arrays["input_of_move"] == NO_INPUT).any() else ""
 
 
 def _mean(parts: Sequence[LearningProgress], name: str) -> float | None:

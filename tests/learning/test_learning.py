@@ -10,10 +10,11 @@ from ggp.gdl.rulesheet import Rulesheet, parse_rulesheet
 from ggp.gdl.state_machine import Facts
 from ggp.gdl.terms import Term, to_text
 from ggp.learning.inputs import Inputs, find_complemented, find_inputs, find_pairs
-from ggp.learning.learner import FIRST_CUT, Learner, inputs_of
+from ggp.learning.learner import FIRST_CUT, GROWN_FROM, Learner, inputs_of
 from ggp.learning.net import (
-    HIDDEN,
+    MOST_UNITS,
     SAMPLES,
+    UNITS,
     WEIGHTS,
     Fitting,
     Net,
@@ -21,12 +22,12 @@ from ggp.learning.net import (
     Symmetries,
     copied,
     fit,
+    grown,
     hidden_units,
     make_fitting,
     make_net,
     make_samples,
     move_logit,
-    net_problem,
     quantize,
     rectify_changed,
     requantize,
@@ -36,6 +37,7 @@ from ggp.learning.net import (
 )
 from ggp.learning.self_play import CUTS, SelfPlaySettings, make_self_play, play_on
 from ggp.learning.symmetries import find_symmetries
+from ggp.learning.training import net_problem
 from ggp.library import find_rulesheet
 from ggp.row_sums import LISTED
 from ggp.simulation.evaluate import Batches, pack, unpack
@@ -59,7 +61,7 @@ def tictactoe() -> CompiledGame:
     return compile_game(shipped("tictactoe"))
 
 
-def random_net(facts: int, roles: int, moves: int, inputs: Inputs) -> Net:
+def random_net(facts: int, roles: int, moves: int, inputs: Inputs, units: int = UNITS) -> Net:
     random = np.random.default_rng(3)
     every = [(one, other) for one in range(facts) for other in range(one) if (one * other) % 3 == 1]
     pairs = np.array(every if inputs.pairs else [], np.int32).reshape(-1, 2)
@@ -72,12 +74,13 @@ def random_net(facts: int, roles: int, moves: int, inputs: Inputs) -> Net:
         reads_moves=inputs.moves,
         pairs=pairs,
     )
+    net = grown(net, units) if units > UNITS else net
     said = len(net.first) - int(net.input_of_fact.max()) - 1  # of moves and pairs
-    net.first[len(net.first) - said :] += random.standard_normal((said, HIDDEN)).astype(np.float32) / 4
+    net.first[len(net.first) - said :] += random.standard_normal((said, units)).astype(np.float32) / 4
     return net._replace(
-        first_bias=random.standard_normal(HIDDEN).astype(np.float32),
-        value=(random.standard_normal((roles, HIDDEN)) / 5).astype(np.float32),
-        policy=(random.standard_normal((moves, HIDDEN)) / 5).astype(np.float32),
+        first_bias=random.standard_normal(units).astype(np.float32),
+        value=(random.standard_normal((roles, units)) / 5).astype(np.float32),
+        policy=(random.standard_normal((moves, units)) / 5).astype(np.float32),
     )
 
 
@@ -110,16 +113,17 @@ def plain_net(net: Net, facts: NDArray[np.bool_], legal: NDArray[np.bool_]) -> t
     return sums, values, net.policy.astype(np.float64) @ hidden + net.policy_bias
 
 
+@pytest.mark.parametrize("units", [UNITS, MOST_UNITS])
 @pytest.mark.parametrize("inputs", EVERY_INPUT)
-def test_values_and_logits_are_those_of_the_plain_net(inputs: Inputs) -> None:
-    given = random_net(100, 2, 30, inputs)
+def test_values_and_logits_are_those_of_the_plain_net(inputs: Inputs, units: int) -> None:
+    given = random_net(100, 2, 30, inputs, units)
     net, plain = quantize(given), as_quantized(given)
     np.testing.assert_allclose(plain.first, given.first, atol=0.51 * float(net.scale[0]))
     random = np.random.default_rng(1)
     states = random.integers(0, 2**36, (8, 2), np.uint64)
     moves = random.integers(0, 2**31, (8, 1), np.uint64)  # and whether the state is an end
     flags, legal = unpack(states, 100), unpack(moves, 30)
-    sums, hidden, changed = np.zeros(HIDDEN, np.int32), np.zeros(HIDDEN, np.float32), np.zeros(HIDDEN, np.float32)
+    sums, hidden, changed = np.zeros(units, np.int32), np.zeros(units, np.float32), np.zeros(units, np.float32)
     for row in range(8):
         expected_sums, values, logits = plain_net(plain, flags[row], legal[row])
         sum_inputs(net, states, row, sums)
@@ -139,7 +143,7 @@ def test_what_mostly_holds_is_read_by_its_complement() -> None:
     names = [to_text(fact) for fact, is_complemented in zip(facts, flags, strict=True) if is_complemented]
     assert len(names) >= 60
     assert all(name.endswith(" b)") for name in names if name.startswith("(cell"))
-    net, sums = quantize(Learner(batches).net), np.zeros(HIDDEN, np.int32)
+    net, sums = quantize(Learner(batches).net), np.zeros(UNITS, np.int32)
     np.testing.assert_array_equal(net.complemented, complemented)
     sum_inputs(net, complemented[np.newaxis], 0, sums)
     np.testing.assert_array_equal(sums, net.first_bias)
@@ -150,15 +154,15 @@ def test_more_inputs_may_hold_than_are_listed_at_a_time() -> None:
     pairs = np.array([(one, two) for one in range(facts) for two in range(one + 1, facts)], np.int32)
     given = make_net(np.arange(facts, dtype=np.int32), 2, 3, 1, pairs=pairs)
     given.first[:] = np.random.default_rng(2).standard_normal(given.first.shape)
-    net, sums = quantize(given), np.zeros(HIDDEN, np.int32)
-    states, hidden = np.array([[(1 << facts) - 1], [0]], np.uint64), np.zeros(HIDDEN, np.float32)
+    net, sums = quantize(given), np.zeros(UNITS, np.int32)
+    states, hidden = np.array([[(1 << facts) - 1], [0]], np.uint64), np.zeros(UNITS, np.float32)
     sum_inputs(net, states, 0, sums)
     assert len(net.first) > 2 * LISTED
     np.testing.assert_array_equal(sums, net.first.sum(axis=0, dtype=np.int32))
     for row in (0, 1):  # that many come, or go
         sum_inputs(net, states, 1 - row, sums)
         rectify_changed(net, states, row, np.zeros((2, 1), np.uint64), states, 1 - row, sums, hidden)
-        expected = np.maximum(net.first.sum(axis=0, dtype=np.int32), 0) if row == 0 else np.zeros(HIDDEN)
+        expected = np.maximum(net.first.sum(axis=0, dtype=np.int32), 0) if row == 0 else np.zeros(UNITS)
         np.testing.assert_allclose(hidden, expected * net.scale[0], rtol=1e-6)
 
 
@@ -200,9 +204,9 @@ def one_sample() -> Samples:
 
 
 @pytest.mark.parametrize("name", WEIGHTS)
-@pytest.mark.parametrize("inputs", EVERY_INPUT)
-def test_gradients_are_finite_differences(name: str, inputs: Inputs) -> None:
-    net, samples = random_net(12, 2, 6, inputs), one_sample()
+@pytest.mark.parametrize(("inputs", "units"), [*((one, UNITS) for one in EVERY_INPUT), (EVERY_INPUT[-1], MOST_UNITS)])
+def test_gradients_are_finite_differences(name: str, inputs: Inputs, units: int) -> None:
+    net, samples = random_net(12, 2, 6, inputs, units), one_sample()
     gradient = gradient_of(make_fitting(net), samples)
     weights = getattr(net, name).reshape(-1)
     random = np.random.default_rng(0)
@@ -242,6 +246,30 @@ def test_a_wider_net_says_the_same_at_first() -> None:
     for one, two in zip(plain_net(net, facts, legal), plain_net(wider, facts, legal), strict=True):
         np.testing.assert_allclose(one, two, atol=1e-5)
     assert inputs_of(wider) == Inputs(pairs=True, moves=True)
+
+
+def test_a_net_with_more_units_says_the_same_at_first() -> None:
+    net = random_net(12, 2, 6, Inputs(pairs=True, moves=True))
+    wider, facts, legal = grown(net, MOST_UNITS), np.ones(12, np.bool_), np.ones(6, np.bool_)
+    for one, two in zip(plain_net(net, facts, legal)[1:], plain_net(wider, facts, legal)[1:], strict=True):
+        np.testing.assert_allclose(one, two, atol=1e-5)
+    assert wider.first[: int(net.input_of_fact.max()) + 1, UNITS:].all()
+    assert not wider.first[int(net.input_of_fact.max()) + 1 :, UNITS:].any()
+
+
+def test_a_net_gets_more_units_once_it_has_seen_much(tictactoe: CompiledGame) -> None:
+    for known, units in ((GROWN_FROM - 100_000, UNITS), (GROWN_FROM, MOST_UNITS)):
+        learner = Learner(Batches(tictactoe), memory_bytes=2**23, known_samples=known)
+        learner.begin(Inputs(pairs=True))
+        learner.run(map(bool, (0, 0, 1)).__next__)
+        assert learner.net.first.shape[1] == units
+    other = Learner(Batches(tictactoe), memory_bytes=2**23)
+    other.begin(Inputs(pairs=True))
+    other.use_net(learner.net)
+    for one, two in zip(learner.net, other.net, strict=True):
+        np.testing.assert_array_equal(one, two)
+    with pytest.raises(ValueError, match="other inputs"):
+        other.use_net(learner.net._replace(first=learner.net.first[:, :UNITS]))
 
 
 def test_damaged_pairs_are_no_net() -> None:
@@ -304,7 +332,7 @@ def test_tictactoe_is_learned(tictactoe: CompiledGame, inputs: Inputs) -> None:
         state = machine.next_state(state, tuple(joint))
     packed = machine.packed(state)
     assert packed is not None
-    hidden, net, names = np.zeros(HIDDEN, np.float32), learner.net, tictactoe.moves[0]
+    hidden, net, names = np.zeros(UNITS, np.float32), learner.net, tictactoe.moves[0]
     expansion = make_expansion(machine.batches)
     look(expansion, packed, 1)
     hidden_units(quantize(net), packed, 0, expansion.legal, 0, hidden)
@@ -433,13 +461,14 @@ def test_the_net_that_plays_better_goes_on(name: str, *, wins: bool) -> None:
     assert learner.samples > before
 
 
-@pytest.mark.parametrize("inputs", EVERY_INPUT)
-def test_learning_goes_on_from_its_state(tictactoe: CompiledGame, inputs: Inputs) -> None:
+@pytest.mark.parametrize(("inputs", "known"), [*((one, 0) for one in EVERY_INPUT), (EVERY_INPUT[-1], GROWN_FROM)])
+def test_learning_goes_on_from_its_state(tictactoe: CompiledGame, inputs: Inputs, known: int) -> None:
     symmetries = find_symmetries(shipped("tictactoe"), Batches(tictactoe))
     assert symmetries is not None
-    whole = Learner(Batches(tictactoe), seed=4, memory_bytes=2**23, symmetries=symmetries)
+    whole = Learner(Batches(tictactoe), seed=4, memory_bytes=2**23, symmetries=symmetries, known_samples=known)
     part = Learner(Batches(tictactoe), seed=4, memory_bytes=2**23)
     whole.begin(inputs)
+    assert whole.grow_when_due() == (known > 0)
     for _ in range(40):
         whole.run_slice(8)
     part.restore(whole.state())

@@ -33,7 +33,7 @@ from ggp.learning.knowledge import (
     save_knowledge,
 )
 from ggp.learning.knowledge import save_training as save
-from ggp.learning.net import HIDDEN, Net, make_net, quantize
+from ggp.learning.net import MOST_UNITS, UNITS, Net, make_net, quantize
 from ggp.learning.self_play import SelfPlaySettings, make_self_play
 from ggp.learning.settings import TrainingSettings
 from ggp.learning.symmetries import find_symmetries
@@ -91,8 +91,9 @@ def assert_same(one: Training, two: Training) -> None:
 
 @pytest.mark.parametrize("threads", [1, 2])
 def test_training_goes_on_as_if_it_had_not_been_interrupted(
-    threads: int, machine: CircuitMachine, tmp_path: Path
+    threads: int, machine: CircuitMachine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(learners, "GROWN_FROM", 16_000)  # of the first learner, which begins before the others
     whole, path = Training(machine.compiled, replace(SMALL, threads=threads)), tmp_path / "t.knowledge"
     go_on(whole, 7)
     part = Training(machine.compiled, replace(SMALL, threads=threads))
@@ -108,6 +109,7 @@ def test_training_goes_on_as_if_it_had_not_been_interrupted(
     assert len(whole.generations) >= 3
     assert_same(whole, part)
     assert whole.learners[0].progress().batches > 0
+    assert {learner.net.first.shape[1] for learner in whole.learners} == {MOST_UNITS}
 
 
 @pytest.mark.skipif(find_spec("ray") is None, reason="Ray is not installed: pip install 'ggp[cluster]'")
@@ -158,7 +160,7 @@ def random_net(machine: CircuitMachine, seed: int, *, reads_moves: bool = False)
     moves, random = sum(map(len, machine.compiled.moves)), np.random.default_rng(seed)
     net = make_net(find_inputs(machine.compiled), len(machine.roles), moves, seed, reads_moves=reads_moves)
     if reads_moves:
-        net.first[-moves:] += random.standard_normal((moves, HIDDEN)).astype(np.float32) / 4
+        net.first[-moves:] += random.standard_normal((moves, UNITS)).astype(np.float32) / 4
     return net._replace(value=(random.standard_normal(net.value.shape) / 20).astype(np.float32))
 
 

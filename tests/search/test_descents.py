@@ -12,7 +12,7 @@ from ggp.circuit.network import Ids
 from ggp.kernel import Int, kernel
 from ggp.learning.net import Floats
 from ggp.row_sums import (
-    UNITS,
+    BLOCK,
     add_multiples,
     add_multiples_to_rows,
     add_rows,
@@ -146,70 +146,73 @@ def _look_ahead(search: BatchedMcts, worker: Worker) -> None:
         link_ends(tree, batch, expansion, parameters, search.quantized)
 
 
-def test_rows_are_added_as_by_the_plain_twins() -> None:
+@pytest.mark.parametrize("width", [BLOCK, 3 * BLOCK])
+def test_rows_are_added_as_by_the_plain_twins(width: int) -> None:
     random = np.random.default_rng(5)
-    rows, places = random.standard_normal((9, UNITS)).astype(np.float32), random.integers(0, 9, 40).astype(np.int32)
+    rows, places = random.standard_normal((9, width)).astype(np.float32), random.integers(0, 9, 40).astype(np.int32)
     for count in (0, 1, 40):
         for plain, generated in ((plain_rows, _add), (plain_differences, _subtract), (plain_additions, _add_to)):
-            made, expected = ((rows.copy(), random.standard_normal(UNITS).astype(np.float32)) for _ in range(2))
+            made, expected = ((rows.copy(), random.standard_normal(width).astype(np.float32)) for _ in range(2))
             made[1][:] = expected[1]
-            plain(expected[0], places, count, expected[1])
-            generated(made[0], places, count, made[1])
+            plain(expected[0], places, count, expected[1], width)
+            generated(made[0], places, count, made[1], width)
             assert all((one == other).all() for one, other in zip(made, expected, strict=True))
 
 
-def test_multiples_of_rows_are_added_as_by_the_plain_twins() -> None:
+@pytest.mark.parametrize("width", [BLOCK, 3 * BLOCK])
+def test_multiples_of_rows_are_added_as_by_the_plain_twins(width: int) -> None:
     random = np.random.default_rng(7)
-    rows, places = random.standard_normal((9, UNITS)).astype(np.float32), random.integers(0, 9, 40).astype(np.int32)
+    rows, places = random.standard_normal((9, width)).astype(np.float32), random.integers(0, 9, 40).astype(np.int32)
     factors = random.choice(np.array([-2.0, 0.25, 0.5, 1.0], np.float32), 40)  # products that need no rounding
     for count in (0, 1, 40):
         for plain, generated in (
             (plain_multiples, _add_multiples),
             (plain_multiples_to_rows, _add_multiples_to_rows),
         ):
-            made, expected = ((rows.copy(), random.standard_normal(UNITS).astype(np.float32)) for _ in range(2))
+            made, expected = ((rows.copy(), random.standard_normal(width).astype(np.float32)) for _ in range(2))
             made[1][:] = expected[1]
-            plain(expected[0], places, factors, count, expected[1])
-            generated(made[0], places, factors, count, made[1])
+            plain(expected[0], places, factors, count, expected[1], width)
+            generated(made[0], places, factors, count, made[1], width)
             assert all((one == other).all() for one, other in zip(made, expected, strict=True))
             assert count == 0 or (made[0] != rows).any() or generated is _add_multiples
 
 
-def test_short_rows_are_added_to_integers_as_by_the_plain_twins() -> None:
+@pytest.mark.parametrize("width", [BLOCK, 3 * BLOCK])
+def test_short_rows_are_added_to_integers_as_by_the_plain_twins(width: int) -> None:
     random = np.random.default_rng(6)
     rows, places = (
-        random.integers(-32767, 32768, (9, UNITS)).astype(np.int16),
+        random.integers(-32767, 32768, (9, width)).astype(np.int16),
         random.integers(0, 9, 40).astype(np.int32),
     )
     for count in (0, 1, 40):
         for plain, generated in ((plain_rows, _add), (plain_differences, _subtract)):
-            expected = random.integers(-1000, 1000, UNITS).astype(np.int32)
+            expected = random.integers(-1000, 1000, width).astype(np.int32)
             made = expected.copy()
-            plain(rows.astype(np.int32), places, count, expected)
-            generated(rows, places, count, made)
+            plain(rows.astype(np.int32), places, count, expected, width)
+            generated(rows, places, count, made, width)
             np.testing.assert_array_equal(made, expected)
 
 
 @kernel
-def _add(rows: NDArray[Any], places: Ids, count: Int, sums: NDArray[Any]) -> None:
-    add_rows(rows, places, count, sums)
+def _add(rows: NDArray[Any], places: Ids, count: Int, sums: NDArray[Any], width: Int) -> None:
+    add_rows(rows, places, count, sums, width)
 
 
 @kernel
-def _subtract(rows: NDArray[Any], places: Ids, count: Int, sums: NDArray[Any]) -> None:
-    subtract_rows(rows, places, count, sums)
+def _subtract(rows: NDArray[Any], places: Ids, count: Int, sums: NDArray[Any], width: Int) -> None:
+    subtract_rows(rows, places, count, sums, width)
 
 
 @kernel
-def _add_to(rows: Floats, places: Ids, count: Int, added: Floats) -> None:
-    add_to_rows(rows, places, count, added)
+def _add_to(rows: Floats, places: Ids, count: Int, added: Floats, width: Int) -> None:
+    add_to_rows(rows, places, count, added, width)
 
 
 @kernel
-def _add_multiples(rows: Floats, places: Ids, factors: Floats, count: Int, sums: Floats) -> None:
-    add_multiples(rows, places, factors, count, sums)
+def _add_multiples(rows: Floats, places: Ids, factors: Floats, count: Int, sums: Floats, width: Int) -> None:
+    add_multiples(rows, places, factors, count, sums, width)
 
 
 @kernel
-def _add_multiples_to_rows(rows: Floats, places: Ids, factors: Floats, count: Int, added: Floats) -> None:
-    add_multiples_to_rows(rows, places, factors, count, added)
+def _add_multiples_to_rows(rows: Floats, places: Ids, factors: Floats, count: Int, added: Floats, width: Int) -> None:
+    add_multiples_to_rows(rows, places, factors, count, added, width)

@@ -7,7 +7,7 @@ import pytest
 
 from ggp.gdl.rulesheet import parse_rulesheet
 from ggp.learning.inputs import find_inputs
-from ggp.learning.net import HIDDEN, Net, hidden_units, make_net, role_value
+from ggp.learning.net import UNITS, Net, hidden_units, make_net, role_value
 from ggp.library import find_rulesheet
 from ggp.search.mcts.search import BatchedMcts, SearchSettings
 from ggp.search.mcts.tree import COUNT, FIRST, INNER, KIND, LEAF, NODE_TOP, NONE, UNVALUED, VISITS
@@ -35,7 +35,7 @@ def net_of(machine: CircuitMachine) -> Net:
     roles = len(game.roles)
     net = make_net(find_inputs(game), roles, sum(map(len, game.moves)), 5, reads_moves=True)
     net.first[-len(net.policy) :] = random.standard_normal(net.policy.shape) / 5
-    net.value[:] = random.standard_normal((roles, HIDDEN)) / 5
+    net.value[:] = random.standard_normal((roles, UNITS)) / 5
     return net
 
 
@@ -49,7 +49,7 @@ def search_of(name: str, visits: int, settings: SearchSettings = WITH_MINIMAX) -
 
 def learned(search: BatchedMcts, states: Bits) -> float:
     """What the net says a state is worth to the first role."""
-    hidden = np.zeros(HIDDEN, np.float32)
+    hidden = np.zeros(UNITS, np.float32)
     expansion = make_expansion(search.machine.batches)
     look(expansion, states, 1)
     hidden_units(search.quantized, states, 0, expansion.legal, 0, hidden)

@@ -5,7 +5,6 @@ import numpy as np
 from ggp.circuit.network import Ids
 from ggp.kernel import LANES, Int, fused, lean, numba_inner
 from ggp.learning.net import (
-    HIDDEN,
     QuantizedNet,
     flush_if_full,
     hidden_units,
@@ -230,16 +229,16 @@ def _set_priors(tree: Tree, batch: Batch, parameters: Parameters, net: Quantized
     if is_learned or uses_minimax(parameters, net):
         sum_inputs(net, tree.table.states, node, batch.sums)
     if is_learned:
-        places, sums, listed, slot = make_list(), make_list(), np.int64(0), first
-        for unit in range(HIDDEN):
+        places, sums, listed, slot, units = make_list(), make_list(), np.int64(0), first, len(net.first_bias)
+        for unit in range(units):
             sums[unit] = batch.sums[unit]
         for role in range(roles if len(net.input_of_move) > 0 else 0):
             for _ in range(tree.nodes[node, COUNT + role]):
                 places[listed] = net.input_of_move[parameters.first_move[role] + tree.move[slot]]
-                listed = flush_if_full(net, places, listed + 1, sums)
+                listed = flush_if_full(net, places, listed + 1, sums, units)
                 slot += 1
-        add_rows(net.first, places, listed, sums)
-        rectify(net, sums, batch.hidden)
+        add_rows(net.first, places, listed, sums, units)
+        rectify(net, sums, batch.hidden, units)
     for role in range(roles):
         count = np.int64(tree.nodes[node, COUNT + role])
         highest, total = -1e300, 0.0

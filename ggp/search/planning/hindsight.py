@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from ggp.circuit.network import Ids
 from ggp.kernel import kernel
 from ggp.learning.net import (
-    HIDDEN,
+    MOST_UNITS,
     SAMPLES,
     QuantizedNet,
     fit,
@@ -91,7 +91,7 @@ def reached(parents: Ids) -> NDArray[np.float32]:
 @kernel
 def add_values(net: QuantizedNet, states: Bits, found: NDArray[np.float64]) -> None:
     """Adds the value of each state."""
-    hidden = np.zeros(HIDDEN, np.float32)
+    hidden = np.zeros(MOST_UNITS, np.float32)
     for row in range(len(states)):
         hidden_units(net, states, np.int64(row), states, np.int64(row), hidden)
         found[row] += role_value(net, hidden, np.int64(0))
