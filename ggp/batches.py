@@ -15,9 +15,6 @@ if TYPE_CHECKING:
     from ggp.simulation.evaluate import Bits
     from ggp.simulation.state_machine import CircuitMachine
 
-_STEPS_AT_ONCE = 64  # of playouts, between two looks
-_MOST_STEPS = 10_000  # of a playout
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StateBatch:
@@ -103,8 +100,7 @@ class StateBatch:
         """
         if count < 1:
             raise SettingsError("there is at least one playout of each state")
-        worth = play_out(machine_of(self.game), self.bits, count, seed)
-        return np.asarray(as_goals(machine_of(self.game), worth), np.float64)
+        return machine_of(self.game).play_out(self.bits, count, seed)
 
 
 def machine_of(game: Game) -> "CircuitMachine":
@@ -120,46 +116,9 @@ def machine_of(game: Game) -> "CircuitMachine":
     return game.machine
 
 
-def as_goals(machine: "CircuitMachine", worth: NDArray[np.float64]) -> NDArray[np.float64]:
-    """(n, R) from 0 for the lowest goal value of the rules to 1 for the highest → goal values."""
-    from ggp.simulation.expansion import goal_range  # noqa: PLC0415
-
-    lowest, span = goal_range(machine.compiled.goals)
-    return lowest + span * worth
-
-
 def as_worth(machine: "CircuitMachine", goals: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The reverse of `as_goals`."""
+    """(n, R) goal values → from 0 for the lowest one of the rules to 1 for the highest."""
     from ggp.simulation.expansion import goal_range  # noqa: PLC0415
 
     lowest, span = goal_range(machine.compiled.goals)
     return (goals - lowest) / span
-
-
-def play_out(machine: "CircuitMachine", states: "Bits", count: int, seed: int) -> NDArray[np.float64]:
-    """(n, R) what at least so many random playouts of each state come to on average, 0 to 1."""
-    from ggp.kernel import LANES  # noqa: PLC0415
-    from ggp.search.mcts.search import phase_of  # noqa: PLC0415
-    from ggp.simulation.evaluate import UNKNOWN  # noqa: PLC0415
-    from ggp.simulation.playout import load_lanes, make_lanes, play_values, with_cap, worth_of  # noqa: PLC0415
-
-    goals = machine.batches.goals(states)
-    found = np.where(goals < 0, UNKNOWN, as_worth(machine, goals.astype(np.float64)))
-    open_states = np.flatnonzero(~machine.batches.terminal(states))
-    copies = max(1, min(count, LANES // max(len(open_states), 1)))  # lanes of a state
-    simulator, worth = machine.simulator(), worth_of(machine.compiled)
-    plan = with_cap(simulator.plan, _MOST_STEPS)
-    lanes = make_lanes(plan, simulator.steps.rows, len(machine.roles), seed)
-    for start in range(0, len(open_states), LANES):
-        part = open_states[start : start + LANES]
-        used = copies * len(part)
-        starts = np.zeros((LANES, states.shape[1]), np.uint64)
-        starts[:used] = np.tile(states[part], (copies, 1))
-        lanes.phase[:used] = np.tile([phase_of(machine, states[at : at + 1]) or 0 for at in part], copies)
-        lanes.quota[:used] = -(-count // copies)
-        load_lanes(plan, lanes, starts)
-        while play_values(plan, lanes, worth, _STEPS_AT_ONCE):
-            pass
-        means = lanes.values[:used] / lanes.done[:used, np.newaxis]
-        found[part] = means.reshape(copies, len(part), -1).mean(axis=0)
-    return found

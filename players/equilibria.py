@@ -4,7 +4,7 @@ import logging
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
-from ggp.equilibrium.game_tree import Roots
+from ggp.equilibrium.game_tree import Edge, Roots
 from ggp.equilibrium.merged import MergedFollower, MergedSolver
 from ggp.equilibrium.policy import Follower, Policy
 from ggp.equilibrium.solving import EquilibriumSolver, SolveSettings
@@ -50,9 +50,10 @@ class Exact:
         memory_bytes: int,
         settings: SolveSettings | None = None,
         roots: Roots | None = None,
+        edge: Edge | None = None,
     ) -> None:
-        """roots: where it begins, in place of the initial state."""
-        self._solver = EquilibriumSolver(machine, settings or SolveSettings(), memory_bytes, roots)
+        """roots: where it begins, in place of the initial state; edge: as `EquilibriumSolver`."""
+        self._solver = EquilibriumSolver(machine, settings or SolveSettings(), memory_bytes, roots, edge)
         self._role = role
         self._iterations_seen = 0  # when NashConv was looked at last
         self._policy: Policy | None = None  # in the end

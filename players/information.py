@@ -4,21 +4,25 @@ Both begin with what the role did and was told, never with a state that somebody
 """
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from random import Random
 from time import perf_counter
 
-from ggp.equilibrium.game_tree import Roots
+import numpy as np
+
+from ggp.equilibrium.game_tree import Roots, Values
 from ggp.equilibrium.solving import SolveSettings
 from ggp.errors import AmbiguousMovesError, EquilibriumError, EvaluationError
+from ggp.gdl.rulesheet import NATURE
 from ggp.gdl.state_machine import Facts
 from ggp.gdl.terms import Term, to_text
+from ggp.kernel import LANES
 from ggp.protocol.evaluation import Evaluation
 from ggp.search.histories import HistorySearch
 from ggp.search.ismcts import InformationSetSearch, MoveValue
 from ggp.simulation.belief import Belief
-from ggp.simulation.evaluate import unpack
+from ggp.simulation.evaluate import Bits, unpack
 from ggp.simulation.state_machine import CircuitMachine
 from players.equilibria import Exact, Merged, Solving
 from players.strategy import Heard, RoleTask, Thought, per_second
@@ -29,8 +33,11 @@ _SOLVER_SHARE, _TREE_SHARE = 2, 4  # of the memory: one part in so many
 _HISTORIES_SHARE = 4  # the same, of what clingo may take where a belief is lost
 _HISTORIES = 64  # that clingo looks for
 _SEEDS = 2**32
-_SUBGAME = SolveSettings(histories=1_000_000)  # that may follow a belief
-_SUBGAME_PART = 4  # of the time for a move: one part in so many may go into listing them
+_MOST_HISTORIES = 1_000_000  # that may follow a belief
+_LEAST_HISTORIES, _HISTORIES_PER_SECOND = 1000, 1_000_000  # before an edge; the latter by the time for a move
+_EDGE_STEPS, _LEAST_WORLDS = 2, 64  # before it: worlds are drawn for so many steps, but not fewer
+_EDGE_PLAYOUTS = 8  # of each state there
+_SUBGAME_PART = 4  # of the time for a move: one part in so many may go into listing histories
 
 log = logging.getLogger(__name__)
 
@@ -43,6 +50,7 @@ class InformationSearch:
         self._number = machine.roles.index(task.role)
         memory, seed = task.settings.search_settings.memory_bytes, task.settings.seed % _SEEDS
         self._memory, self._seed = memory, seed
+        self.solves_subgames = True  # where the whole game cannot be solved
         self._rng = Random(f"mixed {seed}")  # noqa: S311 - not for secrets
         self._belief = Belief(machine, task.role, seed=seed)
         self._search = InformationSetSearch(machine, task.role, memory // _TREE_SHARE, seed)
@@ -148,17 +156,15 @@ class InformationSearch:
         return False
 
     def _solve_subgame(self, legal: list[Term], luck: float, thought: Thought) -> bool:
-        """What can follow the belief, if that is little, as if all roles knew it; whether a move came of that."""
-        belief = self._belief
-        if self._solving is not None:
+        """What can follow the belief, as if all roles knew it; whether a move came of that."""
+        if self._solving is not None or not self.solves_subgames:
             return False
-        roots = Roots(belief.states, belief.keys, belief.weights)
-        subgame = Exact(self._machine, self._role, self._memory // _SOLVER_SHARE, _SUBGAME, roots)
-        enumerated = thought.now() + (thought.stop_at - thought.now()) / _SUBGAME_PART
+        now, seconds = thought.now(), thought.stop_at - thought.now()
+        subgame = self._subgame(seconds, thought.stop)
         is_offered = False
         try:
             while not (thought.stop() or subgame.is_done):
-                if not subgame.is_enumerated and thought.now() >= enumerated:
+                if not subgame.is_enumerated and thought.now() >= now + seconds / _SUBGAME_PART:
                     return False
                 end = perf_counter() + _SLICE_SECONDS
                 subgame.run(lambda end=end: thought.stop() or perf_counter() >= end)  # type: ignore[misc]
@@ -168,6 +174,28 @@ class InformationSearch:
         except EquilibriumError as error:
             log.info("no subgame: %s", error)
         return is_offered
+
+    def _subgame(self, seconds: float, stop: Callable[[], bool]) -> Exact:
+        """From the belief to the ends.
+
+        Where several roles choose at once it may be cut off at an edge, and begin in worlds that are drawn, if that is
+        needed for some steps; where roles choose in turn the search of the trees is the better one then.
+        """
+        batches, belief, most, edge = self._machine.batches, self._belief, _MOST_HISTORIES, None
+        legal = unpack(batches.legal(belief.sample(LANES)[0]), int(batches.first_move[-1]))
+        choices = np.add.reduceat(legal, batches.first_move[:-1], axis=1, dtype=np.float64)
+        roots = Roots(belief.states, belief.keys, belief.weights)
+        players = [role != NATURE for role in self._machine.roles]
+        if ((choices[:, players] > 1).sum(axis=1) > 1).any():
+            most = min(_LEAST_HISTORIES + int(seconds * _HISTORIES_PER_SECOND), most)
+            worlds = int(most / choices.prod(axis=1).mean() ** _EDGE_STEPS)
+            roots = Roots(*belief.sample(max(worlds, _LEAST_WORLDS)))
+            edge = partial(self._play_out, stop)
+        settings, memory = SolveSettings(histories=most), self._memory // _SOLVER_SHARE
+        return Exact(self._machine, self._role, memory, settings, roots, edge)
+
+    def _play_out(self, stop: Callable[[], bool], states: Bits) -> Values:
+        return self._machine.play_out(states, _EDGE_PLAYOUTS, self._seed, stop)
 
     def _search_worlds(self, legal: list[Term], thought: Thought) -> None:
         belief, search = self._belief, self._search

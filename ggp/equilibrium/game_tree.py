@@ -7,8 +7,9 @@ of each role that leads there, and its goal value times the probability that cha
 once do so in information sets of their own; chance is uniform over the legal moves of `random`.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,9 +47,11 @@ without `sees` a word for the move of each role."""
 _BATCHES = 8  # of 512 steps, in a slice
 _ROOM = 2 * _BATCHES * LANES  # rows at first
 _SURE = 3.0  # standard errors
+_MOST_STEPS = 1 << 31  # of a history; where there are more, it makes no difference
 
 Values = NDArray[np.float64]
 Array = TypeVar("Array", bound=NDArray[Any])
+Edge: TypeAlias = Callable[[Bits], Values]  # states (n, words) → (n, R) goal values that they are worth
 
 
 class SequenceForm(NamedTuple):
@@ -144,16 +147,21 @@ class Enumeration:
     """The histories of a game, worked out in small steps: `advance` until `is_complete`."""
 
     def __init__(
-        self, machine: CircuitMachine, most_histories: int, memory_bytes: int, roots: Roots | None = None
+        self,
+        machine: CircuitMachine,
+        most_histories: int,
+        memory_bytes: int,
+        roots: Roots | None = None,
+        edge: Edge | None = None,
     ) -> None:
-        """roots: where histories begin, in place of the initial state."""
-        self._machine = machine
+        """roots: where histories begin; edge: ends them before they are too many, which is an error without it."""
+        self._machine, self._edge = machine, edge
         self._roots = _start_of(machine) if roots is None else roots
         self._most, self._memory_bytes = most_histories, memory_bytes
         self._expansion = make_expansion(machine.batches)
         self._known: list[Bits] = []
         self._set_of: list[Ids] = []
-        self._is_probed = False  # whether there were random matches, which show whether there are too many
+        self._is_probed = edge is not None  # whether random matches have shown that there are not too many
         self._inner = 0  # histories of earlier steps that are no ends
         self.histories = 0  # that are followed, the start included
         self._work = _make_work(machine)
@@ -188,6 +196,8 @@ class Enumeration:
         self._check()
         if work.counters[NEXT] == work.counters[NOW]:
             self._next_step()
+            if self._edge is not None and self._is_at_edge():
+                self._end_here(self._edge)
 
     def game_tree(self) -> GameTree:
         """Of a complete enumeration."""
@@ -241,6 +251,31 @@ class Enumeration:
         table.slots.fill(-1)
         table.size[0] = 0
         self._work = work._replace(now=work.after, after=work.now)
+
+    def _is_at_edge(self) -> bool:
+        """Whether there is no room for one more step of the histories of now."""
+        now = int(self._work.counters[NOW])
+        histories = self.histories + int(count_steps(self._work, self._expansion))
+        needed_bytes = self._size_bytes() * histories / self.histories
+        return now > 0 and (histories > self._most or needed_bytes > self._memory_bytes)
+
+    def _end_here(self, edge: Edge) -> None:
+        """Make ends of the histories of now; what roles would choose from after them is forgotten."""
+        work, counters = self._work, self._work.counters
+        now, ends, players = int(counters[NOW]), int(counters[LEAVES]), ~work.nature
+        states, place = np.unique(work.now.states[:now], axis=0, return_inverse=True)
+        values = edge(states)[place]
+        found, last = work.found, ends + now
+        found = found._replace(end_sequences=_grown(found.end_sequences, last), payoffs=_grown(found.payoffs, last))
+        found.end_sequences[ends:last] = work.now.sequence[:now]
+        found.payoffs[ends:last] = values * work.now.chance[:now, np.newaxis]
+        totals = values[:, players].sum(axis=1)
+        found.sums[:] = min(found.sums[0], totals.min()), max(found.sums[1], totals.max())
+        sets = int(np.count_nonzero(found.step[: counters[INFORMATION_SETS]] < counters[STEP]))
+        counters[INFORMATION_SETS], counters[SEQUENCES] = sets, found.first[sets]
+        self._set_of[-1][:] = NONE
+        counters[LEAVES], counters[NOW], counters[NEXT] = last, 0, 0
+        self._work = work._replace(found=found)
 
     def _make_room(self) -> None:
         """For one slice."""
@@ -369,6 +404,19 @@ def _expand(work: _Work, expansion: Expansion, batches: Int) -> None:
             evaluate_rows(expansion.rows, expansion.words, np.int64(PERCEPTS), expansion.before, joint, work.told, rows)
         evaluate_steps(expansion, expansion.joint, rows)
         _note(work, expansion, rows)
+
+
+@lean
+def count_steps(work: _Work, expansion: Expansion) -> Int:
+    """How many steps follow the histories of now."""
+    total = np.int64(0)
+    for history in range(work.counters[NOW]):
+        copy_state(expansion.legal, 0, work.now.legal, np.int64(history))
+        steps = np.int64(1)
+        for role in range(len(work.nature)):
+            steps = min(steps * count_legal(expansion, np.int64(0), np.int64(role)), np.int64(_MOST_STEPS))
+        total += steps
+    return np.int64(total)
 
 
 @inner

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 import numpy as np
 from annotated_types import Ge
 
-from ggp.equilibrium.game_tree import Enumeration, GameTree, Roots, SequenceForm, Values
+from ggp.equilibrium.game_tree import Edge, Enumeration, GameTree, Roots, SequenceForm, Values
 from ggp.equilibrium.policy import Policy
 from ggp.equilibrium.regret import Regrets, back_up, iterate, make_regrets, normalise, realise, value_sequences
 from ggp.settings import About, Settings
@@ -60,10 +60,14 @@ class EquilibriumSolver:
         settings: SolveSettings = SolveSettings(),
         memory_bytes: int = 2**30,
         roots: Roots | None = None,
+        edge: Edge | None = None,
     ) -> None:
-        """roots: of a subgame. Then it is solved as if what led there were sure (Ganzfried and Sandholm, 2015)."""
+        """roots: of a subgame. Then it is solved as if what led there were sure (Ganzfried and Sandholm, 2015).
+
+        edge: what states are worth to all roles; taken for what follows where histories are too many.
+        """
         self.settings = settings
-        self._enumeration = Enumeration(machine, settings.histories, memory_bytes, roots)
+        self._enumeration = Enumeration(machine, settings.histories, memory_bytes, roots, edge)
         self._regrets: Regrets | None = None
         self.tree: GameTree | None = None  # once all histories are there
         self.iterations = 0

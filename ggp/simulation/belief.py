@@ -173,6 +173,14 @@ class Belief:
         """(n,) the probabilities, which add up to 1."""
         return self._now.weights
 
+    def sample(self, count: int) -> tuple[Bits, Bits, Weights]:
+        """States, keys and weights of so many worlds at most: drawn by their probabilities, or all of them."""
+        if count >= len(self.weights):
+            return self.states, self.keys, self.weights
+        worlds, weights = self._resample(self._now.worlds, self.weights, count)
+        states, keys = worlds[:, : self._words], worlds[:, self._words :]
+        return np.ascontiguousarray(states), np.ascontiguousarray(keys), weights
+
     @property
     def is_exact(self) -> bool:
         """Whether all possible worlds are there."""

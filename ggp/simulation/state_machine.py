@@ -5,6 +5,7 @@ is asked is answered by an interpreter, which is made when it is first needed.
 """
 
 from bisect import bisect_left
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -13,18 +14,20 @@ from threading import RLock
 from typing import TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ggp.cache import default_cache
 from ggp.circuit.compile import CompiledGame
 from ggp.circuit.decisive import aims_of, end_programs
+from ggp.circuit.network import Ids
 from ggp.errors import UnknownRoleError
 from ggp.gdl.rulesheet import NATURE, Rulesheet
 from ggp.gdl.state_machine import Facts, JointMove
 from ggp.gdl.terms import Term
 from ggp.interpreter import Interpreter
-from ggp.kernel import MachineCode
-from ggp.simulation.evaluate import Batches, Bits, Indices, Rows, Single, pack, unpack
-from ggp.simulation.expansion import end_rows
+from ggp.kernel import LANES, MachineCode
+from ggp.simulation.evaluate import UNKNOWN, Batches, Bits, Indices, Rows, Single, pack, unpack
+from ggp.simulation.expansion import end_rows, goal_range
 from ggp.simulation.machine_code import (
     MOST_GATES,
     assemble_programs,
@@ -32,11 +35,13 @@ from ggp.simulation.machine_code import (
     is_worthwhile,
     make_in_background,
 )
-from ggp.simulation.playout import Simulator
+from ggp.simulation.playout import Simulator, load_lanes, make_lanes, play_values, with_cap, worth_of
 from ggp.simulation.steps import make_steps
 
 MOST_DECISIVE_RATIO = 5.0  # gates of steps with decisive moves for each one of the usual steps
 MOST_DECISIVE_GATES = 10_000  # so many are always affordable: descents and back-ups take longer
+_STEPS_AT_ONCE = 64  # of playouts, between two looks
+_MOST_STEPS = 10_000  # of a playout
 
 Legal: TypeAlias = tuple[tuple[Term, ...], ...]  # of each role
 
@@ -142,6 +147,46 @@ class CircuitMachine:
     def unpacked(self, bits: Bits) -> Facts:
         """The reverse of `packed`."""
         return self._facts(np.flatnonzero(unpack(bits, len(self.compiled.facts))[0]).astype(np.int32))
+
+    def phases_of(self, states: Bits) -> Ids:
+        """(n,) of each state the first phase whose constants agree with it; -1 where none does."""
+        flags = unpack(states, len(self.compiled.facts))
+        found = np.full(len(states), -1, np.int32)
+        for phase, known in reversed(list(enumerate(self.compiled.phases))):
+            found[(flags == known)[:, known >= 0].all(axis=1)] = phase
+        return found
+
+    def play_out(
+        self, states: Bits, count: int, seed: int = 0, stop: Callable[[], bool] = lambda: False
+    ) -> NDArray[np.float64]:
+        """(n, R) mean goal values of at least so many random playouts of each state; exact at ends.
+
+        A playout of more than 10,000 steps counts half of what the rules have to give, and so does what comes after
+        `stop()`. The same seed gives the same.
+        """
+        lowest, span = goal_range(self.compiled.goals)
+        goals = self.batches.goals(states)
+        found = np.where(goals < 0, lowest + span * UNKNOWN, goals.astype(np.float64))
+        open_states = np.flatnonzero(~self.batches.terminal(states))
+        found[open_states] = lowest + span * UNKNOWN
+        copies = max(1, min(count, LANES // max(len(open_states), 1)))  # lanes of a state
+        simulator, worth = self.simulator(), worth_of(self.compiled)
+        plan = with_cap(simulator.plan, _MOST_STEPS)
+        lanes = make_lanes(plan, simulator.steps.rows, len(self.roles), seed)
+        starts = np.zeros((LANES, states.shape[1]), np.uint64)
+        for start in range(0, len(open_states), LANES):
+            part = open_states[start : start + LANES]
+            used = copies * len(part)
+            starts[:used] = np.tile(states[part], (copies, 1))
+            lanes.phase[:used] = np.tile(np.maximum(self.phases_of(states[part]), 0), copies)
+            lanes.quota[:used] = -(-count // copies)
+            load_lanes(plan, lanes, starts)
+            while play_values(plan, lanes, worth, _STEPS_AT_ONCE):
+                if stop():
+                    return found
+            means = lanes.values[:used] / lanes.done[:used, np.newaxis]
+            found[part] = lowest + span * means.reshape(copies, len(part), -1).mean(axis=0)
+        return found
 
     def simulator(self, *, preferences: bool = False, decisive: int = 0) -> Simulator:
         """Random playouts of the game; with preferences, roles may prefer some moves (`Layout.first_preferred`).

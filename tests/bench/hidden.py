@@ -1,8 +1,8 @@
 """Games with hidden information or choices at once, `mcts` against others: `python -m tests.bench.hidden GAME`.
 
-Against OpenSpiel's ISMCTSBot, or with --against: `search` (`mcts` that solves nothing), `montecarlo` (guesses a state),
-`random`. Both think so many seconds of each choice; pairs of matches have the same random moves (deals), the roles
-exchanged.
+Against OpenSpiel's ISMCTSBot, or with --against: `search` (`mcts` that solves nothing), `subgames` (`mcts` that solves
+only what can follow its belief), `montecarlo` (guesses a state), `random`. Both think so many seconds of each choice;
+pairs of matches have the same random moves (deals), the roles exchanged.
 OpenSpiel's bot in C++ plays games whose states it can draw anew for what a player knows; for the others its bot in
 Python is given states by histories that are drawn here, move by move, until one agrees with what its player knows.
 """
@@ -26,6 +26,7 @@ from ggp.gdl.terms import Term, to_text
 from ggp.protocol.messages import Play, PlayPercepts, Start
 from ggp.simulation.state_machine import CircuitMachine
 from players.engines import TreeSearch
+from players.information import InformationSearch
 from players.settings import PlayerSettings
 from players.strategies import HiddenMcts, Mcts
 from players.strategy import RoleTask, SearchEngine, Thought
@@ -71,12 +72,22 @@ class Contender(Protocol):
     def advance(self, joint_move: JointMove, own: Term, told: tuple[Term, ...]) -> None: ...
 
 
-class Searching(HiddenMcts):
+class Subgames(HiddenMcts):
+    """By what can follow the belief, or information-set MCTS."""
+
+    def _make_engine(self, task: RoleTask) -> SearchEngine:
+        engine = super()._make_engine(task)
+        engine.close()  # it does not solve the game any more
+        return engine
+
+
+class Searching(Subgames):
     """By information-set MCTS alone."""
 
     def _make_engine(self, task: RoleTask) -> SearchEngine:
         engine = super()._make_engine(task)
-        engine.close()  # it solves nothing any more
+        assert isinstance(engine, InformationSearch)
+        engine.solves_subgames = False
         return engine
 
 
@@ -89,15 +100,18 @@ class PlainSearch(Mcts):
         return TreeSearch(machine, task.role, task.settings.search_settings, task.settings.seed)
 
 
+_PARTS: dict[str, type[Subgames]] = {"search": Searching, "subgames": Subgames}
+
+
 class Ours:
     """A player of this project, by what it did and was told."""
 
     def __init__(self, rulesheet: Rulesheet, role: str, seed: int, name: str, start_seconds: float) -> None:
         settings = PlayerSettings(
-            "mcts" if name == "search" else name, seed=seed, memory=_MEMORY, tune=False, learn=False, knowledge="none"
+            "mcts" if name in _PARTS else name, seed=seed, memory=_MEMORY, tune=False, learn=False, knowledge="none"
         )
-        searching = Searching if rulesheet.has_percepts else PlainSearch
-        around = Surroundings(make_strategy=searching if name == "search" else None)
+        part = _PARTS.get(name) if rulesheet.has_percepts or name not in _PARTS else PlainSearch
+        around = Surroundings(make_strategy=part)
         self._has_percepts = rulesheet.has_percepts
         self._thinker = Thinker(Start("m", role, "\n".join(kif(rulesheet)), 10, 10), settings, make_interpreter, around)
         self._step = 0
@@ -223,8 +237,8 @@ def play(
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("game")
-    parser.add_argument("--against", choices=("openspiel", "search", "montecarlo", "random"), default="openspiel")
-    parser.add_argument("--player", choices=("mcts", "search"), default="mcts")
+    parser.add_argument("--against", choices=("openspiel", *_PARTS, "montecarlo", "random"), default="openspiel")
+    parser.add_argument("--player", choices=("mcts", *_PARTS), default="mcts")
     parser.add_argument("--seconds", type=float, default=1.0, help="for each choice")
     parser.add_argument("--their-seconds", type=float, help="likewise of the other player; as long without it")
     parser.add_argument("--start", type=float, default=0.0, help="seconds of `mcts` before the first step")

@@ -1,17 +1,23 @@
 """Equilibria: histories, information sets, values and strategies against the naive twin, and against known games."""
 
+from itertools import product
+from statistics import fmean
+
+import numpy as np
 import pytest
 
 import ggp
-from ggp.equilibrium.game_tree import GameTree, Roots
+from ggp.equilibrium.game_tree import GameTree, Roots, Values
 from ggp.equilibrium.policy import Follower, Policy
 from ggp.equilibrium.regret import iterate, make_regrets, uniform
 from ggp.equilibrium.solving import EquilibriumSolver, SolveSettings, best_response, values_of
 from ggp.equilibrium.tree_size import estimate_histories
 from ggp.errors import EquilibriumError
 from ggp.gdl.rulesheet import parse_rulesheet
+from ggp.gdl.state_machine import Facts, StateMachine
 from ggp.gdl.terms import to_text
 from ggp.simulation.belief import Belief
+from ggp.simulation.evaluate import Bits
 from ggp.simulation.state_machine import CircuitMachine
 from tests.circuit.agreement import make_pair
 from tests.equilibrium.games import MANY, UNKNOWABLE, random_game
@@ -72,6 +78,44 @@ def test_histories_and_values_are_those_of_the_naive_twin(name: str) -> None:
         assert values[number] == pytest.approx(game.value(role, game.uniform()), abs=1e-9)
         assert best[number] == pytest.approx(game.best(role, game.uniform()), abs=1e-9)
         assert best_response(tree.form, number, uniform(tree.form))[0] == pytest.approx(best[number])
+
+
+def uniform_values(machine: StateMachine, state: Facts) -> list[float]:
+    """What a state is worth to each role when all choose uniformly, by recursion."""
+    if machine.is_terminal(state):
+        return [float(machine.goal(state, role) or 0) for role in machine.roles]
+    joint_moves = list(product(*(machine.legal_moves(state, role) for role in machine.roles)))
+    after = [uniform_values(machine, machine.next_state(state, joint)) for joint in joint_moves]
+    return [fmean(values) for values in zip(*after, strict=True)]
+
+
+@pytest.mark.parametrize("name", GAMES)
+def test_histories_that_are_cut_off_are_worth_what_the_edge_says(name: str) -> None:
+    """With what uniform play comes to from there, uniform play before is worth what it is in the whole game."""
+    pair = make_pair(parse_rulesheet(GAMES[name]))
+    machine, whole = pair.circuit, tree_of(pair.circuit)
+    cut_at: list[set[Facts]] = []
+
+    def edge(states: Bits) -> Values:
+        terms = [machine.unpacked(states[at : at + 1]) for at in range(len(states))]
+        assert len(set(terms)) == len(terms)
+        cut_at.append(set(terms))
+        return np.array([uniform_values(pair.interpreter, each) for each in terms])
+
+    expected, _ = values_of(whole.form, uniform(whole.form))
+    for histories in (whole.histories, whole.histories - 1, whole.histories // 4):
+        cut_at.clear()
+        solver = EquilibriumSolver(machine, SolveSettings(histories=histories), edge=edge)
+        solver.run(lambda solver=solver: solver.tree is not None)  # type: ignore[misc]
+        tree = solver.tree
+        assert tree is not None
+        assert tree.histories <= histories
+        values, _ = values_of(tree.form, uniform(tree.form))
+        assert values == pytest.approx(expected, abs=1e-9)
+        is_whole = histories == whole.histories
+        assert len(cut_at) == (0 if is_whole else 1)
+        assert (len(tree.item) == len(whole.item)) == is_whole
+        assert not any(map(machine.is_terminal, set().union(*cut_at)))
 
 
 @pytest.mark.parametrize("algorithm", ["cfr+", "pcfr+"])

@@ -51,13 +51,14 @@ class Player:
         self.thinker = Thinker(Start("m", role, rules, 10, 10), settings, make_interpreter, around)
         self._step = 0
         self._last: Term | None = None
+        self.note = ""
 
     def choose(self, *told: Term, seconds: float = ENOUGH) -> Term | None:
         """The answer to what was told after the answer before."""
         thought = Thought(time.monotonic, time.monotonic() + seconds)
         self.thinker.choose(PlayPercepts("m", self._step, self._last, told), self._last, thought)
         self._step += 1
-        self._last = thought.move
+        self._last, self.note = thought.move, thought.note
         return self._last
 
 
@@ -114,6 +115,23 @@ def test_a_game_that_is_too_large_is_searched_from_the_belief() -> None:
     assert again is not None
     assert again[0] == "mark"
     assert again != first  # that cell is known to be taken
+    assert not player.warned
+
+
+def test_what_follows_a_belief_is_solved_up_to_an_edge_where_roles_choose_at_once() -> None:
+    """Battleship has too many histories; places that both may shoot at are mixed."""
+    player = Player(text_of("battleship"), "left", memory=512)
+    placed = player.choose(seconds=1.0)
+    assert placed is not None
+    assert placed[0] == "place"
+    assert "an equilibrium plays (place" in player.note
+    shot = player.choose(seconds=1.0)
+    assert shot is not None
+    assert "an equilibrium plays (shoot" in player.note
+    again = player.choose(("shot_at", "1", "1"), seconds=1.0)
+    assert again is not None
+    assert again[0] == "shoot"
+    assert again != shot
     assert not player.warned
 
 

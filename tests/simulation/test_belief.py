@@ -195,3 +195,16 @@ def test_a_belief_that_died_out_is_rebuilt_from_earlier_ones() -> None:
         assert belief.advance(("say", "0"), (("was", "2"),))
         rebuilt += belief.rebuilt
     assert rebuilt > 0
+
+
+def test_worlds_are_drawn_by_their_probabilities() -> None:
+    machine = ggp.load("phantomtictactoe", "circuit").machine
+    assert isinstance(machine, CircuitMachine)
+    belief = Belief(machine, "x", seed=1)
+    assert belief.advance(("mark", "2", "2"), (("turn", "o"),))
+    assert belief.advance("noop", (("turn", "x"),))
+    states, keys, weights = belief.sample(3)
+    assert (len(states), len(keys), weights.sum()) == (3, 3, pytest.approx(1))
+    kept = {(state.tobytes(), key.tobytes()) for state, key in zip(belief.states, belief.keys, strict=True)}
+    assert {(state.tobytes(), key.tobytes()) for state, key in zip(states, keys, strict=True)} < kept
+    assert [len(part) for part in belief.sample(100)] == 3 * [len(belief.weights)]

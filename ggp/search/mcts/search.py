@@ -67,7 +67,7 @@ from ggp.search.mcts.tree import (
     release,
     with_settings,
 )
-from ggp.simulation.evaluate import UNKNOWN, Bits, unpack
+from ggp.simulation.evaluate import UNKNOWN
 from ggp.simulation.expansion import Ends, end_rows, make_ends, make_expansion
 from ggp.simulation.machine_code import is_worthwhile
 from ggp.simulation.playout import (
@@ -138,8 +138,8 @@ class BatchedMcts:
     def go_to(self, state: Facts) -> None:
         """Searches from this state on, and keeps what is known of it; EvaluationError for one beyond the circuit."""
         bits = self.machine.packed(state)
-        phase = None if bits is None else phase_of(self.machine, bits)
-        if bits is None or phase is None:
+        phase = NONE if bits is None else int(self.machine.phases_of(bits)[0])
+        if bits is None or phase == NONE:
             raise EvaluationError("the state is none that the circuit knows")
         tree = self.tree
         previous = int(tree.numbers[ROOT])
@@ -476,16 +476,6 @@ class Worker:
             wanted = played * _SLICE_SECONDS / max(perf_counter() - began, 1e-6)
             self._steps_per_slice = int(min(max(wanted, 1, played // 2), 2 * played + 1, 4096))
         return over
-
-
-def phase_of(machine: CircuitMachine, bits: Bits) -> int | None:
-    """The first phase whose constants agree with the state."""
-    compiled = machine.compiled
-    flags = unpack(bits, len(compiled.facts))[0]
-    for phase, known in enumerate(compiled.phases):
-        if (flags == known)[known >= 0].all():
-            return phase
-    return None
 
 
 def _mark_end(machine: CircuitMachine, parameters: Parameters, tree: Tree, node: int, state: Facts) -> None:
