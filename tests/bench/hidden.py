@@ -14,6 +14,7 @@ import time
 import warnings
 from dataclasses import dataclass
 from importlib import import_module
+from pathlib import Path
 from random import Random
 from statistics import fmean, stdev
 from typing import Any, Protocol
@@ -49,10 +50,24 @@ class Twin:
     actions: dict[Term, int]  # of players
     cards: tuple[Term, ...] = ()  # our names of OpenSpiel's outcomes of chance
     is_drawn_here: bool = True  # whether its states are drawn by us
+    seen: frozenset[int] = frozenset()  # actions that the other player sees
 
 
 _MARKS = {cell: at for at, cell in enumerate(_CELLS)}
+_SHOTS: dict[Term, int] = {("shoot", str(at // 4 + 1), str(at % 4 + 1)): at for at in range(16)}
+_PLACES: dict[Term, int] = {
+    ("place", str(row + 1), str(column + 1), way): first + 4 * row + column
+    for way, first, rows, columns in (("across", 16, 4, 3), ("down", 32, 3, 4))
+    for row in range(rows)
+    for column in range(columns)
+}
 TWINS = {
+    "battleship_turns": Twin(
+        "battleship(board_width=4,board_height=4,ship_sizes=[2],ship_values=[1],num_shots=16,"
+        "allow_repeated_shots=False)",
+        _PLACES | _SHOTS,
+        seen=frozenset(_SHOTS.values()),
+    ),
     "phantomtictactoe": Twin("phantom_ttt(obstype=reveal-numturns)", _MARKS),
     "darkhex": Twin("dark_hex(board_size=3,obstype=reveal-numturns)", _MARKS),
     "leducpoker": Twin(
@@ -62,6 +77,12 @@ TWINS = {
         is_drawn_here=False,
     ),
 }
+
+
+def read_rules(game: str) -> Rulesheet:
+    """Of a game next to this module, a shipped one, or a file."""
+    own = Path(__file__).with_name(f"{game}.kif")
+    return read_rulesheet(str(own) if own.exists() else game)
 
 
 class Contender(Protocol):
@@ -176,7 +197,7 @@ class Theirs:
         return bot
 
     def _drawn(self, state: Any, player: int) -> Any:  # noqa: ANN401
-        """A state that the player cannot tell from this one: its own moves, and any of the other's that fit."""
+        """A state that the player cannot tell from this one: moves that it knows, and any of the other's that fit."""
         history = state.full_history()
         wanted = [self._seen(history[: step + 1], player) for step in range(len(history))]
         for _ in range(_TRIES):
@@ -185,7 +206,8 @@ class Theirs:
                 mover = found.current_player()
                 if mover != item.player:
                     break
-                action = item.action if mover == player else self._rng.choice(found.legal_actions())
+                is_known = mover == player or item.action in self._twin.seen
+                action = item.action if is_known else self._rng.choice(found.legal_actions())
                 found.apply_action(action)
                 if found.is_terminal() or found.information_state_string(player) != wanted[step]:
                     break
@@ -236,7 +258,7 @@ def play(
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("game")
+    parser.add_argument("game", help=f"its name or file; against OpenSpiel one of {', '.join(TWINS)}")
     parser.add_argument("--against", choices=("openspiel", *_PARTS, "montecarlo", "random"), default="openspiel")
     parser.add_argument("--player", choices=("mcts", *_PARTS), default="mcts")
     parser.add_argument("--seconds", type=float, default=1.0, help="for each choice")
@@ -246,7 +268,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1)
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")  # of OpenSpiel's own making
-    rulesheet = read_rulesheet(arguments.game)
+    rulesheet = read_rules(arguments.game)
     machine = make_machine(rulesheet, "circuit")
     roles = [role for role in machine.roles if role != NATURE]
     seconds = arguments.seconds

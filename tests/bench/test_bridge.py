@@ -10,7 +10,7 @@ from ggp.errors import SettingsError
 from ggp.gdl.terms import to_text
 from ggp.interpreter import Interpreter
 from tests.bench.bridge import BRIDGES, Bridge, disagreements, find_bridge, read_rulesheet
-from tests.bench.hidden import TWINS, Theirs
+from tests.bench.hidden import TWINS, Theirs, read_rules
 
 GAMES = (
     "tictactoe", "noughtsandcrosses", "connectfour", "breakthrough", "reversi", "dotsandboxes", "hex7", "y9",
@@ -63,7 +63,7 @@ def test_both_play_by_the_same_rules(game: str) -> None:
 @pytest.mark.parametrize("seed", range(8))
 def test_games_with_hidden_information_have_the_same_moves_and_ends(game: str, seed: int) -> None:
     pytest.importorskip("pyspiel", reason="OpenSpiel is not installed: pip install open_spiel")
-    machine, theirs, rng = make_machine(read_rulesheet(game), "circuit"), Theirs(TWINS[game], seed), Random(seed)
+    machine, theirs, rng = make_machine(read_rules(game), "circuit"), Theirs(TWINS[game], seed), Random(seed)
     state, roles = machine.initial_state, [role for role in machine.roles if role != "random"]
     while not machine.is_terminal(state):
         assert not theirs.state.is_terminal()
