@@ -3,17 +3,19 @@
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 from urllib.parse import urlsplit
 
 from ggp.commands.bots import BOTS
 from ggp.errors import SettingsError, did_you_mean
 from ggp.plugins import parse_plugin
-from ggp.protocol.evaluation import Evaluation
 from ggp.protocol.messages import DEFAULT_PORT, Dialect, Message
 
+if TYPE_CHECKING:
+    from ggp.protocol.evaluation import Evaluation
+
 PlayerKind = Literal["bot", "human", "external"]
-TellEvaluation: TypeAlias = Callable[[Evaluation], None]
+TellEvaluation: TypeAlias = "Callable[[Evaluation], None]"
 
 _BOT = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
 _NAMED = re.compile(r"([^/:=]+)=(.+)")
@@ -33,7 +35,7 @@ class PlayerAddress:
 class LocalPlayer(Protocol):
     """A player in this process: a human at a page of the web service, or a bot that plays there."""
 
-    async def answer(self, message: Message, *, tell: TellEvaluation | None = None) -> str:
+    async def answer(self, message: Message, *, tell: "TellEvaluation | None" = None) -> str:
         """The reply, as a player at a URL would send it: a move to PLAY, `ready` to START, and so on.
 
         Before a move is returned, `tell` may be called with what the player thinks. It is cancelled when the clock has

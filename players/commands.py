@@ -1,11 +1,16 @@
-"""The commands `ggp player NAME`: each runs one player as a service. `new` writes the beginning of a strategy."""
+"""The commands `ggp player NAME`, each of which runs one player as a service, and `ggp exploit`.
+
+`ggp player new` writes the beginning of a strategy.
+"""
 
 import asyncio
 import inspect
+import json
 import keyword
 import logging
 import re
 import secrets
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
@@ -14,7 +19,8 @@ import typer
 from typer.core import TyperCommand, TyperGroup, TyperOption
 
 from ggp.commands.options import given, option_name, options_of, with_options
-from ggp.errors import SettingsError
+from ggp.commands.shared import GameArgument, JsonOption, load_argument
+from ggp.errors import GroundingError, SettingsError
 from ggp.learning.settings import CHOICES
 from ggp.protocol.messages import DEFAULT_PORT
 from ggp.search.mcts.settings import SearchSettings
@@ -183,3 +189,45 @@ def write_skeleton(name: str, folder: Path) -> tuple[Path, Path]:
         except OSError as error:
             raise SettingsError(f"{file}: {error.strerror or error}") from None
     return files
+
+
+def add_exploit(app: typer.Typer) -> None:
+    """Adds the sub-command `exploit` to the application."""
+    app.command("exploit")(run_exploit)
+
+
+def run_exploit(
+    game: GameArgument,
+    player: Annotated[
+        str, typer.Argument(help="mcts, montecarlo, random or legal; or a file with what `ggp solve --json` printed.")
+    ],
+    samples: Annotated[
+        int, typer.Option(min=1, help="How often mcts and montecarlo are asked in each information set.")
+    ] = 4,
+    move_time: Annotated[float, typer.Option(min=0.01, help="Seconds for each of these answers.")] = 0.2,
+    memory: Annotated[int, typer.Option(min=1, help="Memory for the histories, in MiB.")] = 2048,
+    as_json: JsonOption = False,
+) -> None:
+    """Work out how much each role gains by a best response, when PLAYER plays all the others.
+
+    The histories of the game have to be enumerated, as for `ggp solve`. random, legal and files are policies, and what
+    is shown is exact. mcts and montecarlo are asked in each information set, and their answers counted: so their
+    policy is a sample, which is easier to exploit than they are.
+    """
+    try:
+        machine = load_argument(game, "circuit").machine
+    except GroundingError as error:
+        raise GroundingError(f"{game} has no circuit, which enumerating its histories needs: {error}") from None
+    from ggp.simulation.state_machine import CircuitMachine  # noqa: PLC0415 - here and below: numba is slow to load
+    from players.exploiting import exploit  # noqa: PLC0415
+
+    assert isinstance(machine, CircuitMachine)
+    found = exploit(machine, player, samples, move_time, memory * 2**20)
+    nash_conv = sum(row.gain for row in found.values())
+    if as_json:
+        rows = {role: {**asdict(row), "gain": row.gain} for role, row in found.items()}
+        typer.echo(json.dumps({"game": game, "player": player, "roles": rows, "nash_conv": nash_conv}))
+        return
+    for role, row in found.items():
+        typer.echo(f"{role}: {row.value:.3f}, by a best response {row.best_response:.3f} (+{row.gain:.3f})")
+    typer.echo(f"NashConv of {player}: {nash_conv:.3f}")

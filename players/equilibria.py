@@ -7,7 +7,8 @@ from typing import Protocol
 from ggp.equilibrium.game_tree import Edge, Roots
 from ggp.equilibrium.merged import MergedFollower, MergedSolver
 from ggp.equilibrium.policy import Follower, Policy
-from ggp.equilibrium.solving import EquilibriumSolver, SolveSettings
+from ggp.equilibrium.settings import SolveSettings
+from ggp.equilibrium.solving import EquilibriumSolver
 from ggp.errors import EquilibriumError
 from ggp.gdl.terms import Term
 from ggp.simulation.state_machine import CircuitMachine

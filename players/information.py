@@ -12,7 +12,7 @@ from time import perf_counter
 import numpy as np
 
 from ggp.equilibrium.game_tree import Roots, Values
-from ggp.equilibrium.solving import SolveSettings
+from ggp.equilibrium.settings import SolveSettings
 from ggp.errors import AmbiguousMovesError, EquilibriumError, EvaluationError
 from ggp.gdl.rulesheet import NATURE
 from ggp.gdl.state_machine import Facts

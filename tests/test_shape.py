@@ -48,6 +48,13 @@ def test_importing_the_library_loads_nothing_heavy() -> None:
     assert not loaded & heavy
 
 
+def test_the_command_line_loads_nothing_heavy_before_it_knows_what_to_do() -> None:
+    code = "import sys; sys.argv = ['ggp']; from ggp.commands import make_command; make_command(); print(*sys.modules)"
+    loaded = set(run(code).split())
+    assert "typer" in loaded
+    assert not loaded & {"aiohttp", "pydantic", "tomlkit", "numpy", "numba", "clingo", "jinja2", "networkx"}
+
+
 def test_code_names_no_constant_of_a_game() -> None:
     constants = re.compile(r"\b(noop|xplayer|oplayer|tictactoe|dotsandboxes)\b", re.IGNORECASE)
     docstring = re.compile(r'("""(?:.|\n)*?"""|#.*)')

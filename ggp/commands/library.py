@@ -6,7 +6,6 @@ from pathlib import Path
 from time import perf_counter
 from typing import Annotated, Any
 
-import tomlkit
 import typer
 from rich.console import Console
 from rich.markup import escape
@@ -30,7 +29,6 @@ from ggp.gdl.reader import decode
 from ggp.gdl.rulesheet import Rulesheet, parse_rulesheet
 from ggp.gdl.state_machine import StateMachine
 from ggp.gdl.validator import SAFETY, STRATIFICATION, Finding, validate
-from ggp.grounding import ground
 from ggp.library import SUFFIX, TAGS, find_rulesheet, is_match, read_bytes, read_metadata, shipped_rulesheets
 from ggp.simulation.evidence import SECONDS, Evidence, gather_evidence
 
@@ -181,6 +179,8 @@ def _as_grounded(findings: Sequence[Finding], rulesheet: Rulesheet, machine: Sta
 
 def _can_be_grounded(rulesheet: Rulesheet) -> bool:
     """Asked where an interpreter plays, perhaps only because no kernel is compiled yet."""
+    from ggp.grounding import ground  # noqa: PLC0415 - as above
+
     try:
         ground(make_logic_program(rulesheet))
     except GroundingError:
@@ -350,6 +350,8 @@ def _read_options(arguments: Sequence[str]) -> dict[str, str]:
 def _write(sheet: Sheet, output: Path) -> None:
     if output.suffix != SUFFIX:
         raise SettingsError(f"--output: {output} must end in {SUFFIX}")
+    import tomlkit  # noqa: PLC0415 - it is slow to load
+
     try:
         output.write_text(sheet.rules, encoding="utf-8")
         output.with_suffix(".toml").write_text(tomlkit.dumps(sheet.metadata), encoding="utf-8")

@@ -5,23 +5,25 @@ from collections import deque
 from collections.abc import Iterator
 from itertools import islice
 from time import perf_counter
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from ggp.cache import is_warm
 from ggp.commands.options import given, options_of, with_options
 from ggp.commands.shared import GameArgument, JsonOption, load_argument
-from ggp.equilibrium.backward_induction import BackwardInduction, why_unsuitable
-from ggp.equilibrium.merged import MergedSolver
-from ggp.equilibrium.policy import Decision, Policy
-from ggp.equilibrium.solving import EquilibriumSolver, SolveReport, SolveSettings
+from ggp.equilibrium.settings import SolveSettings
 from ggp.errors import AmbiguousMovesError, EquilibriumError, GroundingError
 from ggp.gdl.rulesheet import NATURE
 from ggp.gdl.state_machine import JointMove
 from ggp.gdl.terms import Term, to_text
 from ggp.signals import EXIT_INTERRUPTED, noted
-from ggp.simulation.state_machine import CircuitMachine
+
+if TYPE_CHECKING:
+    from ggp.equilibrium.backward_induction import BackwardInduction
+    from ggp.equilibrium.merged import MergedSolver
+    from ggp.equilibrium.policy import Decision, Policy
+    from ggp.equilibrium.solving import EquilibriumSolver, SolveReport
 
 _FIRST_REPORT = 0.1  # seconds of iterations; each later report comes after twice as many
 _RESPONSE_SECONDS = 120.0  # for best responses that forget nothing
@@ -57,6 +59,11 @@ def run_solve(
     """
     if not is_warm():
         typer.echo("ggp: kernels may have to be compiled first, which takes a while; see `ggp cache warm`", err=True)
+    from ggp.equilibrium.backward_induction import BackwardInduction, why_unsuitable  # noqa: PLC0415 - numba is slow
+    from ggp.equilibrium.merged import MergedSolver  # noqa: PLC0415
+    from ggp.equilibrium.solving import EquilibriumSolver  # noqa: PLC0415
+    from ggp.simulation.state_machine import CircuitMachine  # noqa: PLC0415
+
     try:
         machine = load_argument(game, "circuit").machine
     except GroundingError as error:
@@ -79,13 +86,14 @@ def run_solve(
                 _solve_merged(merged, seconds, shown, interrupted)
             else:
                 typer.echo(f"ggp: {error}: solving states instead", err=True)
-                _solve_states(machine, memory * 2**20, shown, interrupted)
+                states = BackwardInduction(machine, memory_bytes=memory * 2**20)
+                _solve_states(states, machine.rulesheet.source, shown, interrupted)
     if interrupted:
         raise typer.Exit(EXIT_INTERRUPTED)
 
 
 def _solve(
-    solver: EquilibriumSolver, seconds: float, nash_conv: float, shown: "_TextShown", interrupted: list[int]
+    solver: "EquilibriumSolver", seconds: float, nash_conv: float, shown: "_TextShown", interrupted: list[int]
 ) -> None:
     """Until the time is up, NashConv is small, or Ctrl-C."""
     while solver.tree is None and not interrupted:
@@ -105,9 +113,8 @@ def _solve(
         spent *= 2
 
 
-def _solve_states(machine: CircuitMachine, memory_bytes: int, shown: "_TextShown", interrupted: list[int]) -> None:
+def _solve_states(solver: "BackwardInduction", source: str, shown: "_TextShown", interrupted: list[int]) -> None:
     """From the ends to the start; EquilibriumError where that cannot be."""
-    solver = BackwardInduction(machine, memory_bytes=memory_bytes)
     began = told = perf_counter()
     while not (solver.is_solved or solver.why_failed or interrupted):
         solver.advance()
@@ -115,11 +122,11 @@ def _solve_states(machine: CircuitMachine, memory_bytes: int, shown: "_TextShown
             told = perf_counter()
             shown.report_states(solver, told - began)
     if solver.why_failed:
-        raise EquilibriumError(f"{machine.rulesheet.source}: no backward induction: {solver.why_failed}")
+        raise EquilibriumError(f"{source}: no backward induction: {solver.why_failed}")
     shown.end_states(solver, perf_counter() - began)
 
 
-def _solve_merged(solver: MergedSolver, seconds: float, shown: "_TextShown", interrupted: list[int]) -> None:
+def _solve_merged(solver: "MergedSolver", seconds: float, shown: "_TextShown", interrupted: list[int]) -> None:
     """Nodes, then iterations until the time is up; best responses at the end."""
     began = told = perf_counter()
     while solver.form is None and not interrupted:
@@ -143,7 +150,7 @@ def _solve_merged(solver: MergedSolver, seconds: float, shown: "_TextShown", int
     shown.end_merged(solver, taken, [value for value in best if value is not None])
 
 
-def _likely_decisions(solver: BackwardInduction) -> Iterator[tuple[str, tuple[JointMove, ...], dict[Term, float]]]:
+def _likely_decisions(solver: "BackwardInduction") -> Iterator[tuple[str, tuple[JointMove, ...], dict[Term, float]]]:
     """What roles do in the states that come up when all keep to their strategies, and joint moves that lead there."""
     queue: deque[tuple[int, tuple[JointMove, ...]]] = deque([(0, ())])
     seen = {0}
@@ -164,7 +171,7 @@ class _TextShown:
     def __init__(self, sets: int = 0) -> None:
         self._sets = sets
 
-    def report(self, solver: EquilibriumSolver, report: SolveReport) -> None:
+    def report(self, solver: "EquilibriumSolver", report: "SolveReport") -> None:
         found = f"{report.seconds:.1f} s, {report.histories:,} histories, {report.information_sets:,} information sets"
         if solver.tree is None or report.nash_conv is None:
             typer.echo(f"{found} so far")
@@ -172,7 +179,7 @@ class _TextShown:
         values = ", ".join(f"{role} {value:.3f}" for role, value in zip(solver.tree.roles, report.values, strict=True))
         typer.echo(f"{found}, {report.iterations:,} iterations: {values}; NashConv {report.nash_conv:.6f}")
 
-    def end(self, solver: EquilibriumSolver) -> None:
+    def end(self, solver: "EquilibriumSolver") -> None:
         policy = solver.policy()
         if policy is None:
             return
@@ -184,10 +191,10 @@ class _TextShown:
             for decision in islice(map(policy.decision, sets), self._sets):
                 typer.echo(f"  {in_words(decision)}")
 
-    def report_states(self, solver: BackwardInduction, seconds: float) -> None:
+    def report_states(self, solver: "BackwardInduction", seconds: float) -> None:
         typer.echo(f"{seconds:.1f} s, {solver.states:,} states, {solver.steps_done:,} joint moves so far")
 
-    def end_states(self, solver: BackwardInduction, seconds: float) -> None:
+    def end_states(self, solver: "BackwardInduction", seconds: float) -> None:
         if not solver.is_solved:
             return
         values = ", ".join(f"{role} {value:.3f}" for role, value in zip(solver.roles, solver.values(0), strict=True))
@@ -197,7 +204,7 @@ class _TextShown:
             steps = "; ".join(" ".join(map(to_text, joint)) for joint in history)
             typer.echo(f"  {role}, {f'after {steps}' if steps else 'at the start'} → {_moves_in_words(moves)}")
 
-    def report_merged(self, solver: MergedSolver, seconds: float) -> None:
+    def report_merged(self, solver: "MergedSolver", seconds: float) -> None:
         found = f"{seconds:.1f} s, {solver.nodes:,} merged histories, {solver.information_sets:,} information sets"
         if solver.iterations == 0:
             typer.echo(f"{found} so far")
@@ -205,7 +212,7 @@ class _TextShown:
         values = ", ".join(f"{role} {value:.3f}" for role, value in zip(solver.roles, solver.values(), strict=True))
         typer.echo(f"{found}, {solver.iterations:,} iterations: {values}")
 
-    def end_merged(self, solver: MergedSolver, seconds: float, best: list[float]) -> None:
+    def end_merged(self, solver: "MergedSolver", seconds: float, best: list[float]) -> None:
         self.report_merged(solver, seconds)
         if len(best) == len(solver.roles):
             found = ", ".join(f"{role} {value:.3f}" for role, value in zip(solver.roles, best, strict=True))
@@ -219,10 +226,10 @@ class _TextShown:
 class _JsonShown(_TextShown):
     """Objects, one on a line."""
 
-    def report_merged(self, solver: MergedSolver, seconds: float) -> None:
+    def report_merged(self, solver: "MergedSolver", seconds: float) -> None:
         typer.echo(json.dumps({**_merged_as_dict(solver, seconds), "final": False}))
 
-    def end_merged(self, solver: MergedSolver, seconds: float, best: list[float]) -> None:
+    def end_merged(self, solver: "MergedSolver", seconds: float, best: list[float]) -> None:
         is_known = len(best) == len(solver.roles)
         gains = [most - value for most, value in zip(best, solver.values(), strict=True)] if is_known else []
         first = {
@@ -238,10 +245,10 @@ class _JsonShown(_TextShown):
         }
         typer.echo(json.dumps({**_merged_as_dict(solver, seconds), **last}, ensure_ascii=False))
 
-    def report_states(self, solver: BackwardInduction, seconds: float) -> None:
+    def report_states(self, solver: "BackwardInduction", seconds: float) -> None:
         typer.echo(json.dumps({**_states_as_dict(solver, seconds), "final": False}))
 
-    def end_states(self, solver: BackwardInduction, seconds: float) -> None:
+    def end_states(self, solver: "BackwardInduction", seconds: float) -> None:
         decisions = _likely_decisions(solver) if solver.is_solved else ()
         policy = [
             {
@@ -254,17 +261,17 @@ class _JsonShown(_TextShown):
         last = {"final": True, "is_guaranteed": solver.is_solved, "policy": policy}
         typer.echo(json.dumps({**_states_as_dict(solver, seconds), **last}, ensure_ascii=False))
 
-    def report(self, solver: EquilibriumSolver, report: SolveReport) -> None:
+    def report(self, solver: "EquilibriumSolver", report: "SolveReport") -> None:
         typer.echo(json.dumps({**_as_dict(solver, report), "final": False}))
 
-    def end(self, solver: EquilibriumSolver) -> None:
+    def end(self, solver: "EquilibriumSolver") -> None:
         policy = solver.policy()
         decisions = [] if policy is None else [_decision_as_dict(each) for each in policy.decisions()]
         last = {"final": True, "is_guaranteed": policy is not None and _is_guaranteed(policy), "policy": decisions}
         typer.echo(json.dumps({**_as_dict(solver, solver.report()), **last}, ensure_ascii=False))
 
 
-def in_words(decision: Decision) -> str:
+def in_words(decision: "Decision") -> str:
     """What a role has done and was told, and what it does."""
     parts = []
     for move, told in decision.known:
@@ -277,11 +284,11 @@ def _moves_in_words(moves: dict[Term, float]) -> str:
     return ", ".join(f"{to_text(move)} {share:.1%}" for move, share in shown if share >= _LEAST_SHOWN)
 
 
-def _is_guaranteed(policy: Policy) -> bool:
+def _is_guaranteed(policy: "Policy") -> bool:
     return len(policy.tree.roles) <= 2 and (policy.tree.is_constant_sum or len(policy.tree.roles) == 1)
 
 
-def _as_dict(solver: EquilibriumSolver, report: SolveReport) -> dict[str, Any]:
+def _as_dict(solver: "EquilibriumSolver", report: "SolveReport") -> dict[str, Any]:
     roles = () if solver.tree is None else solver.tree.roles
     return {
         "seconds": report.seconds,
@@ -294,7 +301,7 @@ def _as_dict(solver: EquilibriumSolver, report: SolveReport) -> dict[str, Any]:
     }
 
 
-def _merged_as_dict(solver: MergedSolver, seconds: float) -> dict[str, Any]:
+def _merged_as_dict(solver: "MergedSolver", seconds: float) -> dict[str, Any]:
     return {
         "seconds": seconds,
         "merged_histories": solver.nodes,
@@ -304,7 +311,7 @@ def _merged_as_dict(solver: MergedSolver, seconds: float) -> dict[str, Any]:
     }
 
 
-def _states_as_dict(solver: BackwardInduction, seconds: float) -> dict[str, Any]:
+def _states_as_dict(solver: "BackwardInduction", seconds: float) -> dict[str, Any]:
     values, gains = (solver.values(0), solver.gains(0)) if solver.is_solved else ((), ())
     return {
         "seconds": seconds,
@@ -316,7 +323,7 @@ def _states_as_dict(solver: BackwardInduction, seconds: float) -> dict[str, Any]
     }
 
 
-def _decision_as_dict(decision: Decision) -> dict[str, Any]:
+def _decision_as_dict(decision: "Decision") -> dict[str, Any]:
     return {
         "role": decision.role,
         "known": [{"move": to_text(move), "told": list(map(to_text, told))} for move, told in decision.known],

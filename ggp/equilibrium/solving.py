@@ -3,31 +3,16 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from time import perf_counter
-from typing import Annotated, Literal
 
 import numpy as np
-from annotated_types import Ge
 
 from ggp.equilibrium.game_tree import Edge, Enumeration, GameTree, Roots, SequenceForm, Values
 from ggp.equilibrium.policy import Policy
 from ggp.equilibrium.regret import Regrets, back_up, iterate, make_regrets, normalise, realise, value_sequences
-from ggp.settings import About, Settings
+from ggp.equilibrium.settings import SolveSettings
 from ggp.simulation.state_machine import CircuitMachine
 
 Stop = Callable[[], bool]
-
-
-@dataclass(frozen=True, slots=True)
-class SolveSettings(Settings):
-    """How to solve a game; SettingsError for what is out of its range."""
-
-    algorithm: Annotated[
-        Literal["cfr+", "pcfr+"], About("how regrets are minimised: CFR+, or with a prediction of the next ones")
-    ] = "pcfr+"
-    histories: Annotated[int, Ge(1), About("give up a game with more histories than this")] = 10_000_000
-    recall: Annotated[
-        int, Ge(0), About("where histories are too many: first steps whose order roles remember; of others they do not")
-    ] = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +42,7 @@ class EquilibriumSolver:
     def __init__(
         self,
         machine: CircuitMachine,
-        settings: SolveSettings = SolveSettings(),
+        settings: SolveSettings = SolveSettings(),  # noqa: B008 - frozen
         memory_bytes: int = 2**30,
         roots: Roots | None = None,
         edge: Edge | None = None,

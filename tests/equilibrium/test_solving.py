@@ -10,7 +10,8 @@ import ggp
 from ggp.equilibrium.game_tree import GameTree, Roots, Values
 from ggp.equilibrium.policy import Follower, Policy
 from ggp.equilibrium.regret import iterate, make_regrets, uniform
-from ggp.equilibrium.solving import EquilibriumSolver, SolveSettings, best_response, values_of
+from ggp.equilibrium.settings import SolveSettings
+from ggp.equilibrium.solving import EquilibriumSolver, best_response, values_of
 from ggp.equilibrium.tree_size import estimate_histories
 from ggp.errors import EquilibriumError
 from ggp.gdl.rulesheet import parse_rulesheet

@@ -34,7 +34,7 @@ class Goes:
     def __init__(self) -> None:
         self.heard: list[Message] = []
 
-    async def answer(self, message: Message, *, tell: TellEvaluation | None = None) -> str:
+    async def answer(self, message: Message, *, tell: "TellEvaluation | None" = None) -> str:
         self.heard.append(message)
         return "go"
 

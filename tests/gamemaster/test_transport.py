@@ -29,7 +29,7 @@ class Local:
         self._steps = 0
         self.heard: list[Message] = []
 
-    async def answer(self, message: Message, *, tell: TellEvaluation | None = None) -> str:
+    async def answer(self, message: Message, *, tell: "TellEvaluation | None" = None) -> str:
         self.heard.append(message)
         if tell is not None and self._thinks is not None:
             tell(self._thinks)

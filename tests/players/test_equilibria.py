@@ -6,7 +6,7 @@ import pytest
 
 from ggp.engines import make_machine
 from ggp.equilibrium.merged import MergedSolver
-from ggp.equilibrium.solving import SolveSettings
+from ggp.equilibrium.settings import SolveSettings
 from ggp.errors import EquilibriumError
 from ggp.gdl.rulesheet import parse_rulesheet
 from ggp.simulation.state_machine import CircuitMachine

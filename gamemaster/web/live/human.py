@@ -67,7 +67,7 @@ class HumanPlayer:
     _steps: int = 0
     _seen: float = field(default_factory=lambda: asyncio.get_running_loop().time())
 
-    async def answer(self, message: Message, *, tell: TellEvaluation | None = None) -> str:  # noqa: ARG002
+    async def answer(self, message: Message, *, tell: "TellEvaluation | None" = None) -> str:  # noqa: ARG002
         """The reply to a message of the game master; to PLAY when the human has moved, who is not asked for a value."""
         match message:
             case Info():
