@@ -15,12 +15,13 @@ from ggp.gdl.state_machine import Facts
 from ggp.gdl.terms import Term, to_text
 from ggp.learning.knowledge import Knowledge, find_knowledge
 from ggp.learning.learner import Learner
-from ggp.learning.symmetries import find_symmetries
+from ggp.learning.symmetries import find_symmetries, images_of
 from ggp.protocol.evaluation import MOST_STEPS, Evaluation
 from ggp.search.loading import load_kernels
 from ggp.search.mcts.search import BatchedMcts, MoveReport, SearchResult, SearchSettings
 from ggp.search.mcts.tuning import PRIOR_WEIGHT, Tuner
 from ggp.search.planning.planner import Planner
+from ggp.simulation.state_graph import Images
 from ggp.simulation.state_machine import CircuitMachine
 from players.information import InformationSearch
 from players.strategy import RoleTask, SearchEngine, Thought, per_second
@@ -295,17 +296,19 @@ class EquilibriumSearch:
         self._machine, self._role, self._memory_bytes, self._tree = machine, role, memory_bytes, tree
         self._rng = Random(f"mixed {seed}")  # noqa: S311 - not for secrets
         self._solver: BackwardInduction | None = None
+        self._images: Images | None = None
+        self._looks_for_symmetries = True
         self._is_hopeless = False  # from any state
         self._tried: Facts | None = None  # the state from which there was no room
 
     def think(self, state: Facts, thought: Thought) -> None:
         until = thought.now() + (thought.stop_at - thought.now()) / _SOLVING_PART
-        self._solve(state, lambda: thought.stop() or thought.now() >= until)
+        self._solve(state, lambda: thought.stop() or thought.now() >= until, until - thought.now())
         if not self._offer(state, thought):
             self._tree.think(state, thought)
 
     def ponder(self, state: Facts, move: Term | None, thought: Thought) -> None:
-        self._solve(state, thought.stop)
+        self._solve(state, thought.stop, thought.stop_at - thought.now())
         if self._solver is None or not self._solver.is_solved:
             self._tree.ponder(state, move, thought)
 
@@ -316,13 +319,18 @@ class EquilibriumSearch:
         self._solver = None
         self._tree.close()
 
-    def _solve(self, state: Facts, stop: Callable[[], bool]) -> None:
-        """Until all that can follow is solved, cannot be, or `stop()`."""
+    def _solve(self, state: Facts, stop: Callable[[], bool], seconds: float) -> None:
+        """Until all that can follow is solved, cannot be, or `stop()`; seconds: that there are until then."""
         packed = self._machine.packed(state)
         if packed is None or self._is_hopeless or state == self._tried:
             return
-        if self._solver is None or self._solver.find(packed) is None:
-            self._solver = BackwardInduction(self._machine, packed, self._memory_bytes)
+        if self._looks_for_symmetries and seconds >= _LEAST_PLANNED:
+            self._looks_for_symmetries = False
+            limit = min(seconds / _SYMMETRIES_SHARE, _MOST_SYMMETRIES)
+            found = find_symmetries(self._machine.rulesheet, self._machine.batches, stop, seconds=limit)
+            self._images = None if found is None else images_of(found, same_roles=True)
+        if self._solver is None or self._solver.find_image(packed) is None:
+            self._solver = BackwardInduction(self._machine, packed, self._memory_bytes, self._images)
         solver = self._solver
         while not (solver.is_solved or solver.why_failed or stop()):
             solver.advance()
@@ -334,11 +342,11 @@ class EquilibriumSearch:
     def _offer(self, state: Facts, thought: Thought) -> bool:
         """A move drawn from the strategy; whether there is one that matters in the state."""
         solver, packed = self._solver, self._machine.packed(state)
-        number = None if solver is None or packed is None or not solver.is_solved else solver.find(packed)
-        if solver is None or number is None or not solver.can_choose(number, self._role):
+        found = None if solver is None or packed is None or not solver.is_solved else solver.find_image(packed)
+        if solver is None or found is None or not solver.can_choose(found[0], self._role):
             return False
         own = solver.roles.index(self._role)
-        moves, value = solver.strategies(number)[own], solver.values(number)[own]
+        moves, value = solver.strategies(*found)[own], solver.values(found[0])[own]
         (move,) = self._rng.choices(list(moves), list(moves.values()))
         note = f"an equilibrium plays {to_text(move)} with {moves[move]:.1%}, value {value:.1f}"
         thought.offer(move, note, lambda: Evaluation(value=value, visits=solver.states))

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from time import perf_counter
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
@@ -24,6 +24,7 @@ from ggp.commands.shared import (
 from ggp.engines import make_machine
 from ggp.errors import GgpError, GroundingError, ReadError, SettingsError, did_you_mean
 from ggp.families import Sheet, family_names, find_family, generate
+from ggp.game import Game
 from ggp.gdl.logic_program import make_logic_program
 from ggp.gdl.reader import decode
 from ggp.gdl.rulesheet import Rulesheet, parse_rulesheet
@@ -31,6 +32,9 @@ from ggp.gdl.state_machine import StateMachine
 from ggp.gdl.validator import SAFETY, STRATIFICATION, Finding, validate
 from ggp.library import SUFFIX, TAGS, find_rulesheet, is_match, read_bytes, read_metadata, shipped_rulesheets
 from ggp.simulation.evidence import SECONDS, Evidence, gather_evidence
+
+if TYPE_CHECKING:
+    from ggp.simulation.state_graph import Images
 
 EXIT_FOUND_ERRORS = 1
 _FOUND_BY_GROUNDING = {
@@ -274,19 +278,26 @@ def show_perft(
     game: GameArgument,
     depth: Annotated[int, typer.Option(min=1, help="Number of joint moves.")] = 4,
     engine: EngineOption = None,
+    symmetries: Annotated[
+        bool,
+        typer.Option("--symmetries", help="Visit states once that are mirrored or turned, or with roles exchanged."),
+    ] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Count the sequences of 1, 2 … DEPTH joint moves from the initial state (perft).
 
     A sequence ends at a terminal state, and the counts stop at 0. If two engines, or two rulesheets of one game, give
-    the same counts, they are very likely equivalent.
+    the same counts, they are very likely equivalent. With --symmetries the counts must be the same, and are found
+    sooner: it is a test of the symmetries that learning and solving use.
     """
     from ggp.simulation.perft import layers  # noqa: PLC0415 - numba takes half a second to load
 
-    machine = load_argument(game, engine).machine
+    loaded = load_argument(game, engine)
+    machine = loaded.machine
+    images = _images(loaded) if symmetries else None
     began = perf_counter()
     counts: list[int] = []
-    for number, count in zip(range(1, depth + 1), layers(machine), strict=False):
+    for number, count in zip(range(1, depth + 1), layers(machine, images), strict=False):
         counts.append(count)
         if not as_json:
             typer.echo(f"{number:3}  {count:15,}  {perf_counter() - began:8.2f} s")
@@ -294,6 +305,17 @@ def show_perft(
             break
     if as_json:
         print_json({"game": game, "engine": machine.engine, "perft": counts})
+
+
+def _images(game: Game) -> "Images | None":
+    """None where the interpreter plays, which has no use for them."""
+    from ggp.learning.symmetries import find_symmetries, images_of  # noqa: PLC0415
+    from ggp.simulation.state_machine import CircuitMachine  # noqa: PLC0415
+
+    if not isinstance(game.machine, CircuitMachine):
+        return None
+    found = find_symmetries(game.rulesheet, game.machine.batches)
+    return None if found is None else images_of(found, same_roles=False)
 
 
 OTHER_OPTIONS = {"allow_extra_args": True, "ignore_unknown_options": True}  # those of the family

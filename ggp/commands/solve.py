@@ -15,7 +15,7 @@ from ggp.commands.shared import GameArgument, JsonOption, load_argument
 from ggp.equilibrium.settings import SolveSettings
 from ggp.errors import AmbiguousMovesError, EquilibriumError, GroundingError
 from ggp.gdl.rulesheet import NATURE
-from ggp.gdl.state_machine import JointMove
+from ggp.gdl.state_machine import Facts, JointMove
 from ggp.gdl.terms import Term, to_text
 from ggp.signals import EXIT_INTERRUPTED, noted
 
@@ -51,7 +51,8 @@ def run_solve(
     equilibrium; elsewhere NashConv tells how close the strategies come to one.
 
     Where there are too many histories, but nothing is hidden and one or two opposed roles have no more states than
-    memory holds, these are solved from the ends to the start instead, each as a matrix game. Where two roles do not
+    memory holds, these are solved from the ends to the start instead, each as a matrix game, and of states that are
+    mirrored or turned images of one another (as `ggp perft --symmetries` tests) only one. Where two roles do not
     see everything, histories are merged: roles forget in which order they did and were told what (--recall).
 
     Ctrl-C ends it with the best so far, and exit code 130. With --json each report is an object on a line of its
@@ -62,6 +63,7 @@ def run_solve(
     from ggp.equilibrium.backward_induction import BackwardInduction, why_unsuitable  # noqa: PLC0415 - numba is slow
     from ggp.equilibrium.merged import MergedSolver  # noqa: PLC0415
     from ggp.equilibrium.solving import EquilibriumSolver  # noqa: PLC0415
+    from ggp.learning.symmetries import find_symmetries, images_of  # noqa: PLC0415
     from ggp.simulation.state_machine import CircuitMachine  # noqa: PLC0415
 
     try:
@@ -69,7 +71,8 @@ def run_solve(
     except GroundingError as error:
         raise GroundingError(f"{game} has no circuit, which solving needs: {error}") from None
     assert isinstance(machine, CircuitMachine)
-    solver = EquilibriumSolver(machine, SolveSettings(**given(settings)), memory * 2**20)
+    chosen = SolveSettings(**given(settings))
+    solver = EquilibriumSolver(machine, chosen, memory * 2**20)
     with noted() as interrupted:
         shown = _JsonShown() if as_json else _TextShown(sets)
         try:
@@ -82,11 +85,13 @@ def run_solve(
             del solver
             if can_merge:
                 typer.echo(f"ggp: {error}: roles forget the order of steps", err=True)
-                merged = MergedSolver(machine, SolveSettings(**given(settings)).recall, memory * 2**20)
+                merged = MergedSolver(machine, chosen.recall, memory * 2**20)
                 _solve_merged(merged, seconds, shown, interrupted)
             else:
                 typer.echo(f"ggp: {error}: solving states instead", err=True)
-                states = BackwardInduction(machine, memory_bytes=memory * 2**20)
+                found = find_symmetries(machine.rulesheet, machine.batches) if chosen.symmetries else None
+                images = None if found is None else images_of(found, same_roles=True)
+                states = BackwardInduction(machine, None, memory * 2**20, images)
                 _solve_states(states, machine.rulesheet.source, shown, interrupted)
     if interrupted:
         raise typer.Exit(EXIT_INTERRUPTED)
@@ -151,18 +156,25 @@ def _solve_merged(solver: "MergedSolver", seconds: float, shown: "_TextShown", i
 
 
 def _likely_decisions(solver: "BackwardInduction") -> Iterator[tuple[str, tuple[JointMove, ...], dict[Term, float]]]:
-    """What roles do in the states that come up when all keep to their strategies, and joint moves that lead there."""
-    queue: deque[tuple[int, tuple[JointMove, ...]]] = deque([(0, ())])
-    seen = {0}
+    """What roles do in the states that come up when all keep to their strategies, and joint moves that lead there.
+
+    Of states that are images of one another the first one that is met.
+    """
+    machine = solver.machine
+    queue: deque[tuple[Facts, tuple[JointMove, ...]]] = deque([(machine.initial_state, ())])
+    seen: set[int] = set()
     while queue:
-        number, history = queue.popleft()
-        for role, moves in zip(solver.roles, solver.strategies(number), strict=True):
+        state, history = queue.popleft()
+        packed = machine.packed(state)
+        found = None if packed is None else solver.find_image(packed)
+        if found is None or found[0] in seen:
+            continue
+        seen.add(found[0])
+        for role, moves in zip(solver.roles, solver.strategies(*found), strict=True):
             if len(moves) > 1:
                 yield role, history, moves
-        for joint, after in solver.likely_successors(number):
-            if after not in seen:
-                seen.add(after)
-                queue.append((after, (*history, joint)))
+        for joint in solver.likely_joint_moves(*found):
+            queue.append((machine.next_state(state, joint), (*history, joint)))
 
 
 class _TextShown:

@@ -6,6 +6,7 @@ strategies and the value are exact but for rounding. States are met once each, h
 states can come again there is no order in which to solve them, and no answer. A single role takes the best.
 """
 
+from itertools import product
 from typing import NamedTuple
 
 import numpy as np
@@ -19,7 +20,7 @@ from ggp.gdl.state_machine import JointMove
 from ggp.gdl.terms import Term
 from ggp.kernel import Int, inner, lean
 from ggp.simulation.evaluate import Bits
-from ggp.simulation.state_graph import StateExplorer, StateGraph
+from ggp.simulation.state_graph import Images, StateExplorer, StateGraph
 from ggp.simulation.state_machine import CircuitMachine
 
 NOT_OPPOSED, REPEATS, STACK, SOLVED = range(4)  # of `_Games.counters`
@@ -65,9 +66,18 @@ class _Games(NamedTuple):
 class BackwardInduction(StateExplorer):
     """All that can follow a state, worked out in small steps; `why_failed` says why there is no answer."""
 
-    def __init__(self, machine: CircuitMachine, state: Bits | None = None, memory_bytes: int = 2**30) -> None:
-        """state: (1, words), by default the initial one. EquilibriumError where the game is not of this kind."""
-        self._machine = machine
+    def __init__(
+        self,
+        machine: CircuitMachine,
+        state: Bits | None = None,
+        memory_bytes: int = 2**30,
+        images: Images | None = None,
+    ) -> None:
+        """state: (1, words), by default the initial one; images: that are the same state, with the same roles.
+
+        EquilibriumError where the game is not of this kind.
+        """
+        self.machine = machine
         self.roles = tuple(role for role in machine.roles if role != NATURE)
         if reason := why_unsuitable(machine):
             raise EquilibriumError(f"{machine.rulesheet.source}: {reason}")
@@ -75,7 +85,8 @@ class BackwardInduction(StateExplorer):
         chance = machine.roles.index(NATURE) if NATURE in machine.roles else _NOBODY
         places = np.array([own[0], own[1] if len(own) > 1 else _NOBODY, chance], np.int32)
         first = machine.batches.initial if state is None else state
-        super().__init__(machine, first, places[places != _NOBODY], _EDGES_PER_STATE, memory_bytes, _BYTES_PER_GAME)
+        order = places[places != _NOBODY]
+        super().__init__(machine, first, order, _EDGES_PER_STATE, memory_bytes, _BYTES_PER_GAME, images)
         self._games = _make_games(self.graph, places)
         self._noted = 0  # states whose ends are in `_games`
         self._tableau = _make_tableau(*(len(machine.compiled.moves[role]) for role in own))
@@ -119,14 +130,17 @@ class BackwardInduction(StateExplorer):
         value, low, high = (float(part[number]) for part in (self._games.value, self._games.low, self._games.high))
         return (max(high - value, 0.0), max(value - low, 0.0))[: len(self.roles)]
 
-    def strategies(self, number: int) -> tuple[dict[Term, float], ...]:
-        """Of each role without nature, its legal moves with their probabilities; empty at an end."""
+    def strategies(self, number: int, image: int = 0) -> tuple[dict[Term, float], ...]:
+        """Of each role without nature, its legal moves with their probabilities; empty at an end.
+
+        image: as `find_image` tells it of the state that is asked for.
+        """
         games, tableau = self._games, self._tableau
         if games.sizes[number, 0] == 0:
             return tuple({} for _ in self.roles)
         _fill_payoffs(games, tableau.payoffs, games.value, number)
         solve_matrix(tableau, int(games.sizes[number, 0]), int(games.sizes[number, 1]))
-        found = zip(self._moves(number), (tableau.row, tableau.column), strict=False)
+        found = zip(self._moves(number, image), (tableau.row, tableau.column), strict=False)
         return tuple(
             {move: float(share) for move, share in zip(moves, shares, strict=False)} for moves, shares in found
         )
@@ -140,31 +154,27 @@ class BackwardInduction(StateExplorer):
         value = self.values(number)[self.roles.index(role)]
         return bool(part.size and own.max() > own.min() and value > own.min() + 1e-9)
 
-    def likely_successors(self, number: int, least: float = 1e-6) -> list[tuple[JointMove, int]]:
-        """Joint moves, roles in the order of the rulesheet, that can be made, and the states after them."""
-        games, chosen = self._games, self.strategies(number)
-        if not chosen[0]:
-            return []
-        moves = self._moves(number)
-        found, edge = [], int(games.graph.first[number])
-        for one in moves[0]:
-            for two in moves[1] if len(self.roles) > 1 else (None,):
-                share = chosen[0][one] * (chosen[1][two] if two is not None else 1.0)
-                for three in moves[2]:
-                    if share > least:
-                        done = dict(zip(games.places.tolist(), (one, two, three), strict=True))
-                        joint = tuple(done[role] for role in range(len(self._machine.roles)))
-                        found.append((joint, int(games.graph.target[edge])))
-                    edge += 1
+    def likely_joint_moves(self, number: int, image: int = 0, least: float = 1e-6) -> list[JointMove]:
+        """Those that can be made, roles in the order of the rulesheet; image: as for `strategies`."""
+        places, chosen = self._games.places.tolist(), self.strategies(number, image)
+        likely = [[move for move, share in moves.items() if share > least] for moves in chosen]
+        if len(likely) == 1:
+            likely.append(["none"])
+        found = []
+        for done in product(*likely, self._moves(number, image)[2]):
+            by_role = dict(zip(places, done, strict=True))
+            found.append(tuple(by_role[role] for role in range(len(self.machine.roles))))
         return found
 
-    def _moves(self, number: int) -> tuple[list[Term], list[Term], list[Term]]:
-        """The legal moves of both roles and of chance."""
+    def _moves(self, number: int, image: int) -> tuple[list[Term], list[Term], list[Term]]:
+        """The legal moves of both roles and of chance, in the state whose image is the one with the number."""
+        first, images = self.machine.batches.first_move, self.graph.images.moves[image]
         found: list[list[Term]] = []
         for role in self._games.places.tolist():
-            moves = self._machine.compiled.moves[role] if role != _NOBODY else ()
+            moves = self.machine.compiled.moves[role] if role != _NOBODY else ()
+            own = images[first[role] : first[role + 1]] - first[role] if moves else images[:0]
             legal = self.legal_moves(number, role) if moves else []
-            found.append([moves[move] for move in legal] or ["none"])
+            found.append([moves[np.flatnonzero(own == move)[0]] for move in legal] or ["none"])
         return found[0], found[1], found[2]
 
 

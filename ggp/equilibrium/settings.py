@@ -19,3 +19,4 @@ class SolveSettings(Settings):
     recall: Annotated[
         int, Ge(0), About("where histories are too many: first steps whose order roles remember; of others they do not")
     ] = 1
+    symmetries: Annotated[bool, About("where states are solved: those that are images of one another only once")] = True

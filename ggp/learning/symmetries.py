@@ -20,6 +20,7 @@ from ggp.grounding.rules import restricted
 from ggp.learning.inputs import random_steps
 from ggp.learning.net import Symmetries, no_symmetries
 from ggp.simulation.evaluate import Batches, pack, unpack
+from ggp.simulation.state_graph import Images
 
 _KIND = "symmetries"
 _MOST_RULES = 100_000
@@ -72,6 +73,13 @@ def find_symmetries(
     found = Symmetries(*(np.concatenate(arrays) for arrays in zip(*kept, strict=True)))
     cache.put(_KIND, rulesheet.sha256, CacheEntry(found._asdict()))
     return found
+
+
+def images_of(symmetries: Symmetries, *, same_roles: bool) -> Images:
+    """What states are the same by these; same_roles: only those that exchange no role for another."""
+    kept = np.full(len(symmetries.roles), not same_roles)
+    kept |= (symmetries.roles == np.arange(symmetries.roles.shape[1])).all(axis=1)
+    return Images(symmetries.facts[kept], symmetries.moves[kept])
 
 
 class _Trial:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from ggp.gdl.state_machine import Facts, StateMachine
 from ggp.simulation.evaluate import Batches, Bits, Indices, unpack
+from ggp.simulation.state_graph import Images, put_least_images
 from ggp.simulation.state_machine import CircuitMachine
 
 STEPS_AT_ONCE = 1 << 18  # joint moves, or one state's if these are more
@@ -26,9 +27,15 @@ def perft(machine: StateMachine, depth: int) -> tuple[int, ...]:
     return tuple(islice(layers(machine), depth))
 
 
-def layers(machine: StateMachine) -> Iterator[int]:
-    """The counts of `perft`, one after the other, without end; states that several paths reach are visited once."""
-    return _layers_in_batches(machine.batches) if isinstance(machine, CircuitMachine) else _layers_one_by_one(machine)
+def layers(machine: StateMachine, images: Images | None = None) -> Iterator[int]:
+    """The counts of `perft`, one after the other, without end; states that several paths reach are visited once.
+
+    images: on the circuit, states that are images of one another by these are visited once, too. Roles may be
+    exchanged. The counts stay the same where these are symmetries; that is what the counts can prove of them.
+    """
+    if isinstance(machine, CircuitMachine):
+        return _layers_in_batches(machine.batches, images)
+    return _layers_one_by_one(machine)
 
 
 def _layers_one_by_one(machine: StateMachine) -> Iterator[int]:
@@ -43,14 +50,14 @@ def _layers_one_by_one(machine: StateMachine) -> Iterator[int]:
         yield sum(paths.values())
 
 
-def _layers_in_batches(batches: Batches) -> Iterator[int]:
+def _layers_in_batches(batches: Batches, images: Images | None) -> Iterator[int]:
     states = batches.initial
     paths: Counts = np.ones(1, np.int64)
     while True:
         parts = [(states[:0], paths[:0])]
-        parts += [_merged(*part) for part in _followed(batches, states, paths)]
-        found = np.concatenate([count for _, count in parts])
-        states, paths = _merged(np.concatenate([part for part, _ in parts]), found)
+        parts += [_merged(_least(images, found), count) for found, count in _followed(batches, states, paths)]
+        counts = np.concatenate([count for _, count in parts])
+        states, paths = _merged(np.concatenate([part for part, _ in parts]), counts)
         yield int(paths.sum())
 
 
@@ -90,6 +97,12 @@ def _joint_moves(
         rest, pick = np.divmod(rest, choices[state, role])
         moves[:, role] = numbers[first[state] + pick]
     return state, moves
+
+
+def _least(images: Images | None, states: Bits) -> Bits:
+    if images is not None:
+        put_least_images(images, states)
+    return states
 
 
 def _merged(states: Bits, paths: Counts) -> tuple[Bits, Counts]:

@@ -1,7 +1,8 @@
 """All states that can follow a state, each met once, and the joint moves between them: breadth first, in batches.
 
 What the states are worth is worked out on the graph: by retrograde analysis (`search.retrograde`), and as matrix games
-(`equilibrium.backward_induction`).
+(`equilibrium.backward_induction`). Where the game has symmetries, states that are images of one another may be met as
+one: the least image stands for all of them.
 """
 
 from typing import NamedTuple
@@ -10,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ggp.circuit.network import Ids
-from ggp.kernel import LANES, Int, inner, lean
+from ggp.kernel import LANES, Int, inner, lean, lowest
 from ggp.simulation.evaluate import Bits, copy_state
 from ggp.simulation.expansion import (
     OVER,
@@ -34,6 +35,55 @@ _TOO_MANY = 1 << 31  # more joint moves than there can be room for
 _TABLE_BYTES = 16  # of a state, for its slots in the table and its first edge
 
 
+class Images(NamedTuple):
+    """G symmetries of a game with F facts and M moves, the identity first; under each the rules say the same."""
+
+    facts: Ids  # (G, F) what each puts in place of a fact
+    moves: Ids  # (G, M) of a move, numbered over the moves of all roles in a row
+
+
+def no_images(facts: int, moves: int) -> Images:
+    """The identity alone."""
+    return Images(np.arange(facts, dtype=np.int32)[np.newaxis], np.arange(moves, dtype=np.int32)[np.newaxis])
+
+
+def put_least_images(images: Images, states: Bits) -> Ids:
+    """Put the least image in place of each state (n, words); (n,) which symmetry led there."""
+    numbers = np.zeros(len(states), np.int32)
+    take_least_images(images, states, len(states), numbers, np.zeros((2, states.shape[1]), np.uint64))
+    return numbers
+
+
+@lean
+def take_least_images(images: Images, states: Bits, count: Int, numbers: Ids, scratch: Bits) -> None:
+    """The same for the first states; images are compared word by word. scratch: (2, words)."""
+    words = states.shape[1]
+    for row in range(count):
+        numbers[row] = 0
+        copy_state(scratch, 0, states, np.int64(row))
+        for number in range(1, len(images.facts)):
+            scratch[1, :] = np.uint64(0)
+            for word in range(words):
+                left = states[row, word]
+                while left:
+                    fact = images.facts[number, 64 * word + lowest(left)]
+                    scratch[1, fact >> 6] |= np.uint64(1) << np.uint64(fact & 63)
+                    left &= left - np.uint64(1)
+            if _is_less(scratch):
+                numbers[row] = number
+                copy_state(scratch, 0, scratch, 1)
+        copy_state(states, np.int64(row), scratch, 0)
+
+
+@inner
+def _is_less(scratch: Bits) -> bool:
+    """Whether the second state is less than the first one."""
+    for word in range(scratch.shape[1]):
+        if scratch[0, word] != scratch[1, word]:
+            return bool(scratch[1, word] < scratch[0, word])
+    return False
+
+
 class StateGraph(NamedTuple):
     """S states at most, E edges at most, R roles.
 
@@ -45,12 +95,17 @@ class StateGraph(NamedTuple):
     target: Ids  # (E,) the states after the joint moves, whose order `order` says
     legal: Ids  # (S, R) how many legal moves each role has; 0 at an end
     goal: NDArray[np.int16]  # (S, R) goal values of ends, -1 where the rules give none or several; 0 elsewhere
+    images: Images  # that count as the same state; no role is exchanged for another
+    image: Ids  # (512,) room for `take_least_images`
+    scratch: Bits  # (2, words) likewise
     order: Ids  # (R,) the roles, from the one whose moves change slowest to the one whose moves change quickest
     joint: Ids  # (R,) the joint move that comes next
     counters: NDArray[np.int64]
 
 
-def make_state_graph(state: Bits, order: Ids, edges_per_state: int, budget_bytes: int, more_bytes: int) -> StateGraph:
+def make_state_graph(
+    state: Bits, order: Ids, images: Images, edges_per_state: int, budget_bytes: int, more_bytes: int
+) -> StateGraph:
     """Room for as many states as fit, at least 64, where the caller keeps `more_bytes` for each. state: (1, words)."""
     words, roles = state.shape[1], len(order)
     bytes_per_state = 8 * words + _TABLE_BYTES + 6 * roles + 4 * edges_per_state + more_bytes
@@ -58,21 +113,32 @@ def make_state_graph(state: Bits, order: Ids, edges_per_state: int, budget_bytes
     edges = min(edges_per_state * states, 2**31 - 1)
     graph = StateGraph(
         make_state_table(words, states), np.zeros(states + 1, np.int32), np.empty(edges, np.int32),
-        np.zeros((states, roles), np.int32), np.zeros((states, roles), np.int16), order, np.zeros(roles, np.int32),
-        np.zeros(4, np.int64),
+        np.zeros((states, roles), np.int32), np.zeros((states, roles), np.int16), images, np.zeros(LANES, np.int32),
+        np.zeros((2, words), np.uint64), order, np.zeros(roles, np.int32), np.zeros(4, np.int64),
     )  # fmt: skip
-    add_state(graph.table, state, 0)
+    first = state.copy()
+    put_least_images(images, first)
+    add_state(graph.table, first, 0)
     return graph
 
 
 class StateExplorer:
     """All that can follow a state, found in small steps; what the states are worth is for its kinds to say."""
 
-    def __init__(
-        self, machine: CircuitMachine, state: Bits, order: Ids, edges_per_state: int, budget_bytes: int, more_bytes: int
+    def __init__(  # noqa: PLR0913, PLR0917 - as `make_state_graph`
+        self,
+        machine: CircuitMachine,
+        state: Bits,
+        order: Ids,
+        edges_per_state: int,
+        budget_bytes: int,
+        more_bytes: int,
+        images: Images | None = None,
     ) -> None:
         """As `make_state_graph`."""
-        self.graph = make_state_graph(state, order, edges_per_state, budget_bytes, more_bytes)
+        if images is None:
+            images = no_images(len(machine.compiled.facts), int(machine.batches.first_move[-1]))
+        self.graph = make_state_graph(state, order, images, edges_per_state, budget_bytes, more_bytes)
         self._expansion = make_expansion(machine.batches)
 
     @property
@@ -97,8 +163,15 @@ class StateExplorer:
 
     def find(self, state: Bits) -> int | None:
         """The number of a state (1, words); None for one that cannot follow. The first state has number 0."""
-        number = int(find_state(self.graph.table, state, 0))
-        return None if number == EMPTY else number
+        found = self.find_image(state)
+        return None if found is None else found[0]
+
+    def find_image(self, state: Bits) -> tuple[int, int] | None:
+        """The number that stands for a state, and the symmetry by which it does."""
+        least = state.copy()
+        image = put_least_images(self.graph.images, least)
+        number = int(find_state(self.graph.table, least, 0))
+        return None if number == EMPTY else (number, int(image[0]))
 
     def legal_moves(self, number: int, role: int) -> list[int]:
         """A role's legal moves in a state, numbered within it, in the order of the edges; for one thread at a time."""
@@ -185,6 +258,8 @@ def _add_targets(graph: StateGraph, expansion: Expansion, count: Int) -> None:
     if count == 0:
         return
     do_steps(expansion, expansion.joint, count)
+    if len(graph.images.facts) > 1:
+        take_least_images(graph.images, expansion.after, count, graph.image, graph.scratch)
     for row in range(count):
         number = add_state(graph.table, expansion.after, row)
         if number == EMPTY:

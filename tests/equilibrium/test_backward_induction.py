@@ -1,5 +1,6 @@
 """Values and strategies by backward induction, against matrix games by hand and against CFR+ on all histories."""
 
+from random import Random
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,8 @@ from ggp.equilibrium.backward_induction import BackwardInduction, Tableau, choos
 from ggp.equilibrium.solving import EquilibriumSolver
 from ggp.errors import EquilibriumError
 from ggp.gdl.rulesheet import parse_rulesheet
+from ggp.learning.symmetries import find_symmetries, images_of
+from ggp.simulation.state_graph import Images
 from ggp.simulation.state_machine import CircuitMachine
 from tests.circuit.agreement import make_pair
 from tests.equilibrium.games import random_game
@@ -30,8 +33,8 @@ COIN = """
 SHARED = random_game(1, told=False).replace("(goal r0 ", "(goal r0 1")
 
 
-def solved(machine: CircuitMachine) -> BackwardInduction:
-    found = BackwardInduction(machine)
+def solved(machine: CircuitMachine, images: Images | None = None) -> BackwardInduction:
+    found = BackwardInduction(machine, images=images)
     while not found.is_solved:
         assert found.why_failed == ""
         found.advance()
@@ -103,14 +106,48 @@ def test_strategies_of_states() -> None:
     assert found.values(0) == pytest.approx((50, 50))
     for moves in found.strategies(0):
         assert moves == pytest.approx(dict.fromkeys(("paper", "rock", "scissors"), 1 / 3))
-    assert len(found.likely_successors(0)) == 9
+    assert len(set(found.likely_joint_moves(0))) == 9
     assert found.can_choose(0, machine.roles[0])
-    joint, after = found.likely_successors(0)[0]
-    state = machine.packed(machine.next_state(machine.initial_state, joint))
+    state = machine.packed(machine.next_state(machine.initial_state, found.likely_joint_moves(0)[0]))
     assert state is not None
-    assert found.find(state) == after
-    assert found.likely_successors(after) == []
+    after = found.find(state)
+    assert after is not None
+    assert found.likely_joint_moves(after) == []
     assert not found.can_choose(after, machine.roles[0])
+
+
+@pytest.mark.parametrize(("name", "share"), [("tictactoe", 7), ("boxes2", 2.5), ("goofspiel", 1)])
+def test_images_are_solved_once(name: str, share: float) -> None:
+    """Every state that random matches meet has the value and the legal moves that it has without symmetries."""
+    machine = shipped(name)
+    symmetries = find_symmetries(machine.rulesheet, machine.batches)
+    assert symmetries is not None
+    plain, found = solved(machine), solved(machine, images_of(symmetries, same_roles=True))
+    assert found.states <= plain.states / share
+    assert found.gains(0) == pytest.approx((0, 0), abs=1e-9)
+    seen = set()
+    for seed in range(30):
+        random, state = Random(seed), machine.initial_state
+        while not machine.is_terminal(state):
+            packed = machine.packed(state)
+            assert packed is not None
+            number, least = plain.find(packed), found.find_image(packed)
+            assert number is not None
+            assert least is not None
+            seen.add(least[1])
+            assert found.values(least[0]) == pytest.approx(plain.values(number), abs=1e-9)
+            legal = tuple(set(machine.legal_moves(state, role)) for role in found.roles)
+            assert tuple(set(moves) for moves in found.strategies(*least)) == legal
+            after = [machine.packed(machine.next_state(state, joint)) for joint in found.likely_joint_moves(*least)]
+            assert after
+            if "random" not in machine.roles:  # what is likely keeps the value, where nothing has to be mixed
+                worth = [plain.values(plain.find(each) or 0)[0] for each in after if each is not None]
+                if len(worth) == 1:
+                    assert worth == pytest.approx(plain.values(number)[:1])
+            state = machine.next_state(
+                state, tuple(map(random.choice, (machine.legal_moves(state, r) for r in machine.roles)))
+            )
+    assert (len(seen) > 1) == (share > 1)
 
 
 def test_one_role_and_chance() -> None:

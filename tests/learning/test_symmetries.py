@@ -1,7 +1,7 @@
 """Symmetries: those of small rules by hand, and those of shipped games against the interpreter."""
 
 import random
-from itertools import product
+from itertools import islice, product
 
 import numpy as np
 import pytest
@@ -17,10 +17,13 @@ from ggp.gdl.terms import Term
 from ggp.grounding import automorphisms, ground
 from ggp.grounding.automorphisms import MOST, find_automorphisms
 from ggp.learning import symmetries as module
-from ggp.learning.net import Symmetries
-from ggp.learning.symmetries import find_symmetries
+from ggp.learning.net import Symmetries, no_symmetries
+from ggp.learning.symmetries import find_symmetries, images_of
 from ggp.library import find_rulesheet
+from ggp.simulation import perft as on_the_circuit
+from ggp.simulation import state_graph
 from ggp.simulation.evaluate import Batches
+from ggp.simulation.state_machine import CircuitMachine
 from tests.gamemaster import games
 
 pytestmark = [pytest.mark.kernels, pytest.mark.usefixtures("one_clingo")]
@@ -252,3 +255,31 @@ def test_where_not_even_the_identity_is_found_in_time_no_more_is_looked_for(
     monkeypatch.setattr(module, "find_automorphisms", find)
     assert len(symmetries_of(parse_rulesheet(TWO_COINS, "game"), cache).roles) == 1
     assert len(tries) == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "depth"),
+    [("tictactoe", 9), ("connectfour", 6), ("reversi", 6), ("breakthrough", 3), ("quarto", 4), ("biddingtictactoe", 2)],
+)
+def test_perft_proves_symmetries(name: str, depth: int) -> None:
+    """Where images are visited once the counts are the same; of exchanges that are none they are not."""
+    machine = ggp.load(name, "circuit").machine
+    assert isinstance(machine, CircuitMachine)
+    found = find_symmetries(machine.rulesheet, machine.batches)
+    assert found is not None
+    assert len(found.roles) > 1
+    counts = on_the_circuit.perft(machine, depth)
+    for same_roles in (True, False):
+        assert tuple(islice(on_the_circuit.layers(machine, images_of(found, same_roles=same_roles)), depth)) == counts
+
+
+def test_perft_tells_of_what_is_no_symmetry() -> None:
+    machine = ggp.load("tictactoe", "circuit").machine
+    assert isinstance(machine, CircuitMachine)
+    alone = no_symmetries(len(machine.compiled.facts), int(machine.batches.first_move[-1]), len(machine.roles))
+    facts = alone.facts.repeat(2, axis=0)
+    cells = [at for at, fact in enumerate(machine.compiled.facts) if fact[:3] == ("cell", "1", "1")]
+    others = [at for at, fact in enumerate(machine.compiled.facts) if fact[:3] == ("cell", "1", "2")]
+    facts[1, cells], facts[1, others] = others, cells  # a corner and an edge
+    images = state_graph.Images(facts, alone.moves.repeat(2, axis=0))
+    assert on_the_circuit.perft(machine, 9) != tuple(islice(on_the_circuit.layers(machine, images), 9))
