@@ -1,8 +1,9 @@
 """Multiple-observer information set MCTS, 512 descents at a time (Cowling, Powley and Whitehouse, 2012).
 
 A descent begins in a world drawn from a belief. Each role has a tree of its own, whose nodes are its information sets:
-it chooses by UCB1 from what it knows there, whatever the world is, and at random once it has left its tree. Nodes are
-found by the hash of what a role knows since the start of the match, so they serve later searches as well.
+it chooses by UCB1 from what it knows there, whatever the world is, and at random once it has left its tree. Where all
+have left theirs a playout in lanes goes on to the end. Nodes are found by the hash of what a role knows since the start
+of the match, so they serve later searches as well.
 """
 
 from collections.abc import Callable
@@ -16,7 +17,7 @@ from ggp.circuit.network import Ids
 from ggp.gdl.terms import Term
 from ggp.kernel import LANES, Int, draw, lean, numba_inner
 from ggp.simulation.belief import Belief, Knowing, Policies, Weights, key_after, make_knowing, set_key, tell
-from ggp.simulation.evaluate import UNKNOWN, Bits
+from ggp.simulation.evaluate import UNKNOWN, Bits, copy_state
 from ggp.simulation.expansion import (
     OVER,
     Expansion,
@@ -27,6 +28,16 @@ from ggp.simulation.expansion import (
     next_legal,
     value_ends,
 )
+from ggp.simulation.playout import (
+    Lanes,
+    PlayoutPlan,
+    drop_lanes,
+    load_lanes,
+    make_lanes,
+    play_values,
+    with_cap,
+    worth_of,
+)
 from ggp.simulation.state_machine import CircuitMachine
 from ggp.simulation.state_table import EMPTY, StateTable, add_state, find_state, make_state_table
 
@@ -35,6 +46,10 @@ _MOST_STEPS = 2000  # of a descent, which then is worth UNKNOWN
 _DEEPEST = 64  # moves of a descent that are remembered
 _EDGE_BYTES, _NODE_BYTES = 20, 24
 _EDGES_PER_NODE = 6  # there is room for
+_PLAYOUTS = 8  # of a descent: next to the trees they cost nearly nothing
+_DECISIVE = 2  # steps that playouts see ahead, where that is affordable
+_STEPS_AT_ONCE = 64  # of playouts
+NONE = -1
 
 
 class _Trees(NamedTuple):
@@ -60,6 +75,8 @@ class _Descents(NamedTuple):
     path_role: Ids  # (512, ·)
     length: Ids  # (512,)
     is_inside: NDArray[np.bool_]  # (512, R) whether a role is in its tree still
+    leaf: Bits  # (512, words) the state from which a playout goes on, by descent
+    leaf_steps: Ids  # (512,) how many steps from the world that is, or NONE
     key: Bits  # (1, 1)
     random: NDArray[np.uint64]  # (1,)
 
@@ -89,8 +106,13 @@ class InformationSetSearch:
         self._descents = _Descents(
             make_expansion(batches), make_knowing(batches), np.zeros(LANES, np.int32),
             np.zeros((LANES, _DEEPEST), np.int32), np.zeros((LANES, _DEEPEST), np.int32), np.zeros(LANES, np.int32),
-            np.zeros((LANES, roles), np.bool_), np.zeros((1, 1), np.uint64), np.array([2 * seed + 1], np.uint64),
+            np.zeros((LANES, roles), np.bool_), np.zeros((LANES, batches.initial.shape[1]), np.uint64),
+            np.zeros(LANES, np.int32), np.zeros((1, 1), np.uint64), np.array([2 * seed + 1], np.uint64),
         )  # fmt: skip
+        simulator = machine.simulator(decisive=_DECISIVE)
+        self._plan, self._worth = with_cap(simulator.plan, _MOST_STEPS), worth_of(machine.compiled)
+        self._lanes = make_lanes(self._plan, simulator.steps.rows, roles, seed)
+        machine.compile_in_background(decisive=_DECISIVE)
         self.descents = 0
 
     @property
@@ -102,10 +124,24 @@ class InformationSetSearch:
     def run(self, belief: Belief, stop: Callable[[], bool], descents: int | None = None) -> None:
         """Until told to stop, or so many descents more, rounded up to batches; `belief` has a world at least."""
         states, keys, cumulative = belief.states, belief.keys, np.cumsum(belief.weights)
+        phase = max(int(self._machine.phases_of(states[:1])[0]), 0)
+        plan, lanes = self._plan, self._lanes
         last = None if descents is None else self.descents + descents
         while not stop() and (last is None or self.descents < last):
             descend(self._trees, self._descents, states, keys, cumulative)
+            if start_playouts(self._descents, plan, lanes, phase, _PLAYOUTS):
+                while play_values(plan, lanes, self._worth, _STEPS_AT_ONCE):
+                    if stop():
+                        self._give_up_playouts()
+                        break
+                back_up_playouts(self._trees, self._descents, lanes)
             self.descents += LANES
+
+    def _give_up_playouts(self) -> None:
+        """Those that are under way count as one of unknown worth each."""
+        drop_lanes(self._plan, self._lanes)
+        self._lanes.done[:] = self._descents.leaf_steps != NONE
+        self._lanes.values[:] = UNKNOWN
 
     def result(self, belief: Belief) -> tuple[MoveValue, ...]:
         """The moves of the role where it is now, those with most visits first; none where they were not searched."""
@@ -127,14 +163,14 @@ class InformationSetSearch:
 
 @lean
 def descend(trees: _Trees, descents: _Descents, states: Bits, keys: Bits, cumulative: Weights) -> None:
-    """One batch from worlds with these cumulative probabilities, to the ends."""
+    """One batch from worlds with these cumulative probabilities, to ends, or to where no role is in its tree."""
     expansion, knowing = descents.expansion, descents.knowing
     _begin(descents, states, keys, cumulative)
     rows: Int = np.int64(LANES)
-    for _ in range(_MOST_STEPS):
+    for step in range(_MOST_STEPS):
         look(expansion, expansion.after, rows)
         value_ends(expansion, expansion.after, rows)
-        rows = _choose(trees, descents, rows)
+        rows = _choose(trees, descents, rows, np.int64(step))
         if rows == 0:
             return
         tell(expansion, knowing, rows)
@@ -146,7 +182,30 @@ def descend(trees: _Trees, descents: _Descents, states: Bits, keys: Bits, cumula
     for row in range(rows):
         for role in range(len(knowing.nature)):
             expansion.value[row, role] = UNKNOWN
-        _back_up(trees, descents, np.int64(row))
+        _back_up(trees, descents, np.int64(descents.lane[row]), expansion.value, np.int64(row))
+
+
+@lean
+def start_playouts(descents: _Descents, plan: PlayoutPlan, lanes: Lanes, phase: Int, playouts: Int) -> bool:
+    """Have lane d play out the leaf of descent d so often; phase: of the worlds. Whether there is anything to do."""
+    is_any = False
+    for lane in range(LANES):
+        steps = descents.leaf_steps[lane]
+        lanes.quota[lane] = 0 if steps == NONE else playouts
+        lanes.phase[lane] = (phase + max(steps, 0)) % plan.phases
+        is_any = is_any or steps != NONE
+    if is_any:
+        load_lanes(plan, lanes, descents.leaf)
+    return is_any
+
+
+@lean
+def back_up_playouts(trees: _Trees, descents: _Descents, lanes: Lanes) -> None:
+    for lane in range(LANES):
+        if lanes.done[lane] > 0:
+            for role in range(lanes.values.shape[1]):
+                lanes.values[lane, role] /= lanes.done[lane]
+            _back_up(trees, descents, np.int64(lane), lanes.values, np.int64(lane))
 
 
 @numba_inner
@@ -160,25 +219,35 @@ def _begin(descents: _Descents, states: Bits, keys: Bits, cumulative: Weights) -
         for role in range(keys.shape[1]):
             knowing.keys[row, role] = keys[world, role]
             descents.is_inside[row, role] = not knowing.nature[role]
-        descents.lane[row], descents.length[row] = row, 0
+        descents.lane[row], descents.length[row], descents.leaf_steps[row] = row, 0, NONE
 
 
 @lean
-def _choose(trees: _Trees, descents: _Descents, rows: Int) -> Int:
-    """Back up what has come to its end; moves of all roles for the rest, which moves up. How many rows are left."""
+def _choose(trees: _Trees, descents: _Descents, rows: Int, step: Int) -> Int:
+    """Back up what has come to its end, and put aside what is to be played out; moves of all roles for the rest.
+
+    The rest moves up. How many rows are left.
+    """
     expansion, knowing = descents.expansion, descents.knowing
     kept = np.int64(0)
     for row in range(rows):
+        lane = np.int64(descents.lane[row])
         if expansion.chooser[row] == OVER:
-            _back_up(trees, descents, np.int64(row))
+            _back_up(trees, descents, lane, expansion.value, np.int64(row))
+            continue
+        is_inside = False
+        for role in range(len(knowing.nature)):
+            is_inside = is_inside or descents.is_inside[lane, role]
+        if not is_inside:
+            copy_state(descents.leaf, lane, expansion.after, np.int64(row))
+            descents.leaf_steps[lane] = step
             continue
         for role in range(len(knowing.nature)):
             move = _choose_move(trees, descents, np.int64(row), np.int64(role))
             expansion.joint[kept, role] = move
             knowing.keys[kept, role] = knowing.keys[row, role]
-        for word in range(expansion.before.shape[1]):
-            expansion.before[kept, word] = expansion.after[row, word]
-        descents.lane[kept] = descents.lane[row]
+        copy_state(expansion.before, kept, expansion.after, np.int64(row))
+        descents.lane[kept] = lane
         kept += 1
     return np.int64(kept)
 
@@ -249,7 +318,7 @@ def _add_edges(trees: _Trees, expansion: Expansion, row: Int, role: Int, node: I
 
 
 @numba_inner
-def _back_up(trees: _Trees, descents: _Descents, row: Int) -> None:
-    lane = descents.lane[row]
+def _back_up(trees: _Trees, descents: _Descents, lane: Int, values: Weights, row: Int) -> None:
+    """A descent is worth values[row] to the roles."""
     for at in range(descents.length[lane]):
-        trees.total[descents.path[lane, at]] += descents.expansion.value[row, descents.path_role[lane, at]]
+        trees.total[descents.path[lane, at]] += values[row, descents.path_role[lane, at]]
