@@ -34,9 +34,10 @@ _HISTORIES_SHARE = 4  # the same, of what clingo may take where a belief is lost
 _HISTORIES = 64  # that clingo looks for
 _SEEDS = 2**32
 _MOST_HISTORIES = 1_000_000  # that may follow a belief
-_LEAST_HISTORIES, _HISTORIES_PER_SECOND = 1000, 1_000_000  # before an edge; the latter by the time for a move
+_LEAST_HISTORIES, _HISTORIES_PER_SECOND = 1000, 300_000  # before an edge; the latter by the time for a move
 _EDGE_STEPS, _LEAST_WORLDS = 2, 64  # before it: worlds are drawn for so many steps, but not fewer
-_EDGE_PLAYOUTS = 8  # of each state there
+_EDGE_PLAYOUTS = 8  # of each state there at most, one at least
+_EDGE_PART = 2  # of the time for a move: one part in so many may be over after listing histories and playouts
 _SUBGAME_PART = 4  # of the time for a move: one part in so many may go into listing histories
 
 log = logging.getLogger(__name__)
@@ -160,7 +161,7 @@ class InformationSearch:
         if self._solving is not None or not self.solves_subgames:
             return False
         now, seconds = thought.now(), thought.stop_at - thought.now()
-        subgame = self._subgame(seconds, thought.stop)
+        subgame = self._subgame(seconds, lambda: thought.stop() or thought.now() >= now + seconds / _EDGE_PART)
         is_offered = False
         try:
             while not (thought.stop() or subgame.is_done):
@@ -175,8 +176,8 @@ class InformationSearch:
             log.info("no subgame: %s", error)
         return is_offered
 
-    def _subgame(self, seconds: float, stop: Callable[[], bool]) -> Exact:
-        """From the belief to the ends.
+    def _subgame(self, seconds: float, is_late: Callable[[], bool]) -> Exact:
+        """From the belief to the ends. is_late: for playouts.
 
         Where several roles choose at once it may be cut off at an edge, and begin in worlds that are drawn, if that is
         needed for some steps; where roles choose in turn the search of the trees is the better one then.
@@ -190,12 +191,22 @@ class InformationSearch:
             most = min(_LEAST_HISTORIES + int(seconds * _HISTORIES_PER_SECOND), most)
             worlds = int(most / choices.prod(axis=1).mean() ** _EDGE_STEPS)
             roots = Roots(*belief.sample(max(worlds, _LEAST_WORLDS)))
-            edge = partial(self._play_out, stop)
+            edge = partial(self._play_out, is_late)
         settings, memory = SolveSettings(histories=most), self._memory // _SOLVER_SHARE
         return Exact(self._machine, self._role, memory, settings, roots, edge)
 
-    def _play_out(self, stop: Callable[[], bool], states: Bits) -> Values:
-        return self._machine.play_out(states, _EDGE_PLAYOUTS, self._seed, stop)
+    def _play_out(self, is_late: Callable[[], bool], states: Bits) -> Values:
+        """EquilibriumError where it is late before each state has had a playout."""
+        total = self._machine.play_out(states, 1, self._seed, is_late)
+        if is_late():
+            raise EquilibriumError(f"playouts of {len(states):,} states take too long")
+        playouts = 1
+        while playouts < _EDGE_PLAYOUTS:
+            more = self._machine.play_out(states, 1, self._seed + playouts, is_late)
+            if is_late():
+                break
+            total, playouts = total + more, playouts + 1
+        return total / playouts
 
     def _search_worlds(self, legal: list[Term], thought: Thought) -> None:
         belief, search = self._belief, self._search

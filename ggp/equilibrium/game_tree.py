@@ -263,8 +263,7 @@ class Enumeration:
         """Make ends of the histories of now; what roles would choose from after them is forgotten."""
         work, counters = self._work, self._work.counters
         now, ends, players = int(counters[NOW]), int(counters[LEAVES]), ~work.nature
-        states, place = np.unique(work.now.states[:now], axis=0, return_inverse=True)
-        values = edge(states)[place]
+        values = edge(work.now.states[:now])
         found, last = work.found, ends + now
         found = found._replace(end_sequences=_grown(found.end_sequences, last), payoffs=_grown(found.payoffs, last))
         found.end_sequences[ends:last] = work.now.sequence[:now]

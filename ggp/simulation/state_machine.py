@@ -175,6 +175,8 @@ class CircuitMachine:
         lanes = make_lanes(plan, simulator.steps.rows, len(self.roles), seed)
         starts = np.zeros((LANES, states.shape[1]), np.uint64)
         for start in range(0, len(open_states), LANES):
+            if stop():
+                break
             part = open_states[start : start + LANES]
             used = copies * len(part)
             starts[:used] = np.tile(states[part], (copies, 1))
