@@ -129,12 +129,12 @@ class InformationSetSearch:
         last = None if descents is None else self.descents + descents
         while not stop() and (last is None or self.descents < last):
             descend(self._trees, self._descents, states, keys, cumulative)
-            if start_playouts(self._descents, plan, lanes, phase, _PLAYOUTS):
-                while play_values(plan, lanes, self._worth, _STEPS_AT_ONCE):
-                    if stop():
-                        self._give_up_playouts()
-                        break
-                back_up_playouts(self._trees, self._descents, lanes)
+            start_playouts(self._descents, plan, lanes, phase, _PLAYOUTS)
+            while play_values(plan, lanes, self._worth, _STEPS_AT_ONCE):
+                if stop():
+                    self._give_up_playouts()
+                    break
+            back_up_playouts(self._trees, self._descents, lanes)
             self.descents += LANES
 
     def _give_up_playouts(self) -> None:
@@ -186,17 +186,13 @@ def descend(trees: _Trees, descents: _Descents, states: Bits, keys: Bits, cumula
 
 
 @lean
-def start_playouts(descents: _Descents, plan: PlayoutPlan, lanes: Lanes, phase: Int, playouts: Int) -> bool:
-    """Have lane d play out the leaf of descent d so often; phase: of the worlds. Whether there is anything to do."""
-    is_any = False
+def start_playouts(descents: _Descents, plan: PlayoutPlan, lanes: Lanes, phase: Int, playouts: Int) -> None:
+    """Have lane d play out the leaf of descent d so often, if it has one; phase: of the worlds."""
     for lane in range(LANES):
         steps = descents.leaf_steps[lane]
         lanes.quota[lane] = 0 if steps == NONE else playouts
         lanes.phase[lane] = (phase + max(steps, 0)) % plan.phases
-        is_any = is_any or steps != NONE
-    if is_any:
-        load_lanes(plan, lanes, descents.leaf)
-    return is_any
+    load_lanes(plan, lanes, descents.leaf)
 
 
 @lean

@@ -182,6 +182,8 @@ def _solve() -> None:
         solver = EquilibriumSolver(_machine(rules))
         solver.run(lambda: False, 1)
         solver.report()
+    hidden = _machine(_HIDDEN)
+    EquilibriumSolver(hidden, edge=lambda states: hidden.play_out(states, 1)).run(lambda: False, 1)
     merged = MergedSolver(_machine(_HIDDEN), memory_bytes=_LEAST_BYTES)
     while merged.iterations == 0:
         merged.advance()
