@@ -1,9 +1,9 @@
 """Multiple-observer information set MCTS, 512 descents at a time (Cowling, Powley and Whitehouse, 2012).
 
-A descent begins in a world drawn from a belief. Each role has a tree of its own, whose nodes are its information sets:
-it chooses by UCB1 from what it knows there, whatever the world is, and at random once it has left its tree. Where all
-have left theirs a playout in lanes goes on to the end. Nodes are found by the hash of what a role knows since the start
-of the match, so they serve later searches as well.
+A simulation begins in a state drawn from a belief. Each role has a tree of its own, whose nodes are its information
+sets: it selects by UCB1 from what it knows there, whatever the state is, and uniformly below its tree. Once all roles
+are below theirs, a playout in lanes goes on to the end. Nodes are found by the hash of what a role knows since the
+start of the match, so they serve later searches as well.
 """
 
 from collections.abc import Callable
