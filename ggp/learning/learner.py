@@ -253,13 +253,15 @@ class Learner:
         return is_due
 
     def use_net(self, net: Net) -> None:
-        """Learning goes on with a copy of this net, which may have more hidden units; ValueError for other inputs.
+        """Learning goes on with a copy of this net, be it with more units; ValueError for fewer, or other inputs.
 
         The moments of its gradient stay where it has as many.
         """
         if len(net.first_bias) > len(self._chosen.fitting.net.first_bias):
             self._chosen.grow()
         own = self._chosen.fitting.net
+        if len(own.first_bias) > len(net.first_bias):
+            raise ValueError(f"the net has {len(net.first_bias)} hidden units, fewer than {len(own.first_bias)}")
         if own.first.shape != net.first.shape or (own.complemented != net.complemented).any():
             raise ValueError("the net has other inputs")
         for name in WEIGHTS:

@@ -19,6 +19,7 @@ import numpy as np
 
 from ggp.cache import Cache, is_warm, kernel_folder, mark_warm
 from ggp.circuit.compile import compile_game
+from ggp.circuit.reachability import play_randomly
 from ggp.equilibrium.backward_induction import BackwardInduction
 from ggp.equilibrium.merged import MergedSolver
 from ggp.equilibrium.solving import EquilibriumSolver
@@ -107,6 +108,7 @@ def _write_out() -> None:
 def _search_together() -> None:
     """A tree search where roles choose at once, with all that tuning may try."""
     machine = _machine(_TOGETHER, Cache(None))  # so that it is grounded
+    play_randomly(machine.compiled.circuit)  # as circuits of some size are
     settings = SearchSettings(memory_bytes=_LEAST_BYTES)
     search = BatchedMcts(machine, settings)
     start = machine.initial_state

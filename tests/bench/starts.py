@@ -13,6 +13,7 @@ import sys
 from collections.abc import Callable
 from hashlib import sha256
 from importlib import import_module
+from math import isnan, nan
 from pathlib import Path
 from statistics import median, quantiles
 from time import perf_counter, process_time
@@ -119,11 +120,11 @@ def start(path: Path) -> dict[str, Any]:
 
 
 def apart(path: Path) -> dict[str, Any]:
-    """The row of a rulesheet that is started in a process of its own."""
+    """The row of a rulesheet that is started in a process of its own, which may crash."""
     command = (sys.executable, "-m", "tests.bench.starts", "--one", str(path))
-    done = subprocess.run(command, stdout=subprocess.PIPE, check=True)
-    row: dict[str, Any] = json.loads(done.stdout)
-    return row
+    done = subprocess.run(command, stdout=subprocess.PIPE, check=False)
+    row: dict[str, Any] = {"game": path.stem, "error": f"exit code {done.returncode}", **dict.fromkeys(COLUMNS, nan)}
+    return row if done.returncode else json.loads(done.stdout)
 
 
 def main() -> None:
@@ -147,6 +148,7 @@ def main() -> None:
         if arguments.json:
             with arguments.json.open("a", encoding="utf-8") as file:
                 file.write(json.dumps(row) + "\n")
+    rows = [row for row in rows if not isnan(row["total"])]
     if len(rows) > 1:
         cuts = {name: quantiles([row[name] for row in rows], n=100, method="inclusive") for name in COLUMNS}
         for label, index in (("median", 49), ("p95", 94), ("p99", 98)):

@@ -269,7 +269,9 @@ def test_a_net_gets_more_units_once_it_has_seen_much(tictactoe: CompiledGame) ->
     for one, two in zip(learner.net, other.net, strict=True):
         np.testing.assert_array_equal(one, two)
     with pytest.raises(ValueError, match="other inputs"):
-        other.use_net(learner.net._replace(first=learner.net.first[:, :UNITS]))
+        other.use_net(learner.net._replace(first=learner.net.first[1:]))
+    with pytest.raises(ValueError, match=f"{UNITS} hidden units, fewer than {MOST_UNITS}"):
+        other.use_net(random_net(12, 2, 6, Inputs(pairs=True)))
 
 
 def test_damaged_pairs_are_no_net() -> None:
