@@ -4,7 +4,6 @@ import time
 from collections.abc import Callable
 from itertools import count
 
-
 import ggp
 from ggp.gdl.terms import Term
 from ggp.protocol.messages import PlayPercepts, Start
