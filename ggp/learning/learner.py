@@ -50,7 +50,7 @@ SLICE_BATCHES = 16  # of successors, between two looks at whether to stop, where
 _SLICE_SECONDS = 0.005  # between two looks at the clock, about
 FIRST_TRIAL = 1_000_000  # successors that the net has valued in self-play when it begins to read more
 TRIAL = 2_000_000  # more of them that nets with and without moves have valued when they are compared
-LEAST_SCORE = 0.55  # of the net that reads moves, in pairs of matches: in the search it gains more than in these
+LEAST_SCORE = 0.55  # of the net that reads moves, in pairs of matches: in reversi the search gains more by them
 _MOST_SLICES = 150  # of these matches
 GROWN_FROM = 1_500_000  # samples that a net has learned from when it gets `MOST_UNITS`; few samples fit fewer better
 
@@ -253,7 +253,7 @@ class Learner:
         return is_due
 
     def use_net(self, net: Net) -> None:
-        """Learning goes on with a copy of this net, be it with more units; ValueError for fewer, or other inputs.
+        """Learning goes on with a copy of this net, which may have more units; ValueError for fewer, or other inputs.
 
         The moments of its gradient stay where it has as many.
         """

@@ -13,7 +13,7 @@ import sys
 from collections.abc import Callable
 from hashlib import sha256
 from importlib import import_module
-from math import isnan, nan
+from math import nan
 from pathlib import Path
 from statistics import median, quantiles
 from time import perf_counter, process_time
@@ -120,11 +120,13 @@ def start(path: Path) -> dict[str, Any]:
 
 
 def apart(path: Path) -> dict[str, Any]:
-    """The row of a rulesheet that is started in a process of its own, which may crash."""
+    """The row of a rulesheet, which is started in a subprocess; that may crash."""
     command = (sys.executable, "-m", "tests.bench.starts", "--one", str(path))
     done = subprocess.run(command, stdout=subprocess.PIPE, check=False)
-    row: dict[str, Any] = {"game": path.stem, "error": f"exit code {done.returncode}", **dict.fromkeys(COLUMNS, nan)}
-    return row if done.returncode else json.loads(done.stdout)
+    if done.returncode:
+        return {"game": path.stem, "error": f"exit code {done.returncode}"}
+    row: dict[str, Any] = json.loads(done.stdout)
+    return row
 
 
 def main() -> None:
@@ -144,11 +146,12 @@ def main() -> None:
     for path in paths:
         row = apart(path)
         rows.append(row)
-        print(f"{row['game']:28}", *(f"{row[name]:7.3f}" for name in COLUMNS), row.get("error", ""), flush=True)
+        cells = [f"{row.get(name, nan):7.3f}" for name in COLUMNS]
+        print(f"{row['game']:28}", *cells, row.get("error", ""), flush=True)
         if arguments.json:
             with arguments.json.open("a", encoding="utf-8") as file:
                 file.write(json.dumps(row) + "\n")
-    rows = [row for row in rows if not isnan(row["total"])]
+    rows = [row for row in rows if "total" in row]
     if len(rows) > 1:
         cuts = {name: quantiles([row[name] for row in rows], n=100, method="inclusive") for name in COLUMNS}
         for label, index in (("median", 49), ("p95", 94), ("p99", 98)):
