@@ -296,7 +296,7 @@ class LearnedContender(MctsContender):
         end = thread_time() + settings.learning
         learner.run(lambda: thread_time() >= end)
         self._net = learner.net
-        print(learner.progress(), file=sys.stderr)
+        print(learner.progress(), learner.inputs, file=sys.stderr)
 
     def new_match(self, role: str, seed: int) -> None:
         super().new_match(role, seed)
