@@ -112,7 +112,8 @@ def _summary(arena: Arena, outcomes: Sequence[Outcome], sprt: Sprt | None) -> li
 def _efforts(name: str, efforts: Sequence[Effort]) -> str:
     moves = sum(effort.moves for effort in efforts) or 1
     return (
-        f"{name}: {sum(effort.playouts for effort in efforts) / moves:,.0f} playouts and "
+        f"{name}: {sum(effort.playouts for effort in efforts) / moves:,.0f} playouts, "
+        f"{sum(effort.visits for effort in efforts) / moves:,.0f} visits and "
         f"{sum(effort.seconds for effort in efforts) / moves:.3f} s a move, at most "
         f"{max((effort.longest_seconds for effort in efforts), default=0.0):.3f} s; "
         f"{sum(effort.unanswered for effort in efforts)} moves unanswered"

@@ -35,6 +35,7 @@ class Effort:
 
     moves: int = 0
     playouts: int = 0
+    visits: int = 0
     seconds: float = 0.0
     longest_seconds: float = 0.0  # for one move
     unanswered: int = 0  # moves for which there was no answer, so that any was played
@@ -43,6 +44,7 @@ class Effort:
         return Effort(
             self.moves + 1,
             self.playouts + choice.playouts,
+            self.visits + choice.visits,
             self.seconds + seconds,
             max(self.longest_seconds, seconds),
             self.unanswered + (choice.move is None),
