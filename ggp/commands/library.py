@@ -10,6 +10,7 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 from rich.padding import Padding
+from rich.status import Status
 
 from ggp.commands.shared import (
     EXIT_MISTAKE,
@@ -106,9 +107,11 @@ def show_validation(
     """
     reports: list[dict[str, Any]] = []
     exit_code = 0
+    shown = Console(stderr=True, highlight=False)
     for file in files:
         try:
-            reports.append(_report(file, matches, max_steps, seed, seconds))
+            with shown.status(f"{escape(file)}: the text") as status:
+                reports.append(_report(file, matches, max_steps, seed, seconds, status))
         except GgpError as error:
             typer.echo(f"ggp: {error}", err=True)
             exit_code = EXIT_MISTAKE
@@ -122,8 +125,8 @@ def show_validation(
     raise typer.Exit(exit_code)
 
 
-def _report(file: str, matches: int, max_steps: int, seed: int, seconds: float) -> dict[str, Any]:
-    """Findings and evidence for one rulesheet, as JSON values."""
+def _report(file: str, matches: int, max_steps: int, seed: int, seconds: float, status: Status) -> dict[str, Any]:
+    """Findings and evidence for one rulesheet, as JSON values; on a terminal the status says what is being done."""
     source = "<stdin>" if file == STDIN else str(find_rulesheet(file))
     data = read_stdin() if file == STDIN else read_bytes(Path(source))
     try:
@@ -137,7 +140,9 @@ def _report(file: str, matches: int, max_steps: int, seed: int, seconds: float) 
     if matches:
         try:
             rulesheet = parse_rulesheet(text, source)
+            status.update(f"{escape(file)}: grounding, for up to a minute")
             machine = make_machine(rulesheet)
+            status.update(f"{escape(file)}: random matches, for up to {seconds:g} s")
             findings = _as_grounded(findings, rulesheet, machine)
             evidence = gather_evidence(machine, matches, max_steps, seed, seconds)
             knowledge = _knowledge(machine, matches, max_steps, seed, seconds)
