@@ -9,10 +9,12 @@ import os
 import signal
 import sys
 from asyncio.subprocess import DEVNULL, PIPE, Process
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from hashlib import sha256
+from math import inf
+from time import clock_gettime
 from typing import TYPE_CHECKING, Any, Literal
 
 import ggp.errors
@@ -33,6 +35,9 @@ SERVER = "gamemaster.rule_server"  # what runs in the process
 LOAD_WAIT = 60.0  # seconds for the rules of a game to be read and made ready
 RULES_BYTES = 2**32  # of memory for the rules of a match
 LONGEST_ANSWER = 2**26  # bytes of JSON
+_PATIENCE = 4.0  # times as long is waited for a process that others keep from its processor
+_TICK = 0.01  # seconds; less is not worth waiting for
+_PROCESSOR_CLOCK = 2  # with the number of a process it names the clock of its processor time, as clock_getcpuclockid(3)
 _LONG = 100_000  # bytes of JSON that are read in a thread, so that the loop is not held
 _MANY = 500  # facts, moves or letters, likewise
 
@@ -94,11 +99,12 @@ class Evaluator:
     ) -> Any:  # noqa: ANN401 - any JSON
         """The answer, about a game if one is given; EvaluationError when there is none in time.
 
-        Other kinds of GgpError as the process has them. One that is cancelled ends the process.
+        Other kinds of GgpError as the process has them. One that is cancelled ends the process. A process that others
+        kept from its processor has the `seconds` that it lacks, up to `_PATIENCE` times as many by the clock.
         """
         async with self._lock:
             try:
-                async with asyncio.timeout(seconds):
+                async with self._timeout(seconds):
                     return await self._ask(source, request, tell)
             except TimeoutError:
                 await self._end()
@@ -120,6 +126,32 @@ class Evaluator:
         """Ends the process for good; all who wait for it, or ask later, get an EvaluationError."""
         self._is_closed = True
         await self._end()
+
+    @asynccontextmanager
+    async def _timeout(self, seconds: float) -> AsyncIterator[None]:
+        """TimeoutError once the process has worked for so long, or was waited for much longer."""
+        loop = asyncio.get_running_loop()
+        begun = self._worked()
+        handle: asyncio.TimerHandle
+
+        def check() -> None:
+            nonlocal handle
+            left = seconds - (self._worked() - begun)  # not a number where none is known
+            if not left >= _TICK:
+                limit.reschedule(loop.time())
+            else:
+                handle = loop.call_later(left, check)
+
+        async with asyncio.timeout(_PATIENCE * seconds) as limit:
+            handle = loop.call_later(seconds, check)
+            try:
+                yield
+            finally:
+                handle.cancel()
+
+    def _worked(self) -> float:
+        """Seconds of the processor that the process has had."""
+        return 0.0 if self._process is None else _processor_seconds(self._process.pid)
 
     async def _ask(self, source: RulesheetSource | None, request: Mapping[str, Any], tell: Report | None) -> Any:  # noqa: ANN401
         if source is None:
@@ -274,6 +306,16 @@ def _encoded(request: Mapping[str, Any]) -> bytes:
 def _is_long(request: Mapping[str, Any]) -> bool:
     """Whether it may take long to write: a large state, many moves, a long text."""
     return any(len(value) > _MANY for value in request.values() if isinstance(value, str | list | tuple))
+
+
+def _processor_seconds(pid: int) -> float:
+    """That a process has had; infinite where that is unknown."""
+    if sys.platform != "linux":
+        return inf
+    try:
+        return clock_gettime((~pid << 3) | _PROCESSOR_CLOCK)
+    except OSError:  # it has ended
+        return inf
 
 
 async def _stop(process: Process) -> None:

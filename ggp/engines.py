@@ -12,7 +12,7 @@ from ggp.interpreter import Interpreter
 
 EngineName = Literal["circuit", "interpreter"]
 ENGINES: tuple[EngineName, ...] = get_args(EngineName)
-BUDGET_SECONDS = 60.0  # to write out the rules without variables
+BUDGET_SECONDS = 120.0  # to write out the rules without variables
 
 _log = logging.getLogger(__name__)
 

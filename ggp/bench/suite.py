@@ -18,6 +18,7 @@ from threading import Thread
 from time import perf_counter
 from typing import Any, TypeAlias
 
+from ggp.engines import BUDGET_SECONDS
 from ggp.errors import GgpError, SettingsError
 from ggp.gdl.reader import decode
 from ggp.library import SUFFIX, read_bytes
@@ -133,7 +134,7 @@ def measure_apart(path: Path, data: bytes, settings: SuiteSettings) -> Row:
         "seed": settings.seed,
         "cap": settings.cap,
         "uses_cache": settings.uses_cache,
-        "grounding_seconds": min(60.0, settings.limit_seconds / 2),
+        "grounding_seconds": min(BUDGET_SECONDS, settings.limit_seconds / 2),
     }
     with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors, tempfile.TemporaryFile() as text:
         text.write(data)

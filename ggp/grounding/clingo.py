@@ -54,7 +54,7 @@ _DIGITS = 20  # of a number, at most
 class Budget:
     """What grounding may use."""
 
-    seconds: float = 60.0  # of processor time, of this thread and of clingo
+    seconds: float = 120.0  # of processor time, of this thread and of clingo
     memory: int = 2 << 30  # bytes: of clingo's process, and of its output that was read
     rules: int = 8_000_000
     output: int = 1 << 29  # bytes

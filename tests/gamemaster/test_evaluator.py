@@ -1,5 +1,7 @@
 """Rules in a process of their own: the same referee, and a limit to how long and how much they may work."""
 
+import asyncio
+import signal
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -98,6 +100,25 @@ async def test_rules_that_never_answer_break_the_match(name: str, evaluator: Eva
     assert player.heard[-1:] == ([Abort("m")] if begun else [])
     assert read_record(writer.path) == record
     assert len(list(replay(record))) == len(record.steps) + 1
+
+
+async def test_a_process_that_others_keep_from_its_processor_has_the_time_it_lacks(evaluator: Evaluator) -> None:
+    """Stopped by a signal for twice as long as it may work."""
+    rules = await rules_of(evaluator, games.COUNTDOWN)
+    process = evaluator._process
+    assert process is not None
+    process.send_signal(signal.SIGSTOP)
+    asyncio.get_running_loop().call_later(2 * HURRIED.rules_wait, process.send_signal, signal.SIGCONT)
+    assert isinstance(await rules.begin(HURRIED), GoesOn)
+
+
+async def test_a_process_that_never_has_its_processor_breaks_the_match(evaluator: Evaluator) -> None:
+    rules = await rules_of(evaluator, games.COUNTDOWN)
+    assert evaluator._process is not None
+    evaluator._process.send_signal(signal.SIGSTOP)
+    outcome = await rules.begin(HURRIED)
+    assert isinstance(outcome, Outcome)
+    assert (outcome.ending, outcome.is_exhausted) == ("broken", True)
 
 
 async def test_rules_that_need_too_much_memory_break_the_match(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from time import monotonic, sleep
 from urllib.parse import quote
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
@@ -16,6 +17,8 @@ from ggp.errors import StoreError
 BUSY_WAIT = 20.0  # seconds for which a writer waits for another one
 CONNECT_WAIT = 10  # seconds for which a server may be silent
 
+_LOCKED = "database is locked"  # as SQLite says it
+_LOCKED_WAIT = 0.01  # seconds until it is tried again
 _WRITES = "ggp_writes"
 _POSTGRESQL = ("postgresql", "postgresql+psycopg")
 
@@ -57,8 +60,17 @@ class Database:
         """Makes a file keep its changes in a write-ahead log, so that readers never wait."""
         with self._reporting():
             connection = self._engine.raw_connection()
+            until = monotonic() + BUSY_WAIT
             try:
-                connection.cursor().execute("PRAGMA journal_mode = WAL")
+                while True:
+                    try:
+                        connection.cursor().execute("PRAGMA journal_mode = WAL")
+                        return
+                    except sqlite3.OperationalError as error:
+                        # SQLite waits for others that read or write, not for others that change the mode
+                        if str(error) != _LOCKED or monotonic() >= until:
+                            raise
+                        sleep(_LOCKED_WAIT)
             finally:
                 connection.close()
 
@@ -79,7 +91,7 @@ class Database:
         except SQLAlchemyError as error:
             raise self.error(_reason(error)) from error
         except sqlite3.Error as error:
-            raise self.error(str(error)) from error
+            raise self.error(_reason(error)) from error
 
 
 @contextmanager
@@ -183,13 +195,11 @@ def _set_waits(connection: sqlite3.Connection, _: ConnectionPoolEntry) -> None:
     connection.commit()
 
 
-def _reason(error: SQLAlchemyError) -> str:
+def _reason(error: SQLAlchemyError | sqlite3.Error) -> str:
     """One line for the user."""
     text = str(error.orig) if isinstance(error, DBAPIError) and error.orig is not None else str(error)
-    match text:
-        case "database is locked":
-            return f"another program has held it for more than {BUSY_WAIT:.0f} seconds"
-        case "file is not a database":
-            return "not a store of tournaments: the file is no database"
-        case _:
-            return " ".join(text.split())
+    if text == _LOCKED:
+        return f"another program has held it for more than {BUSY_WAIT:.0f} seconds"
+    if text == "file is not a database":
+        return "not a store of tournaments: the file is no database"
+    return " ".join(text.split())

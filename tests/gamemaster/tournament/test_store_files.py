@@ -204,6 +204,28 @@ def test_a_file_that_another_program_holds_is_waited_for_and_then_reported(
         store.create(a_spec("other"))
 
 
+def test_a_new_file_waits_for_others_that_make_the_same_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """SQLite does not wait by itself where one that reads would change how the file is kept."""
+    other = sqlite3.connect(tmp_path / "cup.sqlite", isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    waited: list[float] = []
+
+    def done(seconds: float) -> None:
+        waited.append(seconds)
+        other.execute("COMMIT")
+
+    monkeypatch.setattr(database, "sleep", done)
+    with open_store(str(tmp_path / "cup.sqlite")) as store:
+        assert not store.tournaments()
+    assert len(waited) == 1
+    monkeypatch.setattr(database, "BUSY_WAIT", 0.0)
+    other = sqlite3.connect(tmp_path / "new.sqlite", isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    with pytest.raises(StoreError, match=r"new\.sqlite: another program has held it"):
+        open_store(str(tmp_path / "new.sqlite"))
+    other.close()
+
+
 def test_a_damaged_file_is_reported(tmp_path: Path) -> None:
     path = tmp_path / "cup.sqlite"
     with_a_match(path)
