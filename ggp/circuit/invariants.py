@@ -5,11 +5,14 @@ values in one phase, and nothing else is known, they have those of the next phas
 is not done, and the only one that may be legal is.
 """
 
+from copy import copy
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
 from ggp.circuit.network import INPUT, LOOP, Circuit, Ids
-from ggp.kernel import kernel
+from ggp.kernel import Int, inner, kernel
 
 LONGEST_PERIOD = 8
 WATCHED_STEPS = 64
@@ -18,6 +21,7 @@ MOST_WORK = 100_000_000  # nodes evaluated in one proof, but for the first LEAST
 UNKNOWN = 2
 
 Values = NDArray[np.int8]  # 0, 1 or UNKNOWN
+_WORD = 8  # marks of nodes that are looked at together
 
 
 def find_phases(circuit: Circuit) -> NDArray[np.int8]:
@@ -26,26 +30,25 @@ def find_phases(circuit: Circuit) -> NDArray[np.int8]:
     P is the shortest period with which any fact comes round, 1 if none does.
     """
     state = circuit.initial.astype(np.int8)
-    path = [state]
+    path, known = [state], KnownValues(circuit, state)
     for _ in range(WATCHED_STEPS):
-        state = following_values(circuit, state)
+        state = known.following(state)
         path.append(state)
-    constant = prove(circuit, np.array([_agreed(path)]))
+    constant = prove(known, np.array([_agreed(path)]))
     for period in range(2, LONGEST_PERIOD + 1):
         candidates = np.array([_agreed(path[phase::period]) for phase in range(period)])
         if not _varies(candidates):
             continue
-        known = prove(circuit, candidates)
-        if _varies(known):
-            return _marked(known)
+        proved = prove(known, candidates)
+        if _varies(proved):
+            return _marked(proved)
     return _marked(constant)
 
 
 def holds_at_first(circuit: Circuit, output: int) -> bool:
     """Whether an output that reads facts only holds in the initial state."""
-    inputs = np.full(circuit.inputs, UNKNOWN, np.int8)
-    inputs[: circuit.facts] = circuit.initial
-    return bool(_values(circuit, inputs, np.array([output], np.int32))[0] == 1)
+    values = _evaluate(circuit.left, circuit.right, _inputs(circuit, circuit.initial.astype(np.int8)))
+    return bool(_read(values, np.array([output], np.int32))[0] == 1)
 
 
 def _varies(known: Values) -> bool:
@@ -66,49 +69,86 @@ def _agreed(states: list[Values]) -> Values:
     return first
 
 
-def prove(circuit: Circuit, known: Values) -> Values:
-    """The largest part of the candidates that follows from itself; nothing where that takes more than `most_rounds`."""
-    known[:, np.any(known == UNKNOWN, axis=0)] = UNKNOWN
-    for _ in range(most_rounds(circuit, len(known))):
-        wrong = np.zeros(circuit.facts, np.bool_)
-        for phase in range(len(known)):
-            expected = known[(phase + 1) % len(known)]
-            wrong |= (expected != UNKNOWN) & (following_values(circuit, known[phase]) != expected)
-        if not wrong.any():
-            return known
-        known[:, wrong] = UNKNOWN
-    return np.full_like(known, UNKNOWN)
+def prove(known: "KnownValues", candidates: Values) -> Values:
+    """The largest part of the candidates that follows from itself; nothing where that takes more than `MOST_WORK`.
 
-
-def most_rounds(circuit: Circuit, phases: int) -> int:
-    """Rounds after which a proof is given up.
-
-    A round evaluates all nodes twice for each phase. Each but the last gives up a fact or more, so facts + 1 suffice.
+    Each round but the last gives up a fact or more.
     """
-    in_budget = MOST_WORK // (2 * phases * len(circuit.left))
-    return min(circuit.facts + 1, max(LEAST_ROUNDS, in_budget))
+    candidates[:, np.any(candidates == UNKNOWN, axis=0)] = UNKNOWN
+    phases = [known.copy() for _ in candidates]
+    rounds = 0
+    while rounds < LEAST_ROUNDS or sum(phase.work for phase in phases) < MOST_WORK:
+        wrong = np.zeros(candidates.shape[1], np.bool_)
+        for at, phase in enumerate(phases):
+            expected = candidates[(at + 1) % len(candidates)]
+            wrong |= (expected != UNKNOWN) & (phase.following(candidates[at]) != expected)
+        if not wrong.any():
+            return candidates
+        candidates[:, wrong] = UNKNOWN
+        rounds += 1
+    return np.full_like(candidates, UNKNOWN)
 
 
-def following_values(circuit: Circuit, state: Values) -> Values:
-    """What is known of the facts after a step from a state of which so much is known."""
+class _Gates(NamedTuple):
+    """The gates of a circuit, and which of them read each node n: readers[first_reader[n]:first_reader[n + 1]]."""
+
+    left: Ids
+    right: Ids
+    first_reader: Ids
+    readers: Ids
+
+
+class KnownValues:
+    """What is known of all nodes of a circuit for a state of which something is known; from state to state.
+
+    Only what reads a node that has another value is evaluated anew.
+    """
+
+    def __init__(self, circuit: Circuit, state: Values) -> None:
+        self.work = 0  # nodes that were evaluated for later states
+        self._circuit = circuit
+        self._gates = _Gates(circuit.left, circuit.right, *_list_readers(circuit.left, circuit.right))
+        self._nodes = _input_nodes(circuit.left, circuit.right, circuit.inputs)
+        self._values = _evaluate(circuit.left, circuit.right, _inputs(circuit, state))
+
+    def copy(self) -> "KnownValues":
+        """The same, which goes on apart from it."""
+        made = copy(self)
+        made.work, made._values = 0, self._values.copy()
+        return made
+
+    def following(self, state: Values) -> Values:
+        """What is known of the facts after a step from a state of which so much is known."""
+        circuit = self._circuit
+        self._settle(0, state)
+        moves = np.where(_read(self._values, circuit.legal) == 0, 0, UNKNOWN).astype(np.int8)
+        first = 0
+        for count in circuit.moves:
+            possible = first + np.flatnonzero(moves[first : first + count])
+            if len(possible) == 1:
+                moves[possible] = 1
+            first += count
+        self._settle(circuit.facts, moves)
+        return _read(self._values, circuit.next)
+
+    def _settle(self, first: int, inputs: Values) -> None:
+        """Sets the inputs from the first one on, and evaluates what depends on them."""
+        marks = np.zeros(len(self._values) // _WORD + 1, np.uint64)
+        nodes = self._nodes[first : first + len(inputs)]
+        self.work += int(_settle(self._gates, self._values, marks, nodes, inputs))
+
+
+def _inputs(circuit: Circuit, state: Values) -> Values:
+    """The values of all inputs in a state before anything is known of the moves."""
     inputs = np.full(circuit.inputs, UNKNOWN, np.int8)
     inputs[: circuit.facts] = state
-    legal = _values(circuit, inputs, circuit.legal)
-    moves = np.where(legal == 0, 0, UNKNOWN).astype(np.int8)
-    first = 0
-    for count in circuit.moves:
-        possible = first + np.flatnonzero(moves[first : first + count])
-        if len(possible) == 1:
-            moves[possible] = 1
-        first += count
-    inputs[circuit.facts :] = moves
-    return _values(circuit, inputs, circuit.next)
+    return inputs
 
 
-def _values(circuit: Circuit, inputs: Values, outputs: Ids) -> Values:
-    values = _evaluate(circuit.left, circuit.right, inputs)[outputs >> 1]
-    inverted = (outputs & 1).astype(np.bool_) & (values != UNKNOWN)
-    found: Values = np.where(inverted, 1 - values, values).astype(np.int8)
+def _read(values: Values, outputs: Ids) -> Values:
+    positive = values[outputs >> 1]
+    inverted = (outputs & 1).astype(np.bool_) & (positive != UNKNOWN)
+    found: Values = np.where(inverted, 1 - positive, positive).astype(np.int8)
     return found
 
 
@@ -118,20 +158,81 @@ def _evaluate(left: Ids, right: Ids, inputs: Values) -> Values:
     values = np.full(left.shape[0], UNKNOWN, np.int8)
     values[0] = 0
     for node in range(1, left.shape[0]):
-        first, second = left[node], right[node]
-        if first == INPUT:
-            values[node] = inputs[second]
-        elif first != LOOP:
-            a, b = values[first >> 1], values[second >> 1]
-            if a != UNKNOWN:
-                a ^= first & 1
-            if b != UNKNOWN:
-                b ^= second & 1
-            if first < second:
-                if a == 0 or b == 0:
-                    values[node] = 0
-                elif a == 1 and b == 1:
-                    values[node] = 1
-            elif a != UNKNOWN and b != UNKNOWN:  # noqa: PLR1714 - numba knows no sets
-                values[node] = a ^ b
+        if left[node] == INPUT:
+            values[node] = inputs[right[node]]
+        elif left[node] != LOOP:
+            values[node] = _gate(left[node], right[node], values)
     return values
+
+
+@kernel
+def _settle(gates: _Gates, values: Values, marks: NDArray[np.uint64], nodes: Ids, inputs: Values) -> Int:
+    """Gives the nodes of inputs their values, and all that depends on them; the number of gates that were evaluated.
+
+    A byte of `marks` for each node says whether it is to be evaluated; at first none is.
+    """
+    is_marked = marks.view(np.uint8)
+    work = 0
+    for number in range(nodes.shape[0]):
+        node = nodes[number]
+        if node and values[node] != inputs[number]:
+            values[node] = inputs[number]
+            for at in range(gates.first_reader[node], gates.first_reader[node + 1]):
+                is_marked[gates.readers[at]] = 1
+    for word in range(marks.shape[0]):
+        if marks[word]:
+            for node in range(_WORD * word, _WORD * word + _WORD):
+                if is_marked[node]:
+                    work += 1
+                    value = _gate(gates.left[node], gates.right[node], values)
+                    if value != values[node]:
+                        values[node] = value
+                        for at in range(gates.first_reader[node], gates.first_reader[node + 1]):
+                            is_marked[gates.readers[at]] = 1
+    return work
+
+
+@inner
+def _gate(first: Int, second: Int, values: Values) -> Int:
+    a, b = values[first >> 1], values[second >> 1]
+    if a != UNKNOWN:
+        a ^= first & 1
+    if b != UNKNOWN:
+        b ^= second & 1
+    if first < second:
+        if a == 0 or b == 0:
+            return 0
+        if a == 1 and b == 1:
+            return 1
+    elif a != UNKNOWN and b != UNKNOWN:  # noqa: PLR1714 - numba knows no sets
+        return int(a) ^ int(b)
+    return UNKNOWN
+
+
+@kernel
+def _input_nodes(left: Ids, right: Ids, inputs: Int) -> Ids:
+    """The node of each input; 0 where it has none."""
+    nodes = np.zeros(inputs, np.int32)
+    for node in range(1, left.shape[0]):
+        if left[node] == INPUT:
+            nodes[right[node]] = node
+    return nodes
+
+
+@kernel
+def _list_readers(left: Ids, right: Ids) -> tuple[Ids, Ids]:
+    """The last two fields of `_Gates`."""
+    first = np.zeros(left.shape[0] + 2, np.int32)
+    for node in range(1, left.shape[0]):
+        if left[node] >= 0:
+            first[(left[node] >> 1) + 2] += 1
+            first[(right[node] >> 1) + 2] += 1
+    for node in range(2, first.shape[0]):
+        first[node] += first[node - 1]
+    readers = np.empty(first[-1], np.int32)
+    for node in range(1, left.shape[0]):
+        if left[node] >= 0:
+            for source in (left[node] >> 1, right[node] >> 1):
+                readers[first[source + 1]] = node
+                first[source + 1] += 1
+    return first[:-1], readers

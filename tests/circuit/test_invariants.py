@@ -1,6 +1,5 @@
 """Facts that do not depend on the moves, in games made by hand."""
 
-from collections import Counter
 from random import Random
 
 import numpy as np
@@ -9,7 +8,7 @@ from numpy.typing import NDArray
 
 from ggp.circuit import invariants
 from ggp.circuit.build import build_circuit
-from ggp.circuit.invariants import LONGEST_PERIOD, find_phases, holds_at_first
+from ggp.circuit.invariants import LONGEST_PERIOD, UNKNOWN, KnownValues, find_phases, holds_at_first
 from ggp.circuit.network import Circuit
 from ggp.gdl.logic_program import make_logic_program
 from ggp.gdl.rulesheet import parse_rulesheet
@@ -140,31 +139,46 @@ def slow_lamp() -> Circuit:
 
 
 @pytest.mark.parametrize(("budget", "proves"), [(0, False), (invariants.MOST_WORK, True)])
-def test_a_proof_keeps_to_its_rounds(budget: int, proves: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    circuit, rounds_of = slow_lamp(), Counter[int]()
+def test_a_proof_keeps_to_its_work(budget: int, proves: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    rounds: list[int] = []
     plain = invariants.prove
 
-    def counted(circuit: Circuit, known: NDArray[np.int8]) -> NDArray[np.int8]:
+    def counted(known: invariants.KnownValues, candidates: invariants.Values) -> invariants.Values:
         evaluated.clear()
-        found = plain(circuit, known)
-        rounds_of[len(known)] = len(evaluated) // len(known)
-        assert rounds_of[len(known)] <= invariants.most_rounds(circuit, len(known)) <= circuit.facts + 1
+        found = plain(known, candidates)
+        rounds.append(len(evaluated) // len(candidates))
         return found
 
     evaluated: list[object] = []
-    follow = invariants.following_values
+    follow = invariants.KnownValues.following
 
-    def noted(circuit: Circuit, state: NDArray[np.int8]) -> NDArray[np.int8]:
+    def noted(known: invariants.KnownValues, state: invariants.Values) -> invariants.Values:
         evaluated.append(state)
-        return follow(circuit, state)
+        return follow(known, state)
 
     monkeypatch.setattr(invariants, "MOST_WORK", budget)
     monkeypatch.setattr(invariants, "LEAST_ROUNDS", 5)
     monkeypatch.setattr(invariants, "prove", counted)
-    monkeypatch.setattr(invariants, "following_values", noted)
-    phases = find_phases(circuit)
+    monkeypatch.setattr(invariants.KnownValues, "following", noted)
+    phases = find_phases(slow_lamp())
     assert (phases >= 0).any() == proves
-    assert rounds_of[1] == 5 if not proves else rounds_of[1] > 30
+    assert rounds[0] == 5 if not proves else rounds[0] > 30
+
+
+@pytest.mark.parametrize("name", GAMES)
+def test_what_has_not_changed_is_as_if_evaluated_anew(name: str) -> None:
+    """Random states in turn, of which random facts are known."""
+    _, circuit = built(GAMES[name])
+    random = np.random.default_rng(1)
+    known = KnownValues(circuit, circuit.initial.astype(np.int8))
+    for _ in range(20):
+        state = random.choice(np.array([0, 1, UNKNOWN], np.int8), circuit.facts, p=[0.6, 0.2, 0.2])
+        twin, anew = known.copy(), KnownValues(circuit, state)
+        found = known.following(state)
+        assert np.array_equal(found, anew.following(state))
+        assert np.array_equal(found, twin.following(state))
+        assert known.work >= anew.work
+        assert np.array_equal(found, known.following(state))
 
 
 def test_recursion_within_a_state() -> None:
