@@ -330,10 +330,15 @@ class Translation:
         self, loop: str, clauses: Iterable[Clause], tables: Mapping[Relation, Rows], shown: Iterable[Relation]
     ) -> bytes:
         lines = [loop, "#show.", *(f"#show {self._relation(relation)}/{relation[1]}." for relation in shown)]
+        texts: dict[Term, str] = {}
         for relation, rows in tables.items():
             name = self._relation(relation)
             if relation[1]:
-                lines += [f"{name}({','.join([self._term(term, {}) for term in row])})." for row in rows]
+                for row in rows:
+                    for term in row:
+                        if term not in texts:
+                            texts[term] = self._term(term, {})
+                    lines.append(f"{name}({','.join([texts[term] for term in row])}).")
             else:
                 lines.append(f"{name}.")
         lines += map(self._clause, clauses)

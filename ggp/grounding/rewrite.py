@@ -173,8 +173,7 @@ class _Relations:
 
     def rows(self, relation: Relation) -> tuple[tuple[Term, ...], ...]:
         """What a guard holds for, as terms."""
-        term = self.extents.term
-        return tuple(tuple(map(term, row)) for row in self.guards[relation].rows.T.tolist())
+        return self.extents.as_terms(self.guards[relation].rows.T)
 
     def part(
         self,

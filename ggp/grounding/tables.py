@@ -268,7 +268,12 @@ class Extents:
     def terms(self, relation: Relation) -> tuple[tuple[Term, ...], ...]:
         """All that a relation can hold for."""
         rows = self._rows.get(relation)
-        return () if rows is None else tuple(tuple(map(self.term, row)) for row in rows.tolist())
+        return () if rows is None else self.as_terms(rows)
+
+    def as_terms(self, rows: NDArray[np.int32] | NDArray[np.int64]) -> tuple[tuple[Term, ...], ...]:
+        """(N, columns) ids as terms."""
+        terms = {number: self.term(number) for number in np.unique(rows).tolist()}
+        return tuple(tuple([terms[number] for number in row]) for row in rows.tolist())
 
     def term(self, number: int) -> Term:
         """The term with an id."""
