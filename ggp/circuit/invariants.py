@@ -22,6 +22,7 @@ UNKNOWN = 2
 
 Values = NDArray[np.int8]  # 0, 1 or UNKNOWN
 _WORD = 8  # marks of nodes that are looked at together
+_WORDS_OF_A_GATE = 16  # that take as long as a gate
 
 
 def find_phases(circuit: Circuit) -> NDArray[np.int8]:
@@ -105,11 +106,12 @@ class KnownValues:
     """
 
     def __init__(self, circuit: Circuit, state: Values) -> None:
-        self.work = 0  # nodes that were evaluated for later states
+        self.work = 0  # for later states, in nodes that were evaluated
         self._circuit = circuit
         self._gates = _Gates(circuit.left, circuit.right, *_list_readers(circuit.left, circuit.right))
         self._nodes = _input_nodes(circuit.left, circuit.right, circuit.inputs)
         self._values = _evaluate(circuit.left, circuit.right, _inputs(circuit, state))
+        self._marks = np.zeros(len(self._values) // _WORD + 1, np.uint64)
 
     def copy(self) -> "KnownValues":
         """The same, which goes on apart from it."""
@@ -133,9 +135,8 @@ class KnownValues:
 
     def _settle(self, first: int, inputs: Values) -> None:
         """Sets the inputs from the first one on, and evaluates what depends on them."""
-        marks = np.zeros(len(self._values) // _WORD + 1, np.uint64)
         nodes = self._nodes[first : first + len(inputs)]
-        self.work += int(_settle(self._gates, self._values, marks, nodes, inputs))
+        self.work += int(_settle(self._gates, self._values, self._marks, nodes, inputs))
 
 
 def _inputs(circuit: Circuit, state: Values) -> Values:
@@ -167,12 +168,12 @@ def _evaluate(left: Ids, right: Ids, inputs: Values) -> Values:
 
 @kernel
 def _settle(gates: _Gates, values: Values, marks: NDArray[np.uint64], nodes: Ids, inputs: Values) -> Int:
-    """Gives the nodes of inputs their values, and all that depends on them; the number of gates that were evaluated.
+    """Gives the nodes of inputs their values, and all that depends on them; the work, in gates that were evaluated.
 
-    A byte of `marks` for each node says whether it is to be evaluated; at first none is.
+    A byte of `marks` for each node says whether it is to be evaluated: none is before and after.
     """
     is_marked = marks.view(np.uint8)
-    work = 0
+    work: Int = marks.shape[0] // _WORDS_OF_A_GATE
     for number in range(nodes.shape[0]):
         node = nodes[number]
         if node and values[node] != inputs[number]:
@@ -183,6 +184,7 @@ def _settle(gates: _Gates, values: Values, marks: NDArray[np.uint64], nodes: Ids
         if marks[word]:
             for node in range(_WORD * word, _WORD * word + _WORD):
                 if is_marked[node]:
+                    is_marked[node] = 0
                     work += 1
                     value = _gate(gates.left[node], gates.right[node], values)
                     if value != values[node]:
