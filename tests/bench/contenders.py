@@ -113,8 +113,11 @@ def make_contender(text: str, rulesheet: Rulesheet) -> Contender:
 def warm_up(contender: Contender, machine: StateMachine) -> None:
     """Searches the start state, so that what is compiled or filled in at the first use costs no match its time.
 
-    Waits for the threads that this starts: machine code is made in parallel with the search.
+    Waits for the threads that this starts: machine code is made in parallel with the search. Perfect play of the start
+    state takes long, and has nothing to warm up.
     """
+    if isinstance(contender, PerfectContender):
+        return
     state, role = machine.initial_state, machine.roles[0]
     before = set(enumerate_threads())
     contender.new_match(role, 0)

@@ -1,11 +1,13 @@
 """How a player compares with perfect play.
 
     python -m tests.bench.optimal connectfour --player learned:learning=30    optimal moves in random states
-    python -m tests.bench.optimal dotsandboxes --player mcts --count 20       won endings that stay won
+    python -m tests.bench.optimal connectfour --player mcts --endings         won states that stay won
+    python -m tests.bench.optimal dotsandboxes --player mcts --count 20       the same
 
-Connect four: random states after 6 to 30 steps; a move is optimal where no other has a better value. Dots and boxes:
-states with 24 lines left, of quick matches of the search, that are won for the role on turn; the player ends the match
-against perfect play. Seconds are those of the thread.
+Connect four: random states after 6 to 30 steps; a move is optimal where no other has a better value. With --endings:
+random states after 8 steps that the role on turn wins by one move or two. Dots and boxes: states with 24 lines left, of
+quick matches of the search, that are won for the role on turn. The player ends the match against perfect play. Seconds
+are those of the thread.
 """
 
 import argparse
@@ -27,6 +29,7 @@ from tests.bench.scores import score
 
 VISITS = 300  # of each state of the matches whose endings are played
 FIRST_STEPS, LAST_STEPS = 6, 30  # of random states of connect four
+WON_STEPS, MOST_WINNING = 8, 2  # before its endings, and the moves that win them
 _MEMORY_BYTES = 2**25
 
 
@@ -48,11 +51,13 @@ def optimal_moves(machine: CircuitMachine, contender: Contender, limit: Limit, s
 
 def won_endings(machine: CircuitMachine, contender: Contender, limit: Limit, seed: int) -> Iterator[bool]:
     """Whether the contender wins, for one ending after the other."""
-    solver, rng = DotsAndBoxes(machine), Random(seed)
+    rng, is_connect_four = Random(seed), "red" in machine.roles
+    solver = ConnectFour(machine) if is_connect_four else DotsAndBoxes(machine)
     while True:
-        state = _ending(machine, rng)
+        state = position(machine, WON_STEPS, rng) if is_connect_four else _ending(machine, rng)
         role = role_on_turn(state)
-        if max(solver.values(state).values()) <= 0:
+        winning = sum(round(value) > 0 for value in solver.values(state).values())
+        if not winning or (is_connect_four and winning > MOST_WINNING):
             continue
         contender.new_match(role, rng.getrandbits(31))
         while not machine.is_terminal(state):
@@ -88,6 +93,7 @@ def main() -> int:
     parser.add_argument("--player", default="mcts", help="as in tests/bench/contenders.py")
     parser.add_argument("--seconds", type=float, default=1.0, help="of the processor, for each move")
     parser.add_argument("--count", type=int, default=100, help="states or endings")
+    parser.add_argument("--endings", action="store_true", help="of connect four, too")
     parser.add_argument("--seed", type=int, default=1)
     given = parser.parse_args()
     try:
@@ -99,14 +105,15 @@ def main() -> int:
         return 2
     warm_up(contender, machine)
     limit = Limit(given.seconds, None, True)
-    ask = optimal_moves if given.game == "connectfour" else won_endings
+    are_moves = given.game == "connectfour" and not given.endings
+    ask = optimal_moves if are_moves else won_endings
     outcomes, free = [], 0
     for number, outcome in zip(range(given.count), ask(machine, contender, limit, given.seed), strict=False):
         free += outcome is None
         outcomes += [] if outcome is None else [float(outcome)]
         if outcome is not None:
             print(f"{number + 1}: {int(sum(outcomes))} of {len(outcomes)}", flush=True)
-    what = "moves optimal where some are not" if given.game == "connectfour" else "won endings stay won"
+    what = "moves optimal where some are not" if are_moves else "won endings stay won"
     print(f"{given.player}, {given.seconds:g} s of the processor a move: {score(outcomes)} {what}, of {len(outcomes)}")
     if free:
         share = (sum(outcomes) + free) / given.count
