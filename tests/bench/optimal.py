@@ -49,10 +49,11 @@ def optimal_moves(machine: CircuitMachine, contender: Contender, limit: Limit, s
         yield contender.choose(state, legal, limit).move in best
 
 
-def won_endings(machine: CircuitMachine, contender: Contender, limit: Limit, seed: int) -> Iterator[bool]:
+def won_endings(
+    machine: CircuitMachine, contender: Contender, limit: Limit, seed: int, solver: ConnectFour | DotsAndBoxes
+) -> Iterator[bool]:
     """Whether the contender wins, for one ending after the other."""
-    rng, is_connect_four = Random(seed), "red" in machine.roles
-    solver = ConnectFour(machine) if is_connect_four else DotsAndBoxes(machine)
+    rng, is_connect_four = Random(seed), isinstance(solver, ConnectFour)
     while True:
         state = position(machine, WON_STEPS, rng) if is_connect_four else _ending(machine, rng)
         role = role_on_turn(state)
@@ -106,9 +107,14 @@ def main() -> int:
     warm_up(contender, machine)
     limit = Limit(given.seconds, None, True)
     are_moves = given.game == "connectfour" and not given.endings
-    ask = optimal_moves if are_moves else won_endings
+    asked: Iterator[bool | None]
+    if are_moves:
+        asked = optimal_moves(machine, contender, limit, given.seed)
+    else:
+        solver = ConnectFour(machine) if given.game == "connectfour" else DotsAndBoxes(machine)
+        asked = won_endings(machine, contender, limit, given.seed, solver)
     outcomes, free = [], 0
-    for number, outcome in zip(range(given.count), ask(machine, contender, limit, given.seed), strict=False):
+    for number, outcome in zip(range(given.count), asked, strict=False):
         free += outcome is None
         outcomes += [] if outcome is None else [float(outcome)]
         if outcome is not None:

@@ -103,13 +103,13 @@ async def test_rules_that_never_answer_break_the_match(name: str, evaluator: Eva
 
 
 async def test_a_process_that_others_keep_from_its_processor_has_the_time_it_lacks(evaluator: Evaluator) -> None:
-    """Stopped by a signal for twice as long as it may work."""
+    """Stopped by a signal for longer than it may work."""
     rules = await rules_of(evaluator, games.COUNTDOWN)
     process = evaluator._process
     assert process is not None
     process.send_signal(signal.SIGSTOP)
-    asyncio.get_running_loop().call_later(2 * HURRIED.rules_wait, process.send_signal, signal.SIGCONT)
-    assert isinstance(await rules.begin(HURRIED), GoesOn)
+    asyncio.get_running_loop().call_later(2.5, process.send_signal, signal.SIGCONT)
+    assert isinstance(await rules.begin(make_settings(seed=1, rules_wait=2.0)), GoesOn)
 
 
 async def test_a_process_that_never_has_its_processor_breaks_the_match(evaluator: Evaluator) -> None:
