@@ -89,7 +89,18 @@ def specialise(circuit: Circuit, known: NDArray[np.int8]) -> Circuit:
     assembly = Assembly(len(circuit.left) + 1024)
     given = np.concatenate([assembly.facts(known), assembly.inputs(circuit.inputs - circuit.facts)])
     outputs = assembly.copy(circuit, given, circuit.outputs)
-    return circuit.with_nodes(assembly.left.copy(), assembly.right.copy(), assembly.loops, outputs.astype(np.int32))
+    folded = circuit.with_nodes(assembly.left.copy(), assembly.right.copy(), assembly.loops, outputs.astype(np.int32))
+    return specialise(folded, np.full_like(known, -1)) if np.any(known >= 0) else folded
+
+
+def count_gates(circuit: Circuit, known: NDArray[np.int8]) -> int:
+    """Of what outputs need in states of which so much is known, as by `specialise`; illegal moves are not done."""
+    assembly = Assembly(2 * len(circuit.left) + 1024)
+    facts, moves = assembly.facts(known), assembly.inputs(sum(circuit.moves))
+    legal = assembly.copy(circuit, np.concatenate([facts, np.zeros_like(moves)]), circuit.legal)
+    outputs = assembly.copy(circuit, np.concatenate([facts, np.where(legal == 0, 0, moves)]), circuit.outputs)
+    needed = mark_needed(assembly.left, assembly.right, assembly.loops.results, outputs.astype(np.int32))
+    return int(np.count_nonzero(needed & (assembly.left >= 0)))
 
 
 def without_facts(circuit: Circuit, false: NDArray[np.bool_]) -> tuple[Circuit, NDArray[np.bool_]]:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ggp.cache import Cache, CacheEntry, default_cache
-from ggp.circuit.assembly import specialise, without_facts
+from ggp.circuit.assembly import count_gates, specialise, without_facts
 from ggp.circuit.build import build_circuit
 from ggp.circuit.invariants import find_phases
 from ggp.circuit.network import Circuit, Loops
@@ -32,6 +32,7 @@ Names: TypeAlias = tuple[tuple[Term, ...], ...]
 _KIND = "game"
 _REFUSED = "refused"
 _MOST_PROOF_SECONDS = 10.0
+_LEAST_SAVING = 0.05  # of the gates, for which states have to keep to what is known in some phases only
 _ARRAYS = ("left", "right", "initial", "next", "legal", "goals", "percepts")  # of a circuit
 
 
@@ -115,7 +116,7 @@ def _compile(rulesheet: Rulesheet, budget: Budget) -> CompiledGame:
         facts = tuple(compress(facts, ~unreachable))
         parts = np.split(left, np.cumsum(built.moves)[:-1])
         moves = tuple(tuple(compress(own, part)) for own, part in zip(moves, parts, strict=True))
-    phases = find_phases(reached)
+    phases = _phases(reached)
     circuit = specialise(reached, _constants(phases))
     return CompiledGame(
         roles=rules.roles,
@@ -147,6 +148,20 @@ def _report(
         loops=len(circuit.loops.results),
         components=len(np.unique(circuit.loops.components)),
     )
+
+
+def _phases(circuit: Circuit) -> NDArray[np.int8]:
+    """As `find_phases`; what is known in some phases only, where that saves gates.
+
+    Where it does not, it would only keep states from being used that people made up, such as a problem of chess with an
+    even number of steps and the wrong role on turn.
+    """
+    phases = find_phases(circuit)
+    in_all = np.where((phases >= 0).all(axis=0), phases, -1).astype(np.int8)
+    if np.array_equal(in_all, phases):
+        return phases
+    gates, usual = (sum(count_gates(circuit, known) for known in each) for each in (phases, in_all))
+    return phases if gates <= (1 - _LEAST_SAVING) * usual else in_all
 
 
 def _constants(phases: NDArray[np.int8]) -> NDArray[np.int8]:

@@ -28,7 +28,8 @@ _WORDS_OF_A_GATE = 16  # that take as long as a gate
 def find_phases(circuit: Circuit) -> NDArray[np.int8]:
     """(P, F) the value of each fact at all steps t with t mod P = phase, from the initial state on; -1: it varies.
 
-    P is the shortest period with which any fact comes round, 1 if none does.
+    P is the shortest period with which any fact comes round, 1 if none does. Others may be known in some phases only,
+    as what one role alone can change.
     """
     state = circuit.initial.astype(np.int8)
     path, known = [state], KnownValues(circuit, state)
@@ -40,9 +41,10 @@ def find_phases(circuit: Circuit) -> NDArray[np.int8]:
         candidates = np.array([_agreed(path[phase::period]) for phase in range(period)])
         if not _varies(candidates):
             continue
-        proved = prove(known, candidates)
+        proved = prove(known, candidates.copy())
         if _varies(proved):
-            return _marked(proved)
+            more = prove(known, np.where(proved == UNKNOWN, candidates, proved), in_all=False)
+            return _marked(more if _varies(more) else proved)
     return _marked(constant)
 
 
@@ -70,22 +72,25 @@ def _agreed(states: list[Values]) -> Values:
     return first
 
 
-def prove(known: "KnownValues", candidates: Values) -> Values:
+def prove(known: "KnownValues", candidates: Values, *, in_all: bool = True) -> Values:
     """The largest part of the candidates that follows from itself; nothing where that takes more than `MOST_WORK`.
 
-    Each round but the last gives up a fact or more.
+    in_all: only facts that are known in all phases. Each round but the last gives up a fact or more.
     """
-    candidates[:, np.any(candidates == UNKNOWN, axis=0)] = UNKNOWN
+    if in_all:
+        candidates[:, np.any(candidates == UNKNOWN, axis=0)] = UNKNOWN
     phases = [known.copy() for _ in candidates]
     rounds = 0
     while rounds < LEAST_ROUNDS or sum(phase.work for phase in phases) < MOST_WORK:
-        wrong = np.zeros(candidates.shape[1], np.bool_)
+        wrong = np.zeros(candidates.shape, np.bool_)
         for at, phase in enumerate(phases):
-            expected = candidates[(at + 1) % len(candidates)]
-            wrong |= (expected != UNKNOWN) & (phase.following(candidates[at]) != expected)
+            after = (at + 1) % len(candidates)
+            wrong[after] = (candidates[after] != UNKNOWN) & (phase.following(candidates[at]) != candidates[after])
+        if in_all:
+            wrong[:] = wrong.any(axis=0)
         if not wrong.any():
             return candidates
-        candidates[:, wrong] = UNKNOWN
+        candidates[wrong] = UNKNOWN
         rounds += 1
     return np.full_like(candidates, UNKNOWN)
 

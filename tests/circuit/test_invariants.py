@@ -69,7 +69,41 @@ def test_three_roles() -> None:
     assert turns == [[1, 0, 0], [0, 1, 0], [0, 0, 1]]
     assert len(phases) == 3
     others = [at for at, fact in enumerate(rules.facts) if fact[0] != "turn"]
-    assert (phases[:, others] == -1).all()
+    assert (phases[:, others] == -1).any(axis=0).all()
+
+
+def test_what_one_role_alone_changes_is_known_in_the_phases_of_others() -> None:
+    """A mark that a makes, with the number of the step; only odd steps are a's, so even marks are never made."""
+    steps = " ".join(f"(after {at} {at + 1})" for at in range(1, 6))
+    found = values(
+        f"""(role a) (role b) (init (control a)) (init (step 1)) {steps}
+        (legal a x) (<= (legal a y) (true (control a))) (legal b x)
+        (<= (next (control a)) (true (control b))) (<= (next (control b)) (true (control a)))
+        (<= (next (step ?n)) (true (step ?m)) (after ?m ?n)) (<= (next fresh) (does a y))
+        (<= (next (mark ?n)) (does a y) (true (step ?n))) (<= (next (mark ?n)) (true (mark ?n)))
+        (<= terminal (true (mark 5))) (<= terminal (true fresh) (true (step 6))) (goal a 0) (goal b 0)"""
+    )
+    assert found["fresh"] == [0, -1]
+    assert [found[f"(step {at})"] for at in range(1, 7)] == [[-1, 0], [0, -1]] * 3
+    assert [found[f"(mark {at})"] for at in (1, 3, 5)] == [[-1, -1]] * 3
+    assert all(found.get(f"(mark {at})", [0, 0]) == [0, 0] for at in (2, 4))
+
+
+def test_more_than_there_is_work_for_leaves_what_is_known_in_all_phases(monkeypatch: pytest.MonkeyPatch) -> None:
+    plain = invariants.prove
+
+    def given_up(
+        known: invariants.KnownValues, candidates: invariants.Values, *, in_all: bool = True
+    ) -> invariants.Values:
+        return plain(known, candidates) if in_all else np.full_like(candidates, UNKNOWN)
+
+    text = ring(2).replace("(legal a y)", "(<= (legal a y) (true (at 0)))")
+    _, circuit = built(text)
+    more = find_phases(circuit)
+    monkeypatch.setattr(invariants, "prove", given_up)
+    fewer = find_phases(circuit)
+    assert ((fewer == more) | (fewer == -1)).all()
+    assert np.count_nonzero(fewer >= 0) == 4 < np.count_nonzero(more >= 0)
 
 
 def test_control_that_depends_on_the_moves_is_no_phase() -> None:
