@@ -33,6 +33,7 @@ _KIND = "game"
 _REFUSED = "refused"
 _MOST_PROOF_SECONDS = 10.0
 _LEAST_SAVING = 0.05  # of the gates, for which states have to keep to what is known in some phases only
+_MOST_GATES = 500_000  # for which that is tried
 _ARRAYS = ("left", "right", "initial", "next", "legal", "goals", "percepts")  # of a circuit
 
 
@@ -151,16 +152,18 @@ def _report(
 
 
 def _phases(circuit: Circuit) -> NDArray[np.int8]:
-    """As `find_phases`; what is known in some phases only, where that saves gates.
+    """As `find_phases`; what is known in some phases only, where that saves gates in the one with most of it.
 
     Where it does not, it would only keep states from being used that people made up, such as a problem of chess with an
     even number of steps and the wrong role on turn.
     """
     phases = find_phases(circuit)
     in_all = np.where((phases >= 0).all(axis=0), phases, -1).astype(np.int8)
-    if np.array_equal(in_all, phases):
-        return phases
-    gates, usual = (sum(count_gates(circuit, known) for known in each) for each in (phases, in_all))
+    more = np.count_nonzero(phases != in_all, axis=1)
+    if not more.any() or circuit.gates > _MOST_GATES:
+        return in_all
+    phase = int(more.argmax())
+    gates, usual = (count_gates(circuit, known[phase]) for known in (phases, in_all))
     return phases if gates <= (1 - _LEAST_SAVING) * usual else in_all
 
 
