@@ -55,9 +55,7 @@ def reached_from_one(prepared: Prepared, evaluate: Evaluate) -> tuple[Prepared, 
     count = 0
     for relation in sorted(prepared.dependencies.recursive - prepared.dependencies.negative_cycles):
         try:
-            closure = _closure(
-                relation, [clause for clause in prepared.clauses if clause.relation == relation], prepared
-            )
+            closure = _closure(relation, prepared)
             clauses = list(_replaced(closure, prepared, count))
             nodes = _nodes(closure, prepared)
             if not _is_symmetric(closure, prepared, evaluate):
@@ -74,7 +72,9 @@ def reached_from_one(prepared: Prepared, evaluate: Evaluate) -> tuple[Prepared, 
 # What is a closure.
 
 
-def _closure(relation: Relation, clauses: Sequence[Clause], prepared: Prepared) -> _Closure:
+def _closure(relation: Relation, prepared: Prepared) -> _Closure:
+    """What a relation is, if it has a clause that begins and one that goes on; else _NoMatchError."""
+    clauses = [clause for clause in prepared.clauses if clause.relation == relation]
     recursive = [clause for clause in clauses if any(literal.relation == relation for literal in clause.body)]
     bases = [clause for clause in clauses if clause not in recursive]
     if len(recursive) != 1 or len(bases) != 1:
@@ -107,9 +107,9 @@ def _closure(relation: Relation, clauses: Sequence[Clause], prepared: Prepared) 
     return _Closure(relation, shared, one, other, edges, conditions, is_reflexive)
 
 
-def _distinct_variables(arguments: Iterable[Term]) -> list[str]:
+def _distinct_variables(arguments: Sequence[Term]) -> list[str]:
     found = [str(argument) for argument in arguments if is_variable(argument)]
-    if len(set(found)) != len(list(arguments)):
+    if len(set(found)) != len(arguments):
         raise _NoMatchError
     return found
 
@@ -277,25 +277,16 @@ def _is_symmetric(closure: _Closure, prepared: Prepared, evaluate: Evaluate) -> 
 
 
 def _reaching(closure: _Closure, number: int) -> Iterator[Clause]:
+    """The first node is reached, and what edges lead to."""
     shared: list[Term] = [f"?p{place}" for place in range(len(closure.shared))]
-    node: dict[str, list[Term]] = {
-        letter: [f"?{letter}{place}" for place in range(len(closure.other))] for letter in "ab"
-    }
+    one: list[Term] = [f"?a{place}" for place in range(len(closure.other))]
+    other: list[Term] = [f"?b{place}" for place in range(len(closure.other))]
+    before = Literal((f"{_BEFORE_PREFIX}{number}", *one, *other), positive=True)
+    earlier: tuple[Term, ...] = (f"{_EARLIER_PREFIX}{number}", *shared)
+    reached: tuple[Term, ...] = (f"{_REACHED_PREFIX}{number}", *shared)
     conditions = sorted(closure.conditions, key=str)
-
-    def atom(prefix: str, *arguments: Term) -> Term:
-        return (f"{prefix}{number}", *arguments)
-
-    before = Literal(atom(_BEFORE_PREFIX, *node["a"], *node["b"]), positive=True)
-    earlier, is_earlier = (
-        atom(_EARLIER_PREFIX, *shared, *node["b"]),
-        Literal(atom(_EARLIER_PREFIX, *shared, *node["a"]), positive=True),
-    )
-    reached, is_reached = (
-        atom(_REACHED_PREFIX, *shared, *node["b"]),
-        Literal(atom(_REACHED_PREFIX, *shared, *node["a"]), positive=True),
-    )
-    yield Clause(earlier, (before, *(_at(literal, "b", "a") for literal in conditions)), 0)
-    yield Clause(earlier, (before, is_earlier), 0)
-    yield Clause(reached, (*conditions, Literal(earlier, positive=False)), 0)
-    yield Clause(reached, (is_reached, *sorted(closure.edges, key=str), *conditions), 0)
+    yield Clause((*earlier, *other), (before, *(_at(literal, "b", "a") for literal in conditions)), 0)
+    yield Clause((*earlier, *other), (before, Literal((*earlier, *one), positive=True)), 0)
+    yield Clause((*reached, *other), (*conditions, Literal((*earlier, *other), positive=False)), 0)
+    edges = sorted(closure.edges, key=str)
+    yield Clause((*reached, *other), (Literal((*reached, *one), positive=True), *edges, *conditions), 0)

@@ -32,6 +32,23 @@ PARADOX = (
 )
 
 
+# Each stone begins a group with the number of its step; a stone next to groups of its role clears them.
+GROUPS = f"""
+(role red) (role blue) (init (control red)) (init (step 1)) {" ".join(f"(cell {at})" for at in range(6))}
+{" ".join(f"(next_to {at} {(at + 1) % 6}) (next_to {(at + 1) % 6} {at})" for at in range(6))}
+{" ".join(f"(after {at} {at + 1})" for at in range(1, 12))}
+(<= (legal ?r (put ?c)) (true (control ?r)) (cell ?c)) (<= (legal ?r wait) (role ?r) (not (true (control ?r))))
+(<= (next (control red)) (true (control blue))) (<= (next (control blue)) (true (control red)))
+(<= (next (step ?n)) (true (step ?m)) (after ?m ?n))
+(<= (next (owner ?n ?r)) (true (step ?n)) (true (control ?r))) (<= (next (owner ?n ?r)) (true (owner ?n ?r)))
+(<= (hit ?n) (does ?r (put ?c)) (true (owner ?n ?r)) (true (in ?n ?d)) (next_to ?c ?d))
+(<= (next (in ?n ?c)) (true (step ?n)) (does ?r (put ?c)))
+(<= (next (in ?n ?c)) (true (in ?n ?c)) (not (hit ?n)))
+(<= over (true (in ?n 0)) (true (in ?n 1))) (<= over (true (step 12))) (<= terminal over)
+(<= (goal red 100) (true (in 3 2))) (<= (goal red 0) (not (true (in 3 2)))) (goal blue 0)
+"""
+
+
 @pytest.fixture
 def cache(tmp_path: Path) -> Cache:
     return Cache(tmp_path / "cache")
@@ -66,6 +83,29 @@ def test_names_and_report() -> None:
     assert game.report.gates <= game.report.built
     assert game.report.rules > 0
     assert (game.report.loops, game.report.components) == (0, 0)
+
+
+def known_in_some(game: CompiledGame) -> set[str]:
+    """The functions of facts that are known in some phases, but not in all."""
+    is_known = game.phases >= 0
+    found = np.flatnonzero(is_known.any(axis=0) & ~is_known.all(axis=0))
+    return {str(game.facts[number][0]) for number in found.tolist()}
+
+
+def test_what_only_some_phases_know_is_used_where_it_saves_gates(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No group of an even number is red's, and none is begun on red's turn."""
+    game = compile_game(parse_rulesheet(GROUPS), cache=NO_CACHE)
+    assert "step" in known_in_some(game)
+    even = [
+        game.facts.index(("owner", str(at), "red")) for at in range(2, 12, 2) if ("owner", str(at), "red") in game.facts
+    ]
+    assert (game.constants[even] == 0).all()
+    hex7 = parse_rulesheet(find_rulesheet("hex7").read_text(encoding="utf-8"))
+    assert known_in_some(compile_game(hex7, cache=NO_CACHE)) == set()
+    monkeypatch.setattr(compile_module, "_LEAST_SAVING", 0.0)
+    assert known_in_some(compile_game(hex7, cache=NO_CACHE))
+    monkeypatch.setattr(compile_module, "_MOST_GATES", 10)
+    assert known_in_some(compile_game(parse_rulesheet(GROUPS), cache=NO_CACHE)) == set()
 
 
 def test_recursion_within_a_state_is_counted() -> None:
