@@ -32,7 +32,7 @@ Names: TypeAlias = tuple[tuple[Term, ...], ...]
 _KIND = "game"
 _REFUSED = "refused"
 _MOST_PROOF_SECONDS = 10.0
-_LEAST_SAVING = 0.05  # of the gates, for which states have to keep to what is known in some phases only
+_LEAST_SAVING = 0.05  # share of the gates, from which on facts that are known in some phases only are used
 _MOST_GATES = 500_000  # for which that is tried
 _ARRAYS = ("left", "right", "initial", "next", "legal", "goals", "percepts")  # of a circuit
 
@@ -154,8 +154,8 @@ def _report(
 def _phases(circuit: Circuit) -> NDArray[np.int8]:
     """As `find_phases`; what is known in some phases only, where that saves gates in the one with most of it.
 
-    Where it does not, it would only keep states from being used that people made up, such as a problem of chess with an
-    even number of steps and the wrong role on turn.
+    Where it does not, it would only exclude states that are set up by hand, such as a problem of chess in which the
+    number of steps does not fit the role on turn.
     """
     phases = find_phases(circuit)
     in_all = np.where((phases >= 0).all(axis=0), phases, -1).astype(np.int8)

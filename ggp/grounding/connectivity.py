@@ -7,12 +7,12 @@ to ask whether any is not reached from the first: a row for each node in place o
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise, product
 from math import prod
 
+from ggp.gdl.domains import variable_positions
 from ggp.gdl.logic_program import DISTINCT, Clause, Literal, Relation
-from ggp.gdl.rulesheet import name_and_arity
 from ggp.gdl.terms import Term, is_variable, substitute, variables
 from ggp.grounding.clingo import OverBudgetError
 from ggp.grounding.narrow import Evaluate
@@ -32,41 +32,38 @@ class _Closure:
     """Its literals are about the variables ?p0 … (what all nodes share), ?a0 … and ?b0 … (two nodes)."""
 
     relation: Relation
-    shared: tuple[int, ...]  # arguments
-    one: tuple[int, ...]  # arguments: a node
-    other: tuple[int, ...]  # arguments: another node
+    places: tuple[Sequence[int], Sequence[int], Sequence[int]]  # arguments: what is shared, a node, another node
     edges: _Literals  # between ?a and ?b
     conditions: _Literals  # of the node ?b
     is_reflexive: bool
 
-    def names(self, arguments: Sequence[Term]) -> tuple[list[str], list[str], list[str]]:
-        """The variables of what is shared, and of both nodes."""
-        parts = ([str(arguments[place]) for place in places] for places in (self.shared, self.one, self.other))
-        shared, one, other = parts
-        return shared, one, other
+    @property
+    def width(self) -> int:
+        """Arguments of a node."""
+        return len(self.places[2])
 
 
 class _NoMatchError(Exception):
     """The clauses have another form."""
 
 
-def reached_from_one(prepared: Prepared, evaluate: Evaluate) -> tuple[Prepared, int]:
-    """The same game with reachability from one node, and for how many relations; evaluate: for static relations."""
-    count = 0
+def reached_from_one(prepared: Prepared, evaluate: Evaluate) -> Prepared:
+    """The same game with reachability from one node; evaluate: for static relations."""
     for relation in sorted(prepared.dependencies.recursive - prepared.dependencies.negative_cycles):
+        number = prepared.connected
         try:
             closure = _closure(relation, prepared)
-            clauses = list(_replaced(closure, prepared, count))
+            clauses = list(_replaced(closure, prepared, number))
             nodes = _nodes(closure, prepared)
             if not _is_symmetric(closure, prepared, evaluate):
                 continue
         except (_NoMatchError, OverBudgetError):
             continue
-        before = f"{_BEFORE_PREFIX}{count}", 2 * len(closure.other)
+        before = f"{_BEFORE_PREFIX}{number}", 2 * closure.width
         tables = {**prepared.tables, before: tuple(one + other for one, other in pairwise(nodes))}
-        prepared = prepared.with_clauses((*clauses, *_reaching(closure, count)), tables)
-        count += 1
-    return prepared, count
+        prepared = prepared.with_clauses((*clauses, *_reaching(closure, number)), tables)
+        prepared = replace(prepared, connected=number + 1)
+    return prepared
 
 
 # What is a closure.
@@ -86,25 +83,30 @@ def _closure(relation: Relation, prepared: Prepared) -> _Closure:
         raise _NoMatchError
     head, before = _distinct_variables(step.arguments), _distinct_variables(inner[0].arguments)
     used = {name for literal in rest for name in variables(literal.atom)}
-    other = tuple(place for place, name in enumerate(head) if before[place] != name)
+    other = [place for place, name in enumerate(head) if before[place] != name]
     kept = [place for place in range(len(head)) if place not in other]
-    one = tuple(place for place in kept if head[place] not in used)
-    shared = tuple(place for place in kept if head[place] in used)
+    one = [place for place in kept if head[place] not in used]
+    places = [place for place in kept if head[place] in used], one, other
     if not other or len(one) != len(other) or any(before[place] in head for place in other):
         raise _NoMatchError
-    found = _Closure(relation, shared, one, other, frozenset(), frozenset(), is_reflexive=False)
-    renaming = _renaming(found.names(head)[0], [before[place] for place in other], found.names(head)[2])
+    shared, _, after = _names(head, places)
+    renaming = _renaming(shared, [before[place] for place in other], after)
     edges, of_one, conditions = _sorted_out(rest, renaming, prepared)
     if not edges or not of_one <= conditions:
         raise _NoMatchError
-    names = found.names(base.arguments)
+    names = _names(base.arguments, places)
     is_reflexive = names[1] == names[2]
     _distinct_variables([*names[0], *names[1], *(() if is_reflexive else names[2])])
-    first = _sorted_out(base.body, _renaming(*names), prepared)
     wanted = (frozenset(), frozenset(), conditions) if is_reflexive else (edges, conditions, conditions)
-    if first != wanted:
+    if _sorted_out(base.body, _renaming(*names), prepared) != wanted:
         raise _NoMatchError
-    return _Closure(relation, shared, one, other, edges, conditions, is_reflexive)
+    return _Closure(relation, places, edges, conditions, is_reflexive)
+
+
+def _names(arguments: Sequence[Term], places: Sequence[Sequence[int]]) -> tuple[list[str], list[str], list[str]]:
+    """The variables of what is shared, and of both nodes."""
+    shared, one, other = ([str(arguments[place]) for place in part] for part in places)
+    return shared, one, other
 
 
 def _distinct_variables(arguments: Sequence[Term]) -> list[str]:
@@ -171,102 +173,75 @@ def _replaced(closure: _Closure, prepared: Prepared, number: int) -> Iterator[Cl
         if not asked:
             yield clause
             continue
-        key, places, found = _question(closure, clause, asked, number)
+        key, places, found = _question(closure, clause, asked, prepared, number)
         groups[key].append(places)
         first.setdefault(key, found)
     if not groups:
         raise _NoMatchError
     for key, alternatives in groups.items():
         singles = {place for places in alternatives if len(places) == 1 for place in places}
-        is_every_pair = len(singles) == len(closure.other) or not all(alternatives)
+        is_every_pair = len(singles) == closure.width or not all(alternatives)
         if not is_every_pair or not (closure.is_reflexive or all(alternatives)):
             raise _NoMatchError
         yield first[key]
 
 
 def _question(
-    closure: _Closure, clause: Clause, asked: Sequence[Literal], number: int
+    closure: _Closure, clause: Clause, asked: Sequence[Literal], prepared: Prepared, number: int
 ) -> tuple[tuple[object, ...], Collection[int], Clause]:
     """What else a clause asks, in which places its two nodes have to differ, and the clause that takes its place."""
     if len(asked) != 1 or asked[0].positive:
         raise _NoMatchError
-    names = closure.names(_distinct_variables(asked[0].arguments))
-    shared, one, other = names
-    renaming = _renaming(*names)
+    shared, one, other = _names(_distinct_variables(asked[0].arguments), closure.places)
+    renaming = _renaming(shared, one, other)
     nodes = {*one, *other}
     if nodes & set(variables(clause.head)):
         raise _NoMatchError
-    places: set[int] = set()
-    of_both: tuple[set[Literal], set[Literal]] = (set(), set())
-    rest: list[Literal] = []
-    for literal in clause.body:
-        own = set(variables(literal.atom))
-        if literal is asked[0]:
-            continue
-        if not own & nodes:
-            rest.append(literal)
-        elif literal.relation == DISTINCT:
-            pairs = [{left, right} for left, right in zip(one, other, strict=True)]
-            if not literal.positive or own not in pairs or set(literal.arguments) != own:
-                raise _NoMatchError
-            places.add(pairs.index(own))
-        else:
-            letters = _letters(literal, renaming)
-            if {"a", "b"} <= letters:
-                raise _NoMatchError
-            renamed = Literal(substitute(literal.atom, renaming), literal.positive)
-            of_both["a" not in letters].add(_at(renamed, "a", "b"))
-    if not of_both[0] == of_both[1] == closure.conditions:
+    rest = [literal for literal in clause.body if not nodes & set(variables(literal.atom))]
+    own = [literal for literal in clause.body if literal is not asked[0] and literal not in rest]
+    differences, *of_both = _sorted_out(own, renaming, prepared)
+    if of_both != [closure.conditions, closure.conditions]:
         raise _NoMatchError
-    back: dict[str, Term] = {
-        **{f"?p{place}": name for place, name in enumerate(shared)},
-        **{f"?b{place}": name for place, name in enumerate(other)},
-    }
+    pairs: list[set[Term]] = [{f"?a{place}", f"?b{place}"} for place in range(closure.width)]
+    if any(lit.relation != DISTINCT or not lit.positive or set(lit.arguments) not in pairs for lit in differences):
+        raise _NoMatchError
+    places = {pairs.index(set(literal.arguments)) for literal in differences}
+    back: dict[str, Term] = {str(new): old for old, new in renaming.items()}
     conditions = [Literal(substitute(lit.atom, back), lit.positive) for lit in sorted(closure.conditions, key=str)]
     reached = Literal((f"{_REACHED_PREFIX}{number}", *shared, *other), positive=False)
-    return (
-        (clause.head, frozenset(rest), *shared),
-        places,
-        Clause(clause.head, (*rest, *conditions, reached), clause.offset),
-    )
+    found = Clause(clause.head, (*rest, *conditions, reached), clause.offset)
+    return (clause.head, frozenset(rest), *shared), places, found
 
 
 # What takes its place.
 
 
-def _nodes(closure: _Closure, prepared: Prepared) -> list[tuple[Term, ...]]:
+def _nodes(closure: _Closure, prepared: Prepared) -> list[tuple[str, ...]]:
     """All that can meet the conditions, in any order, and perhaps others."""
-    values = [_values(f"?b{place}", closure, prepared) for place in range(len(closure.other))]
-    for place in range(len(closure.shared)):
+    for place in range(len(closure.places[0])):
         _values(f"?p{place}", closure, prepared)
+    values = [_values(f"?b{place}", closure, prepared) for place in range(closure.width)]
     if prod(map(len, values)) > _MOST_NODES:
         raise _NoMatchError
     return list(product(*values))
 
 
-def _values(name: str, closure: _Closure, prepared: Prepared) -> list[Term]:
-    """Those that a variable of the conditions can have, as far as one that binds it tells."""
+def _values(name: str, closure: _Closure, prepared: Prepared) -> list[str]:
+    """Those that a variable can have, by a condition that binds it; _NoMatchError where none does."""
     for literal in sorted(closure.conditions, key=str):
-        if not literal.positive or literal.relation == DISTINCT:
-            continue
-        for place, argument in enumerate(literal.arguments):
-            if argument == name:
-                found = [prepared.domains.of(literal.relation, place)]
-            elif isinstance(argument, tuple) and name in argument[1:]:
-                inside = prepared.domains.inside(literal.relation, place, name_and_arity(argument))
-                found = [inside[argument[1:].index(name)]]
-            else:
-                continue
-            if all(isinstance(value, str) for value in found[0]):
-                return [str(value) for value in found[0]]
+        if literal.positive and literal.relation != DISTINCT:
+            for position, variable in variable_positions(literal.atom):
+                values = prepared.domains.values.get(position, {})
+                constants = [value for value in values if isinstance(value, str)]
+                if variable == name and len(constants) == len(values):
+                    return constants
     raise _NoMatchError
 
 
 def _is_symmetric(closure: _Closure, prepared: Prepared, evaluate: Evaluate) -> bool:
     """Whether each edge goes both ways."""
-    width = len(closure.other)
-    names = [f"?{letter}{place}" for letter in "ab" for place in range(width)]
-    head: Term = (_EDGE, *names)
+    width = closure.width
+    head: Term = (_EDGE, *(f"?{letter}{place}" for letter in "ab" for place in range(width)))
     edges = Clause(head, tuple(sorted(closure.edges, key=str)), 0)
     clauses = [edges]
     for clause in clauses:
@@ -278,9 +253,9 @@ def _is_symmetric(closure: _Closure, prepared: Prepared, evaluate: Evaluate) -> 
 
 def _reaching(closure: _Closure, number: int) -> Iterator[Clause]:
     """The first node is reached, and what edges lead to."""
-    shared: list[Term] = [f"?p{place}" for place in range(len(closure.shared))]
-    one: list[Term] = [f"?a{place}" for place in range(len(closure.other))]
-    other: list[Term] = [f"?b{place}" for place in range(len(closure.other))]
+    shared: list[Term] = [f"?p{place}" for place in range(len(closure.places[0]))]
+    one: list[Term] = [f"?a{place}" for place in range(closure.width)]
+    other: list[Term] = [f"?b{place}" for place in range(closure.width)]
     before = Literal((f"{_BEFORE_PREFIX}{number}", *one, *other), positive=True)
     earlier: tuple[Term, ...] = (f"{_EARLIER_PREFIX}{number}", *shared)
     reached: tuple[Term, ...] = (f"{_REACHED_PREFIX}{number}", *shared)

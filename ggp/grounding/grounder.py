@@ -14,27 +14,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ggp.errors import GroundingError
-from ggp.gdl.logic_program import Clause, LogicProgram, Relation
+from ggp.gdl.logic_program import LogicProgram
 from ggp.gdl.rulesheet import Rulesheet, name_and_arity
 from ggp.gdl.terms import Term, is_ground, to_text
-from ggp.grounding.clingo import (
-    Aspif,
-    Budget,
-    Clingo,
-    OverBudgetError,
-    ProcessorTime,
-    ground_text,
-    parse_aspif,
-    parse_names,
-)
-from ggp.grounding.connectivity import reached_from_one
+from ggp.grounding.clingo import Aspif, Budget, Clingo, OverBudgetError, ProcessorTime, ground_text, parse_aspif
 from ggp.grounding.diagnosis import explanation
-from ggp.grounding.narrow import Evaluate
-from ggp.grounding.prepare import Prepared, Translation, prepare
+from ggp.grounding.prepare import Translation, prepare
 from ggp.grounding.reach import QUICK, find_extents, reaching
 from ggp.grounding.rewrite import Rewritten, split_clauses
 from ggp.grounding.rules import NEVER, GroundingReport, GroundRules, Ids, is_stratified, needed_atoms
-from ggp.grounding.tables import Extents
 
 _SHARE = 0.6  # of the time, after which no more clauses are rewritten
 _Row: TypeAlias = tuple[Term, int]  # a term and gringo's atom for it
@@ -64,11 +52,9 @@ def ground(
         time = ProcessorTime(running)
         try:
             if rewrite:
-                prepared, connected = reached_from_one(prepared, _evaluation(prepared, translation, running))
                 prepared, extents = find_extents(prepared, translation, running, budget)
                 is_hurried = time.spent() > QUICK.seconds
                 rewritten = split_clauses(prepared, extents, lambda: time.spent() > _SHARE * budget.seconds)
-                rewritten = replace(rewritten, rewritings=(*rewritten.rewritings, ("connectivity", connected)))
                 is_hurried |= time.spent() > _SHARE * budget.seconds
             left = replace(budget, seconds=budget.seconds - time.spent())
             text = translation.text(rewritten.clauses, rewritten.tables)
@@ -87,16 +73,6 @@ def ground(
         place = program.rulesheet.place(cycles[0].offset)
         raise GroundingError(f"{place}: '{cycles[0].relation[0]}' depends on its own negation")
     return replace(rules, report=GroundingReport(perf_counter() - start, rewritten.rewritings))
-
-
-def _evaluation(prepared: Prepared, translation: Translation, clingo: Clingo) -> Evaluate:
-    """Lists what static relations hold for, in little time."""
-
-    def evaluate(clauses: Sequence[Clause], shown: Sequence[Relation]) -> Extents:
-        text = translation.facts_text(clauses, prepared.tables, shown)
-        return Extents(translation, parse_names(ground_text(clingo, text, QUICK)))
-
-    return evaluate
 
 
 # Numbering.

@@ -40,6 +40,7 @@ class Prepared:
     domains: Domains
     rigid: int  # the number of functions whose facts never change
     program: LogicProgram  # of which they were made
+    connected: int = 0  # the number of relations between all nodes that became reachability from one of them
     chains: frozenset[Relation] = frozenset()  # of states of automata: their clauses are as small as they can be
 
     def is_static(self, relation: Relation) -> bool:

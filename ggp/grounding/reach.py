@@ -1,8 +1,8 @@
 """Clauses → all that each relation can ever hold for: the rules without their dynamic negations, as facts.
 
-Where that is too much, large relations are made narrower (`narrow`), or evaluated only for the arguments for which they
-are needed (`demand`). Where terms can hold terms, there may be no end of them, though there are few states
-(`exploration`).
+Whether all nodes are connected is asked from one of them (`connectivity`). Where there is too much to list, large
+relations are made narrower (`narrow`), or evaluated only for the arguments for which they are needed (`demand`). Where
+terms can hold terms, there may be no end of them, though there are few states (`exploration`).
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -26,9 +26,10 @@ from ggp.grounding.clingo import (
     nests_without_end,
     parse_names,
 )
+from ggp.grounding.connectivity import reached_from_one
 from ggp.grounding.demand import Demand
 from ggp.grounding.exploration import UnboundedError, bounded
-from ggp.grounding.narrow import narrowed
+from ggp.grounding.narrow import Evaluate, narrowed
 from ggp.grounding.prepare import KEYWORDS, Prepared, Translation
 from ggp.grounding.tables import Extents
 
@@ -47,6 +48,7 @@ def find_extents(
 ) -> tuple[Prepared, Extents]:
     """The extents of all relations that clauses read; and the clauses, guarded where only some arguments are needed."""
     attempts = _Attempts(translation, clingo, budget)
+    prepared = reached_from_one(prepared, attempts.within(QUICK.rules, seconds=QUICK.seconds).lister(prepared))
     if prepared.domains.can_nest:
         return _find_nested(prepared, attempts)
     found = attempts.run(prepared, _reach_all, QUICK.rules, QUICK.seconds)
@@ -148,12 +150,8 @@ def _has_more(budget: Budget, before: Budget, resource: str) -> bool:
 
 
 def _narrowed(prepared: Prepared, gringo: "_Gringo") -> Prepared:
-    def evaluate(clauses: Sequence[Clause], shown: Sequence[Relation]) -> Extents:
-        text = gringo.translation.facts_text(clauses, prepared.tables, shown)
-        return Extents(gringo.translation, parse_names(gringo.ground(text)))
-
     try:
-        return narrowed(prepared, _Eliminator(prepared).large_relations(_MUCH), evaluate)
+        return narrowed(prepared, _Eliminator(prepared).large_relations(_MUCH), gringo.lister(prepared))
     except OverBudgetError:  # already the values that single arguments can have
         return prepared
 
@@ -190,6 +188,15 @@ class _Gringo:
 
     def ground(self, program: bytes) -> bytearray:
         return ground_text(self.clingo, program, self.budget)
+
+    def lister(self, prepared: Prepared) -> Evaluate:
+        """What clauses give from the tables of a game."""
+
+        def evaluate(clauses: Sequence[Clause], shown: Sequence[Relation]) -> Extents:
+            text = self.translation.facts_text(clauses, prepared.tables, shown)
+            return Extents(self.translation, parse_names(self.ground(text)))
+
+        return evaluate
 
 
 _Way: TypeAlias = Callable[[Prepared, _Gringo], tuple[Prepared, Extents]]

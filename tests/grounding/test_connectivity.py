@@ -13,12 +13,12 @@ from ggp.interpreter import Interpreter
 
 pytestmark = pytest.mark.kernels
 
-# Two roles put stones on cells of 3 by 3, or take some away; red wants all of its own to be connected, blue that not.
+# Two roles place and remove stones on a board of 3 by 3; a role has 100 points if all its stones are connected.
 BOARD = """
 (role red) (role blue) (init (control red)) (init (stone 1 1 red)) (init (stone 3 3 red)) (init (stone 2 2 blue))
 (n 1) (n 2) (n 3) (after 1 2) (after 2 3)
-(<= (beside ?x1 ?y ?x2 ?y) (after ?x1 ?x2) (n ?y)) (<= (beside ?x1 ?y ?x2 ?y) (after ?x2 ?x1) (n ?y))
-(<= (beside ?x ?y1 ?x ?y2) (after ?y1 ?y2) (n ?x)) (<= (beside ?x ?y1 ?x ?y2) (after ?y2 ?y1) (n ?x))
+(<= (adjacent ?x1 ?y ?x2 ?y) (after ?x1 ?x2) (n ?y)) (<= (adjacent ?x1 ?y ?x2 ?y) (after ?x2 ?x1) (n ?y))
+(<= (adjacent ?x ?y1 ?x ?y2) (after ?y1 ?y2) (n ?x)) (<= (adjacent ?x ?y1 ?x ?y2) (after ?y2 ?y1) (n ?x))
 (<= (legal ?r (put ?x ?y)) (true (control ?r)) (n ?x) (n ?y) (not (taken ?x ?y)))
 (<= (legal ?r (take ?x ?y)) (true (control ?r)) (true (stone ?x ?y ?s)))
 (<= (legal ?r wait) (role ?r) (not (true (control ?r))))
@@ -35,11 +35,11 @@ APART = """(<= (apart ?r) (true (stone ?x1 ?y1 ?r)) (true (stone ?x2 ?y2 ?r)) (o
 APART_FROM_ANY = """(<= (apart ?r) (true (stone ?x1 ?y1 ?r)) (true (stone ?x2 ?y2 ?r))
 (not (linked ?r ?x1 ?y1 ?x2 ?y2)))"""
 PAIR = """(<= (linked ?r ?x1 ?y1 ?x2 ?y2) (true (stone ?x1 ?y1 ?r)) (true (stone ?x2 ?y2 ?r))
-(beside ?x1 ?y1 ?x2 ?y2))"""
+(adjacent ?x1 ?y1 ?x2 ?y2))"""
 ITSELF = "(<= (linked ?r ?x ?y ?x ?y) (true (stone ?x ?y ?r)))"
-RIGHT = """(<= (linked ?r ?x1 ?y1 ?x3 ?y3) (linked ?r ?x1 ?y1 ?x2 ?y2) (beside ?x2 ?y2 ?x3 ?y3)
+RIGHT = """(<= (linked ?r ?x1 ?y1 ?x3 ?y3) (linked ?r ?x1 ?y1 ?x2 ?y2) (adjacent ?x2 ?y2 ?x3 ?y3)
 (true (stone ?x3 ?y3 ?r)))"""
-LEFT = """(<= (linked ?r ?x1 ?y1 ?x3 ?y3) (true (stone ?x1 ?y1 ?r)) (beside ?x1 ?y1 ?x2 ?y2)
+LEFT = """(<= (linked ?r ?x1 ?y1 ?x3 ?y3) (true (stone ?x1 ?y1 ?r)) (adjacent ?x1 ?y1 ?x2 ?y2)
 (true (stone ?x2 ?y2 ?r)) (linked ?r ?x2 ?y2 ?x3 ?y3))"""
 
 ANY_OTHER = "(or (distinct ?x1 ?x2) (distinct ?y1 ?y2))"
