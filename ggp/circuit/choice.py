@@ -1,8 +1,12 @@
 """A uniform choice among legal moves as gates, so that all lanes choose at once.
 
-A tree over the moves counts the legal ones. The number of the move that is done is the count times a random fraction,
-rounded down; it goes down the tree: to the left where it is below the count there, else, less that count, to the right.
-With PRECISION + log2 M random bits no move's probability is off by more than the 2^PRECISION-th part of itself.
+The number of the move that is done is the count of the legal ones times a random fraction, rounded down. With PRECISION
++ log2 M random bits no move's probability is off by more than the 2^PRECISION-th part of itself.
+
+Which move that is: moves stand in groups, whose legal moves are counted by full adders; a tree over the groups adds the
+counts up. On the way down only one node of each level is active, so what its left half counts is selected, and the
+number compared with it, once for the level: it goes to the left if it is below, else, less that count, to the right.
+The group's moves are selected in the same way, and divided into smaller groups, until three are left.
 """
 
 from itertools import pairwise
@@ -13,9 +17,11 @@ from numpy.typing import NDArray
 
 from ggp.circuit.build import top_conditions
 from ggp.circuit.network import Network, both, differ, either
-from ggp.kernel import Int, kernel
+from ggp.kernel import Int, inner, kernel
 
 PRECISION = 10
+_FEWEST = 3  # members of a group: the smallest one
+_DEPTH = 4  # of groups of groups, with the moves and the last group: sizes are those of `_group_size`
 
 Literals = NDArray[np.int64]
 
@@ -57,90 +63,180 @@ def random_bits(moves: int) -> int:
 def choose_move(network: Network, legal: Literals, random: Literals) -> tuple[Literals, Int]:
     """The literal of each move's being done, exactly one where any is legal; and whether any is."""
     moves = legal.shape[0]
-    levels = 0
-    while 1 << levels < moves:
-        levels += 1
-    first = np.zeros(levels + 2, np.int64)  # of each level's nodes
-    for level in range(levels + 1):
-        first[level + 1] = first[level] + ((moves + (1 << level) - 1) >> level)
-    counts = np.zeros((first[levels + 1], levels + 1), np.int64)
-    for move in range(moves):
-        counts[move, 0] = legal[move]
-    for level in range(1, levels + 1):
-        for at in range(first[level + 1] - first[level]):
-            left, right = first[level - 1] + 2 * at, first[level - 1] + 2 * at + 1
-            if right == first[level]:
-                _copy(counts[left], counts[first[level] + at])
-            else:
-                _add(network, counts[left], counts[right], counts[first[level] + at], level)
-                most = min(moves - (at << level), 1 << level)
-                if most >> level == 0:  # too few moves for the highest bit
-                    counts[first[level] + at, level] = 0
-    root = first[levels]
+    bits = 0
+    while moves >> bits:
+        bits += 1
+    members = np.zeros((_DEPTH, moves), np.int64)  # of the groups of groups, the moves first
+    active = np.zeros((_DEPTH, moves), np.int64)  # which of the groups of these members is chosen
+    sizes, counts = np.zeros(_DEPTH, np.int64), np.zeros(_DEPTH, np.int64)
+    number = np.zeros(bits, np.int64)
     any_legal: Int = np.int64(0)
-    for bit in range(levels + 1):
-        any_legal = either(network, any_legal, counts[root, bit])
-    number = np.zeros((first[levels + 1], levels + 1), np.int64)
-    active = np.zeros(first[levels + 1], np.int64)
-    active[root] = 1
-    _scale(network, counts[root], random, number[root])
-    for level in range(levels, 0, -1):
+    members[0], counts[0] = legal, moves
+    depth = 0
+    while True:
+        count = counts[depth]
+        size = sizes[depth] = _group_size(count)
+        first = _number_nodes((count + size - 1) // size)
+        sums = np.zeros((first[-1], bits), np.int64)
+        _add_up(network, members[depth, :count], size, first, sums)
+        if depth == 0:
+            for bit in range(bits):
+                any_legal = either(network, any_legal, sums[-1, bit])
+            _scale(network, sums[-1], moves, random, number)
+        _descend(network, first, sums, size, number, active[depth])
+        counts[depth + 1] = min(size, count)
+        for member in range(count):
+            selected = both(network, active[depth, member // size], members[depth, member])
+            members[depth + 1, member % size] = either(network, members[depth + 1, member % size], selected)
+        depth += 1
+        if size == _FEWEST:
+            break
+    done = np.zeros(moves, np.int64)
+    _choose_of_few(network, members[depth, : counts[depth]], number, done)
+    while depth > 0:
+        depth -= 1
+        for member in range(counts[depth] - 1, -1, -1):
+            group = active[depth, member // sizes[depth]]
+            members[depth, member] = both(network, group, done[member % sizes[depth]])
+        done[: counts[depth]] = members[depth, : counts[depth]]
+    return done, any_legal
+
+
+@inner
+def _group_size(members: Int) -> Int:
+    """With which there are the fewest gates, as trials showed; 2^k - 1 are counted in k bits by full adders alone."""
+    return np.int64(_FEWEST if members <= 20 else 7 if members <= 120 else 15 if members <= 600 else 31)
+
+
+@kernel
+def _number_nodes(groups: Int) -> Literals:
+    """The first node of each level of a tree over so many groups, the leaves first; last how many nodes there are."""
+    levels = 1
+    while (groups - 1) >> (levels - 1):
+        levels += 1
+    first = np.zeros(levels + 1, np.int64)
+    for level in range(levels):
+        first[level + 1] = first[level] + ((groups + (1 << level) - 1) >> level)
+    return first
+
+
+@kernel
+def _add_up(network: Network, members: Literals, size: Int, first: Literals, sums: Literals) -> None:
+    """How many members of each node of the tree are legal, lowest bit first."""
+    for group in range(first[1]):
+        _count(network, members[group * size : (group + 1) * size], sums[group])
+    for level in range(1, first.shape[0] - 1):
         for at in range(first[level + 1] - first[level]):
-            node = first[level] + at
-            left, right = first[level - 1] + 2 * at, first[level - 1] + 2 * at + 1
-            if right == first[level]:
-                _copy(number[node], number[left])
-                active[left] = active[node]
+            left, node = first[level - 1] + 2 * at, first[level] + at
+            if left + 1 == first[level]:
+                sums[node] = sums[left]
                 continue
-            below = _subtract(network, number[node], counts[left], number[right], level)
-            _copy(number[node], number[left])
-            active[left] = both(network, active[node], below)
-            active[right] = both(network, active[node], below ^ 1)
-    return active[:moves], any_legal
+            most = min(members.shape[0] - at * (size << level), size << level)
+            carry: Int = np.int64(0)
+            for bit in range(sums.shape[1]):
+                if most >> bit:
+                    sums[node, bit], carry = _add(network, sums[left, bit], sums[left + 1, bit], carry)
 
 
 @kernel
-def _copy(source: Literals, target: Literals) -> None:
-    for bit in range(source.shape[0]):
-        target[bit] = source[bit]
+def _count(network: Network, members: Literals, count: Literals) -> None:
+    """How many of the members hold, lowest bit first."""
+    column, carries = np.zeros(2 * members.shape[0], np.int64), np.zeros(members.shape[0], np.int64)
+    waiting = members.shape[0]
+    column[:waiting] = members
+    for bit in range(count.shape[0]):
+        at, end, carried = 0, waiting, 0
+        while end - at > 1:
+            third: Int = np.int64(0)
+            if end - at > 2:
+                third = column[at + 2]
+            column[end], carries[carried] = _add(network, column[at], column[at + 1], third)
+            at = min(at + 3, end)
+            end += 1
+            carried += 1
+        if waiting:
+            count[bit] = column[at]
+        waiting = carried
+        column[:waiting] = carries[:waiting]
 
 
 @kernel
-def _add(network: Network, a: Literals, b: Literals, total: Literals, bits: Int) -> None:
-    """total = a + b; a and b have `bits` bits, lowest first."""
-    carry: Int = np.int64(0)
+def _descend(network: Network, first: Literals, sums: Literals, size: Int, number: Literals, chosen: Literals) -> None:
+    """`chosen`: the group that has the move of this number; the number becomes that within the group."""
+    active = np.zeros(first[-1], np.int64)
+    active[-1] = 1
+    left, rest = np.zeros(number.shape[0], np.int64), np.zeros(number.shape[0], np.int64)
+    for level in range(first.shape[0] - 3, -1, -1):
+        pairs = (first[level + 1] - first[level]) // 2
+        left[:] = 0
+        for pair in range(pairs):
+            for bit in range(number.shape[0]):
+                count = both(network, active[first[level + 1] + pair], sums[first[level] + 2 * pair, bit])
+                left[bit] = either(network, left[bit], count)
+        is_left: Int = np.int64(0)
+        for bit in range(number.shape[0]):
+            rest[bit], is_left = _subtract(network, number[bit], left[bit], is_left)
+        for bit in range(number.shape[0]):
+            if (size << level) - 1 >> bit:
+                kept, less = both(network, is_left, number[bit]), both(network, is_left ^ 1, rest[bit])
+                number[bit] = either(network, kept, less)
+            else:
+                number[bit] = 0
+        for node in range(first[level], first[level + 1]):
+            parent = active[first[level + 1] + (node - first[level]) // 2]
+            if node == first[level] + 2 * pairs:
+                active[node] = parent
+            else:
+                active[node] = both(network, parent, is_left ^ ((node - first[level]) & 1))
+    chosen[: first[1]] = active[: first[1]]
+
+
+@kernel
+def _choose_of_few(network: Network, members: Literals, number: Literals, done: Literals) -> None:
+    """Of up to _FEWEST members, of which those hold that are legal, the one of this number."""
+    if members.shape[0] == 1:
+        done[0] = 1
+        return
+    low = number[0]
+    done[0] = both(network, low ^ 1, members[0])
+    done[1] = done[0] ^ 1
+    if members.shape[0] == _FEWEST:
+        high = number[1]
+        done[0] = both(network, done[0], high ^ 1)
+        second = both(network, both(network, high ^ 1, differ(network, low, members[0]) ^ 1), members[1])
+        done[1] = second
+        done[2] = both(network, done[0] ^ 1, second ^ 1)
+
+
+@inner
+def _add(network: Network, a: Int, b: Int, carry: Int) -> tuple[Int, Int]:
+    """A full adder: the sum of three bits, and the next carry."""
+    half = differ(network, a, b)
+    return differ(network, half, carry), either(network, both(network, a, b), both(network, half, carry))
+
+
+@inner
+def _subtract(network: Network, a: Int, b: Int, borrow: Int) -> tuple[Int, Int]:
+    """a less two bits, and the next borrow."""
+    half = differ(network, a, b)
+    difference = differ(network, half, borrow)
+    return difference, either(network, both(network, a ^ 1, b), both(network, half ^ 1, borrow))
+
+
+@kernel
+def _scale(network: Network, count: Literals, most: Int, random: Literals, number: Literals) -> None:
+    """number = count × 0.random, rounded down; a count is at most `most`, and random bits come lowest first."""
+    words = random.shape[0]
+    bits = count.shape[0] - (1 if most & (most - 1) == 0 else 0)  # the highest bit comes alone then
+    product = np.zeros(words, np.int64)  # less its lowest bits, one more for each bit of the count
     for bit in range(bits):
-        half = differ(network, a[bit], b[bit])
-        total[bit] = differ(network, half, carry)
-        carry = either(network, both(network, a[bit], b[bit]), both(network, half, carry))
-    total[bits] = carry
-
-
-@kernel
-def _subtract(network: Network, a: Literals, b: Literals, difference: Literals, bits: Int) -> Int:
-    """difference = a - b; whether a < b."""
-    borrow: Int = np.int64(0)
-    for bit in range(bits):
-        half = differ(network, a[bit], b[bit])
-        difference[bit] = differ(network, half, borrow)
-        borrow = either(network, both(network, a[bit] ^ 1, b[bit]), both(network, half ^ 1, borrow))
-    return borrow
-
-
-@kernel
-def _scale(network: Network, count: Literals, random: Literals, product: Literals) -> None:
-    """product = count × 0.random, rounded down; random bits lowest first."""
-    bits = count.shape[0]
-    total = np.zeros(bits + 1, np.int64)
-    for word in range(random.shape[0]):
         carry: Int = np.int64(0)
-        for bit in range(bits):
-            addend = both(network, count[bit], random[word])
-            half = differ(network, total[bit], addend)
-            result = differ(network, half, carry)
-            carry = either(network, both(network, total[bit], addend), both(network, half, carry))
-            if bit:
-                total[bit - 1] = result
-        total[bits - 1] = carry
+        for word in range(words):
+            total, carry = _add(network, product[word], both(network, count[bit], random[word]), carry)
+            if word:
+                product[word - 1] = total
+        product[-1] = carry
     for bit in range(bits):
-        product[bit] = total[bit]
+        number[bit] = product[words - bits + bit]
+        if bits < count.shape[0]:
+            number[bit] = either(network, number[bit], both(network, count[bits], random[words - bits + bit]))

@@ -2,7 +2,8 @@
 
 Technology mapping as for field-programmable gate arrays: for each gate a few *cuts* are kept (up to three values that
 decide it, with its truth table), those with the least *area flow* first, and the outputs are covered by tables from the
-last one to the first (Mishchenko, Cho, Chatterjee, Brayton: Combinational and sequential mapping with priority cuts,
+last one to the first. Then each gate that got a table takes the cut that saves the most tables, counted exactly, while
+all others keep theirs (Mishchenko, Cho, Chatterjee, Brayton: Combinational and sequential mapping with priority cuts,
 2007). Gates shared by several tables may be evaluated in each of them.
 
 Other processors have AND, OR, XOR and AND with the complement of one side; some values are kept as complements there.
@@ -25,6 +26,7 @@ from ggp.kernel import Int, inner, kernel
 
 KEPT = 6  # cuts of each gate, without the one that is the gate itself
 ROUNDS = 3  # of covering; each but the first knows how often the one before it read a value
+COUNTED = 64  # tables at most for which it is found out what a cut saves
 LEAVES = 3
 _READERS = 8  # of a value: so many are looked at when the next table is chosen
 _GAIN_IN_ORDER, _GAIN_BY_LAST, _LOSS_BY_LOAD = 3.0, 3.0, 0.7  # in what a value in a register is worth
@@ -65,14 +67,23 @@ class _Values(NamedTuple):
     feedback: Ids  # (K, 2) as in `Cover`
 
 
-def cover_program(program: Program) -> Cover:
-    """Tables that leave the same in the program's outputs."""
+def cover_by_cuts(program: Program) -> tuple[Cover, Cover]:
+    """Tables that leave the same in the program's outputs: by area flow, and then with tables counted exactly.
+
+    The latter are fewer, the former at times easier to keep in registers.
+    """
     values = _values_of(program)
     readers = found = _count_readers(values)
     for _ in range(ROUNDS):
         readers = (np.float32(0.5) * (readers + found)).astype(np.float32)
         cuts = _find_cuts(values, readers)
-        instruction, leaves, table, found = _cover(values, cuts)
+        by_flow = _cover(values, cuts)
+        found = by_flow[-1]
+    _recover_area(values, cuts)
+    return _of_cuts(program, values, *by_flow[:3]), _of_cuts(program, values, *_cover(values, cuts)[:3])
+
+
+def _of_cuts(program: Program, values: _Values, instruction: Ids, leaves: Ids, table: NDArray[np.uint8]) -> Cover:
     table_of = np.full(len(program.left), _NONE, np.int32)
     table_of[instruction] = np.arange(len(instruction))
     segments = program.segments.copy()
@@ -452,6 +463,77 @@ def _cover(values: _Values, cuts: Cuts) -> tuple[Ids, Ids, NDArray[np.uint8], ND
                 leaves[at, leaf] = cuts.leaves[gate, 0, leaf]
             at += 1
     return instruction, leaves, table, readers
+
+
+@kernel
+def _recover_area(values: _Values, cuts: Cuts) -> None:
+    """Make the first cut of each instruction that has a table the one with which there are fewest tables."""
+    gates = values.left.shape[0]
+    readers = values.wanted.astype(np.int32)  # tables that read an instruction, and whether it is wanted
+    for gate in range(gates - 1, -1, -1):
+        if readers[gate]:
+            for leaf in range(LEAVES):
+                value = cuts.leaves[gate, 0, leaf] - values.rows
+                if value >= 0:
+                    readers[value] += 1
+    stack = np.empty(LEAVES * (COUNTED + 1), np.int32)
+    for gate in range(gates):
+        if not readers[gate]:
+            continue
+        _release(values, cuts, readers, stack, gate, 0)
+        best: Int = np.int64(0)
+        fewest: Int = np.int64(gates)
+        for at in range(cuts.kept[gate]):
+            made = _take(values, cuts, readers, stack, gate, at)
+            _release(values, cuts, readers, stack, gate, at)
+            if made < fewest:
+                best, fewest = at, made
+        for leaf in range(LEAVES):
+            first = cuts.leaves[gate, 0, leaf]
+            cuts.leaves[gate, 0, leaf] = cuts.leaves[gate, best, leaf]
+            cuts.leaves[gate, best, leaf] = first
+        table = cuts.table[gate, 0]
+        cuts.table[gate, 0] = cuts.table[gate, best]
+        cuts.table[gate, best] = table
+        _take(values, cuts, readers, stack, gate, 0)
+
+
+@inner
+def _take(values: _Values, cuts: Cuts, readers: Ids, stack: Ids, gate: Int, cut: Int) -> Int:
+    """Count the leaves of a cut as read, and those of what has a table only for it; how many such tables there are."""
+    made: Int = np.int64(0)
+    waiting = 0
+    while True:
+        for leaf in range(LEAVES):
+            value = cuts.leaves[gate, cut, leaf] - values.rows
+            if value >= 0:
+                if readers[value] == 0:
+                    stack[waiting] = value
+                    waiting += 1
+                readers[value] += 1
+        if waiting == 0 or made == COUNTED:
+            return made
+        made += 1
+        waiting -= 1
+        gate, cut = np.int64(stack[waiting]), np.int64(0)
+
+
+@inner
+def _release(values: _Values, cuts: Cuts, readers: Ids, stack: Ids, gate: Int, cut: Int) -> None:
+    """Undo `_take`."""
+    waiting = 0
+    for _ in range(COUNTED + 1):
+        for leaf in range(LEAVES):
+            value = cuts.leaves[gate, cut, leaf] - values.rows
+            if value >= 0:
+                readers[value] -= 1
+                if readers[value] == 0:
+                    stack[waiting] = value
+                    waiting += 1
+        if waiting == 0:
+            break
+        waiting -= 1
+        gate, cut = np.int64(stack[waiting]), np.int64(0)
 
 
 class _Gates(NamedTuple):

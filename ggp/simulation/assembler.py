@@ -7,6 +7,8 @@ makes room (Belady, 1966) and goes to a spare row. Encodings are those of the In
 Developer's Manual, volume 2.
 """
 
+from itertools import product
+from math import inf
 from typing import NamedTuple
 
 import numpy as np
@@ -20,8 +22,8 @@ from ggp.circuit.lookup_tables import (
     OR,
     XOR,
     Cover,
+    cover_by_cuts,
     cover_by_gates,
-    cover_program,
     schedule_tables,
 )
 from ggp.circuit.network import Ids
@@ -110,18 +112,20 @@ def assemble(named: dict[str, Program], facts: int, bits: int) -> MachineCode | 
 def _assemble(program: Program, facts: int, bits: int) -> bytes | None:
     """The code of one program, as long as a multiple of 64 bytes."""
     is_wide = bits == WIDE
-    cover = cover_program(program) if is_wide else cover_by_gates(program)
+    covers = cover_by_cuts(program) if is_wide else (cover_by_gates(program),)
     registers = _WIDE_REGISTERS if is_wide else _NARROW_REGISTERS
-    found = None
+    found: bytes | None = None
+    least = inf
     kept = registers - (LEAVES - 1)  # the others are for what a table loads
-    for each in (cover, schedule_tables(cover, program.rows, kept)):
+    for cover, other_order in product(covers, (False, True)):
+        each = schedule_tables(cover, program.rows, kept) if other_order else cover
         tables = _prepare(program, each, facts, is_wide=is_wide)
         capacity = _MOST_BYTES * len(tables.table) + _MOST_LOOP_BYTES * len(tables.feedback)
         capacity += _SEGMENT_BYTES * len(tables.segments)
         code, size = _write(tables, capacity)
-        is_shorter = found is None or size < (1.0 - _LEAST_SAVING) * len(found)  # code is bound by what is fetched
-        if size >= 0 and is_shorter:
-            found = code[:size].tobytes()
+        cost = float(size) / (1.0 - _LEAST_SAVING if other_order else 1.0)  # code is bound by what is fetched
+        if 0 <= cost < least:
+            found, least = code[:size].tobytes(), cost
     return found and found.ljust(-(-len(found) // 64) * 64, b"\xcc")
 
 
