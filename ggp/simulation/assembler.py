@@ -36,10 +36,13 @@ _NARROW_REGISTERS = 15  # and one more:
 _ONES = 15  # the register that is all ones
 MOVING = 4  # registers for addresses that move
 _ROW_BYTES = 64
-_MOST_BYTES = 120  # of the code of one table, with all loads and stores that it makes necessary
+_MOST_BYTES = 140  # of the code of one table, with all loads, stores and prefetches that it makes necessary
 _MOST_LOOP_BYTES = 64  # for each loop node, at the beginning and end of its segment
 _LEAST_SAVING = 0.03  # of the bytes, for which tables are put in another order
 _SEGMENT_BYTES = _WIDE_REGISTERS * 12 + 64
+_LINE_BYTES = 64  # of the cache
+_LARGE = 150_000  # instructions of all programs, some 6 bytes of code each: more than the second level of the cache has
+_AHEAD = 4096  # bytes of code, in what is large: the processor itself hardly fetches instructions ahead from memory
 _NONE = -1
 _NEVER = 1 << 30
 
@@ -70,6 +73,7 @@ class _Tables(NamedTuple):
     next_use: Ids  # (T, 3) the table that reads the leaf next, _NEVER where none does
     first_use: Ids  # (rows + T,) the table that reads the value first
     is_wide: bool  # whether vectors have all 512 lanes
+    ahead: int  # so many bytes further on code is fetched into the second level of the cache; 0: none is
 
 
 class _State(NamedTuple):
@@ -99,8 +103,9 @@ def assemble(named: dict[str, Program], facts: int, bits: int) -> MachineCode | 
     for those with AVX2.
     """
     parts, starts, size = [], {}, 0
+    ahead = _AHEAD if sum(len(program.left) for program in named.values()) >= _LARGE else 0
     for name, program in named.items():
-        code = _assemble(program, facts, bits)
+        code = _assemble(program, facts, bits, ahead)
         if code is None:
             return None
         starts[name] = size
@@ -109,7 +114,7 @@ def assemble(named: dict[str, Program], facts: int, bits: int) -> MachineCode | 
     return load_bytes(b"".join(parts), starts)
 
 
-def _assemble(program: Program, facts: int, bits: int) -> bytes | None:
+def _assemble(program: Program, facts: int, bits: int, ahead: int) -> bytes | None:
     """The code of one program, as long as a multiple of 64 bytes."""
     is_wide = bits == WIDE
     covers = cover_by_cuts(program) if is_wide else (cover_by_gates(program),)
@@ -119,7 +124,7 @@ def _assemble(program: Program, facts: int, bits: int) -> bytes | None:
     kept = registers - (LEAVES - 1)  # the others are for what a table loads
     for cover, other_order in product(covers, (False, True)):
         each = schedule_tables(cover, program.rows, kept) if other_order else cover
-        tables = _prepare(program, each, facts, is_wide=is_wide)
+        tables = _prepare(program, each, facts, ahead, is_wide=is_wide)
         capacity = _MOST_BYTES * len(tables.table) + _MOST_LOOP_BYTES * len(tables.feedback)
         capacity += _SEGMENT_BYTES * len(tables.segments)
         code, size = _write(tables, capacity)
@@ -129,7 +134,7 @@ def _assemble(program: Program, facts: int, bits: int) -> bytes | None:
     return found and found.ljust(-(-len(found) // 64) * 64, b"\xcc")
 
 
-def _prepare(program: Program, cover: Cover, facts: int, *, is_wide: bool) -> _Tables:
+def _prepare(program: Program, cover: Cover, facts: int, ahead: int, *, is_wide: bool) -> _Tables:
     written = np.where(program.out < 0, ~program.out, program.out)
     last = np.full(program.rows, _NONE)
     last[written] = np.arange(len(written))
@@ -145,7 +150,7 @@ def _prepare(program: Program, cover: Cover, facts: int, *, is_wide: bool) -> _T
     return _Tables(
         cover.leaves, cover.table, cover.segments, cover.feedback, program.rows, facts, home[:-1],
         spare.astype(np.int32), first_spare,
-        *_find_uses(cover.leaves, cover.segments, cover.feedback, program.rows), is_wide,
+        *_find_uses(cover.leaves, cover.segments, cover.feedback, program.rows), is_wide, ahead,
     )  # fmt: skip
 
 
@@ -208,8 +213,10 @@ def _write(tables: _Tables, capacity: Int) -> tuple[NDArray[np.uint8], Int]:
             for at in range(first, last):
                 _at_row(tables, state, _STORE, 1, 0, 0, tables.feedback[at, 0])
         begin = state.size[0]
+        line = begin // _LINE_BYTES
         state.base[:] = _NONE  # where a loop begins again they are elsewhere
         for table in range(start, end):
+            line = _fetch_ahead(tables, state, line)
             _write_table(tables, state, table, start if first != last else 0)
             if state.free_count[0] < 0:
                 return state.code, np.int64(-1)
@@ -220,6 +227,16 @@ def _write(tables: _Tables, capacity: Int) -> tuple[NDArray[np.uint8], Int]:
             return state.code, np.int64(-1)
     _bytes(state, 4, 0xC377F8C5)  # VZEROUPPER, RET
     return state.code, state.size[0]
+
+
+@inner
+def _fetch_ahead(tables: _Tables, state: _State, line: Int) -> Int:
+    """A prefetch for each line of code since `line`; the line that is written next."""
+    while tables.ahead and line < state.size[0] // _LINE_BYTES:
+        _bytes(state, 3, 0x15180F)  # PREFETCHT1 [RIP + …]
+        _bytes(state, 4, tables.ahead)
+        line += 1
+    return line
 
 
 @lean
