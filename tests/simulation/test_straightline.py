@@ -6,7 +6,17 @@ import numpy as np
 import pytest
 
 from ggp.circuit.schedule import Program, make_program
-from ggp.kernel import LANES, MachineCode, Words, aligned_words, call, compile_object, load_object, vector_bits
+from ggp.kernel import (
+    LANES,
+    MachineCode,
+    Words,
+    aligned_words,
+    call,
+    compile_object,
+    load_bytes,
+    load_object,
+    vector_bits,
+)
 from ggp.simulation import assembler, machine_code
 from ggp.simulation.assembler import NARROW, WIDE, assemble
 from ggp.simulation.evaluate import join_programs, run_program
@@ -142,6 +152,23 @@ def test_assembled_rows_far_apart(components: int, bits: int) -> None:
         for sketch, outputs in zip(sketches, spread, strict=True)
     ]
     check(sketches, random, bits, assembled=True)
+
+
+@pytest.mark.parametrize("bits", ASSEMBLED)
+@pytest.mark.parametrize("components", [0, 3])
+def test_assembled_code_that_is_fetched_ahead(components: int, bits: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    random, written = Random(5 + components), []
+
+    def load(code: bytes, starts: dict[str, int]) -> MachineCode:
+        written.append(code)
+        return load_bytes(code, starts)
+
+    monkeypatch.setattr(assembler, "_LARGE", 0)
+    monkeypatch.setattr(assembler, "load_bytes", load)
+    check([random_sketch(random, FACTS, 3000, components) for _ in range(4)], random, bits, assembled=True)
+    (code,) = written
+    prefetch = b"\x0f\x18\x15" + (4096).to_bytes(4, "little")
+    assert len(code) // 80 < code.count(prefetch) <= len(code) // 64
 
 
 @pytest.mark.parametrize("bits", ASSEMBLED)
