@@ -95,7 +95,7 @@ def choose_move(network: Network, legal: Literals, random: Literals) -> tuple[Li
     _choose_of_few(network, members[depth, : counts[depth]], number, done)
     while depth > 0:
         depth -= 1
-        for member in range(counts[depth] - 1, -1, -1):
+        for member in range(counts[depth]):
             group = active[depth, member // sizes[depth]]
             members[depth, member] = both(network, group, done[member % sizes[depth]])
         done[: counts[depth]] = members[depth, : counts[depth]]
