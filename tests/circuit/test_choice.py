@@ -66,7 +66,7 @@ def twin(legal: Flags, fraction: int, bits: int) -> int | None:
     return possible[len(possible) * fraction >> bits] if possible else None
 
 
-@pytest.mark.parametrize("moves", (*SIZES, 400, 601, 1100))
+@pytest.mark.parametrize("moves", [*SIZES, 400, 601, 1100])
 def test_random_legal_moves(moves: int) -> None:
     random, drawn, bits = Random(moves), np.random.default_rng(moves), random_bits(moves)
     for density in (0.0, 0.05, 0.3, 0.9, 1.0):
