@@ -480,58 +480,39 @@ def _recover_area(values: _Values, cuts: Cuts) -> None:
     for gate in range(gates):
         if not readers[gate]:
             continue
-        _release(values, cuts, readers, stack, gate, 0)
+        _change_readers(values, cuts, readers, stack, gate, 0, -1)
         best: Int = np.int64(0)
         fewest: Int = np.int64(gates)
         for at in range(cuts.kept[gate]):
-            made = _take(values, cuts, readers, stack, gate, at)
-            _release(values, cuts, readers, stack, gate, at)
+            made = _change_readers(values, cuts, readers, stack, gate, at, 1)
+            _change_readers(values, cuts, readers, stack, gate, at, -1)
             if made < fewest:
                 best, fewest = at, made
-        for leaf in range(LEAVES):
-            first = cuts.leaves[gate, 0, leaf]
-            cuts.leaves[gate, 0, leaf] = cuts.leaves[gate, best, leaf]
-            cuts.leaves[gate, best, leaf] = first
-        table = cuts.table[gate, 0]
+        cuts.leaves[gate, 0] = cuts.leaves[gate, best]
         cuts.table[gate, 0] = cuts.table[gate, best]
-        cuts.table[gate, best] = table
-        _take(values, cuts, readers, stack, gate, 0)
+        _change_readers(values, cuts, readers, stack, gate, 0, 1)
 
 
 @inner
-def _take(values: _Values, cuts: Cuts, readers: Ids, stack: Ids, gate: Int, cut: Int) -> Int:
-    """Count the leaves of a cut as read, and those of what has a table only for it; how many such tables there are."""
+def _change_readers(values: _Values, cuts: Cuts, readers: Ids, stack: Ids, gate: Int, cut: Int, change: Int) -> Int:  # noqa: PLR0913, PLR0917 - kernel
+    """Count the leaves of a cut as read once more (1) or less (-1), and those of what has a table for it alone.
+
+    How many such tables there are, COUNTED at most; -1 undoes 1.
+    """
     made: Int = np.int64(0)
     waiting = 0
     while True:
         for leaf in range(LEAVES):
             value = cuts.leaves[gate, cut, leaf] - values.rows
             if value >= 0:
+                readers[value] += min(change, 0)
                 if readers[value] == 0:
                     stack[waiting] = value
                     waiting += 1
-                readers[value] += 1
+                readers[value] += max(change, 0)
         if waiting == 0 or made == COUNTED:
             return made
         made += 1
-        waiting -= 1
-        gate, cut = np.int64(stack[waiting]), np.int64(0)
-
-
-@inner
-def _release(values: _Values, cuts: Cuts, readers: Ids, stack: Ids, gate: Int, cut: Int) -> None:
-    """Undo `_take`."""
-    waiting = 0
-    for _ in range(COUNTED + 1):
-        for leaf in range(LEAVES):
-            value = cuts.leaves[gate, cut, leaf] - values.rows
-            if value >= 0:
-                readers[value] -= 1
-                if readers[value] == 0:
-                    stack[waiting] = value
-                    waiting += 1
-        if waiting == 0:
-            break
         waiting -= 1
         gate, cut = np.int64(stack[waiting]), np.int64(0)
 
