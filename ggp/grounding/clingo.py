@@ -43,7 +43,7 @@ _DEEPEST = 1_000  # terms inside each other; no term of a message may hold a fif
 NESTING = f"levels of nested terms ({_DEEPEST:,})"
 _OUT_OF_MEMORY = 33  # exit code of clingo
 _CHUNK_BYTES = 1 << 20
-_CLOCK_ERROR = 0.1  # seconds that a run may seem to have taken less than the limit at which the system ended it
+_CLOCK_ERROR = 0.5  # of its limit, that a run may seem to have taken less: the system counts whole ticks against that
 _HEADER = b"asp 1 0 0\n"
 _END = b"0\n"
 _NEWLINE, _SPACE, _OPENING, _CLOSING, _MINUS, _ZERO = 10, 32, 40, 41, 45, 48
@@ -199,7 +199,8 @@ def ground_text(clingo: Clingo, program: bytes, budget: Budget) -> bytearray:
             clingo.kill()
         run.close()
     clingo.seconds += seconds
-    if exit_code not in (0, None) and seconds + _CLOCK_ERROR >= budget.seconds:
+    is_at_limit = exit_code == -signal.SIGKILL and seconds >= (1.0 - _CLOCK_ERROR) * budget.seconds
+    if is_at_limit or (exit_code not in (0, None) and seconds >= budget.seconds):
         resource = TIME
     if resource or exit_code == _OUT_OF_MEMORY:
         raise OverBudgetError(resource or "memory")

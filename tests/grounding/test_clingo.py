@@ -1,5 +1,6 @@
 """Ground programs written and read, and runs of clingo."""
 
+import signal
 import subprocess
 import sys
 from io import BytesIO
@@ -101,6 +102,33 @@ def test_a_rule_that_a_run_could_not_finish_is_none(monkeypatch: pytest.MonkeyPa
 
     assert not list_rules(clingo, b"", 1.0, 100, take)
     assert taken == [b"r14(1).\n", b"r14(2).\n"]
+
+
+class Killed:
+    """A run that the system ended."""
+
+    output, messages = BytesIO(), BytesIO()
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds = seconds
+
+    def write(self, program: bytes) -> None:
+        pass
+
+    def end(self) -> tuple[int, float]:
+        return -signal.SIGKILL, self.seconds
+
+    def close(self) -> None:
+        pass
+
+
+@pytest.mark.parametrize(("seconds", "message"), [(2.6, "ran out of time"), (0.6, r"gringo failed \(-9\)")])
+def test_a_run_that_is_killed_near_its_limit_has_run_out_of_time(
+    seconds: float, message: str, monkeypatch: pytest.MonkeyPatch, clingo: Clingo
+) -> None:
+    monkeypatch.setattr(clingo, "start", lambda *_: Killed(seconds))
+    with pytest.raises((OverBudgetError, GroundingError), match=message):
+        ground_text(clingo, b"", Budget(seconds=3.0))
 
 
 def test_a_process_that_is_killed_from_outside(clingo: Clingo) -> None:
