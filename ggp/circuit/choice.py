@@ -20,7 +20,7 @@ from ggp.circuit.network import Network, both, differ, either
 from ggp.kernel import Int, inner, kernel
 
 PRECISION = 10
-_FEWEST = 3  # members of a group: the smallest one
+_SMALLEST = 3  # members of a group
 _DEPTH = 4  # of groups of groups, with the moves and the last group: sizes are those of `_group_size`
 
 Literals = NDArray[np.int64]
@@ -89,10 +89,10 @@ def choose_move(network: Network, legal: Literals, random: Literals) -> tuple[Li
             selected = both(network, active[depth, member // size], members[depth, member])
             members[depth + 1, member % size] = either(network, members[depth + 1, member % size], selected)
         depth += 1
-        if size == _FEWEST:
+        if size == _SMALLEST:
             break
     done = np.zeros(moves, np.int64)
-    _choose_of_few(network, members[depth, : counts[depth]], number, done)
+    _choose_in_smallest(network, members[depth, : counts[depth]], number, done)
     while depth > 0:
         depth -= 1
         for member in range(counts[depth]):
@@ -105,7 +105,7 @@ def choose_move(network: Network, legal: Literals, random: Literals) -> tuple[Li
 @inner
 def _group_size(members: Int) -> Int:
     """With which there are the fewest gates, as trials showed; 2^k - 1 are counted in k bits by full adders alone."""
-    return np.int64(_FEWEST if members <= 20 else 7 if members <= 120 else 15 if members <= 600 else 31)
+    return np.int64(_SMALLEST if members <= 20 else 7 if members <= 120 else 15 if members <= 600 else 31)
 
 
 @kernel
@@ -192,15 +192,15 @@ def _descend(network: Network, first: Literals, sums: Literals, size: Int, numbe
 
 
 @kernel
-def _choose_of_few(network: Network, members: Literals, number: Literals, done: Literals) -> None:
-    """Of up to _FEWEST members, of which those hold that are legal, the one of this number."""
+def _choose_in_smallest(network: Network, members: Literals, number: Literals, done: Literals) -> None:
+    """Of up to _SMALLEST members, of which those hold that are legal, the one of this number."""
     if members.shape[0] == 1:
         done[0] = 1
         return
     low = number[0]
     done[0] = both(network, low ^ 1, members[0])
     done[1] = done[0] ^ 1
-    if members.shape[0] == _FEWEST:
+    if members.shape[0] == _SMALLEST:
         high = number[1]
         done[0] = both(network, done[0], high ^ 1)
         second = both(network, both(network, high ^ 1, differ(network, low, members[0]) ^ 1), members[1])

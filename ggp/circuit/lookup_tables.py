@@ -26,7 +26,7 @@ from ggp.kernel import Int, inner, kernel
 
 KEPT = 6  # cuts of each gate, without the one that is the gate itself
 ROUNDS = 3  # of covering; each but the first knows how often the one before it read a value
-COUNTED = 64  # tables at most for which it is found out what a cut saves
+MOST_IN_CONE = 64  # tables that a cut is the only one to need, counted so far
 LEAVES = 3
 _READERS = 8  # of a value: so many are looked at when the next table is chosen
 _GAIN_IN_ORDER, _GAIN_BY_LAST, _LOSS_BY_LOAD = 3.0, 3.0, 0.7  # in what a value in a register is worth
@@ -476,7 +476,7 @@ def _recover_area(values: _Values, cuts: Cuts) -> None:
                 value = cuts.leaves[gate, 0, leaf] - values.rows
                 if value >= 0:
                     readers[value] += 1
-    stack = np.empty(LEAVES * (COUNTED + 1), np.int32)
+    stack = np.empty(LEAVES * (MOST_IN_CONE + 1), np.int32)
     for gate in range(gates):
         if not readers[gate]:
             continue
@@ -497,7 +497,7 @@ def _recover_area(values: _Values, cuts: Cuts) -> None:
 def _change_readers(values: _Values, cuts: Cuts, readers: Ids, stack: Ids, gate: Int, cut: Int, change: Int) -> Int:  # noqa: PLR0913, PLR0917 - kernel
     """Count the leaves of a cut as read once more (1) or less (-1), and those of what has a table for it alone.
 
-    How many such tables there are, COUNTED at most; -1 undoes 1.
+    How many such tables there are, MOST_IN_CONE at most; -1 undoes 1.
     """
     made: Int = np.int64(0)
     waiting = 0
@@ -510,7 +510,7 @@ def _change_readers(values: _Values, cuts: Cuts, readers: Ids, stack: Ids, gate:
                     stack[waiting] = value
                     waiting += 1
                 readers[value] += max(change, 0)
-        if waiting == 0 or made == COUNTED:
+        if waiting == 0 or made == MOST_IN_CONE:
             return made
         made += 1
         waiting -= 1

@@ -41,8 +41,8 @@ _MOST_LOOP_BYTES = 64  # for each loop node, at the beginning and end of its seg
 _LEAST_SAVING = 0.03  # of the bytes, for which tables are put in another order
 _SEGMENT_BYTES = _WIDE_REGISTERS * 12 + 64
 _LINE_BYTES = 64  # of the cache
-_LARGE = 150_000  # instructions of all programs, some 6 bytes of code each: more than the second level of the cache has
-_AHEAD = 4096  # bytes of code, in what is large: the processor itself hardly fetches instructions ahead from memory
+_LARGE = 150_000  # instructions of all programs, some 6 bytes of code each: more than the L2 cache has
+_PREFETCH_DISTANCE = 4096  # bytes of code, in large games: the processor hardly prefetches instructions from memory
 _NONE = -1
 _NEVER = 1 << 30
 
@@ -73,7 +73,7 @@ class _Tables(NamedTuple):
     next_use: Ids  # (T, 3) the table that reads the leaf next, _NEVER where none does
     first_use: Ids  # (rows + T,) the table that reads the value first
     is_wide: bool  # whether vectors have all 512 lanes
-    ahead: int  # so many bytes further on code is fetched into the second level of the cache; 0: none is
+    prefetch: int  # how many bytes before they run instructions are prefetched into the L2 cache; 0: they are not
 
 
 class _State(NamedTuple):
@@ -103,9 +103,9 @@ def assemble(named: dict[str, Program], facts: int, bits: int) -> MachineCode | 
     for those with AVX2.
     """
     parts, starts, size = [], {}, 0
-    ahead = _AHEAD if sum(len(program.left) for program in named.values()) >= _LARGE else 0
+    prefetch = _PREFETCH_DISTANCE if sum(len(program.left) for program in named.values()) >= _LARGE else 0
     for name, program in named.items():
-        code = _assemble(program, facts, bits, ahead)
+        code = _assemble(program, facts, bits, prefetch)
         if code is None:
             return None
         starts[name] = size
@@ -114,7 +114,7 @@ def assemble(named: dict[str, Program], facts: int, bits: int) -> MachineCode | 
     return load_bytes(b"".join(parts), starts)
 
 
-def _assemble(program: Program, facts: int, bits: int, ahead: int) -> bytes | None:
+def _assemble(program: Program, facts: int, bits: int, prefetch: int) -> bytes | None:
     """The code of one program, as long as a multiple of 64 bytes."""
     is_wide = bits == WIDE
     covers = cover_by_cuts(program) if is_wide else (cover_by_gates(program),)
@@ -124,7 +124,7 @@ def _assemble(program: Program, facts: int, bits: int, ahead: int) -> bytes | No
     kept = registers - (LEAVES - 1)  # the others are for what a table loads
     for cover, other_order in product(covers, (False, True)):
         each = schedule_tables(cover, program.rows, kept) if other_order else cover
-        tables = _prepare(program, each, facts, ahead, is_wide=is_wide)
+        tables = _prepare(program, each, facts, prefetch, is_wide=is_wide)
         capacity = _MOST_BYTES * len(tables.table) + _MOST_LOOP_BYTES * len(tables.feedback)
         capacity += _SEGMENT_BYTES * len(tables.segments)
         code, size = _write(tables, capacity)
@@ -134,7 +134,7 @@ def _assemble(program: Program, facts: int, bits: int, ahead: int) -> bytes | No
     return found and found.ljust(-(-len(found) // 64) * 64, b"\xcc")
 
 
-def _prepare(program: Program, cover: Cover, facts: int, ahead: int, *, is_wide: bool) -> _Tables:
+def _prepare(program: Program, cover: Cover, facts: int, prefetch: int, *, is_wide: bool) -> _Tables:
     written = np.where(program.out < 0, ~program.out, program.out)
     last = np.full(program.rows, _NONE)
     last[written] = np.arange(len(written))
@@ -150,7 +150,7 @@ def _prepare(program: Program, cover: Cover, facts: int, ahead: int, *, is_wide:
     return _Tables(
         cover.leaves, cover.table, cover.segments, cover.feedback, program.rows, facts, home[:-1],
         spare.astype(np.int32), first_spare,
-        *_find_uses(cover.leaves, cover.segments, cover.feedback, program.rows), is_wide, ahead,
+        *_find_uses(cover.leaves, cover.segments, cover.feedback, program.rows), is_wide, prefetch,
     )  # fmt: skip
 
 
@@ -216,7 +216,7 @@ def _write(tables: _Tables, capacity: Int) -> tuple[NDArray[np.uint8], Int]:
         line = begin // _LINE_BYTES
         state.base[:] = _NONE  # where a loop begins again they are elsewhere
         for table in range(start, end):
-            line = _fetch_ahead(tables, state, line)
+            line = _write_prefetches(tables, state, line)
             _write_table(tables, state, table, start if first != last else 0)
             if state.free_count[0] < 0:
                 return state.code, np.int64(-1)
@@ -230,11 +230,11 @@ def _write(tables: _Tables, capacity: Int) -> tuple[NDArray[np.uint8], Int]:
 
 
 @inner
-def _fetch_ahead(tables: _Tables, state: _State, line: Int) -> Int:
+def _write_prefetches(tables: _Tables, state: _State, line: Int) -> Int:
     """A prefetch for each line of code since `line`; the line that is written next."""
-    while tables.ahead and line < state.size[0] // _LINE_BYTES:
+    while tables.prefetch and line < state.size[0] // _LINE_BYTES:
         _bytes(state, 3, 0x15180F)  # PREFETCHT1 [RIP + …]
-        _bytes(state, 4, tables.ahead)
+        _bytes(state, 4, tables.prefetch)
         line += 1
     return line
 

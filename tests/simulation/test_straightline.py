@@ -156,7 +156,7 @@ def test_assembled_rows_far_apart(components: int, bits: int) -> None:
 
 @pytest.mark.parametrize("bits", ASSEMBLED)
 @pytest.mark.parametrize("components", [0, 3])
-def test_assembled_code_that_is_fetched_ahead(components: int, bits: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_assembled_code_with_prefetches(components: int, bits: int, monkeypatch: pytest.MonkeyPatch) -> None:
     random, written = Random(5 + components), []
 
     def load(code: bytes, starts: dict[str, int]) -> MachineCode:
