@@ -4,7 +4,8 @@ Each question is whether the first of two roles gets at least some goal value, w
 proof and disproof numbers (Allis, van der Meulen and van den Herik 1994). Descents go down while these stay below
 thresholds (df-pn: Nagai 2002) that leave some room (Pawlewicz and Lew 2007), and a state on which descents are under
 way counts as harder by one for each of them (Kaneko 2010), so that they spread. All states that descents wait for are
-expanded in batches.
+expanded in batches. Where gates tell which moves win at once, and which let the other role do so, new states are proven
+by them, and one where few moves are left is an easy one: so threats are followed first, to any depth.
 
 The transposition table has a fixed size: in a full bucket, what took least work makes room. It has the hash of
 `simulation.state_table` but not its probing: a search may go on for hours, so states have to be replaced, and a state
@@ -21,7 +22,21 @@ from numpy.typing import NDArray
 from ggp.circuit.network import Ids
 from ggp.kernel import LANES, Int, inner, lean
 from ggp.simulation.evaluate import Bits, copy_state
-from ggp.simulation.expansion import OVER, Expansion, evaluate_steps, list_steps, look
+from ggp.simulation.expansion import (
+    ALLOWS,
+    BEST,
+    OVER,
+    WORST,
+    Ends,
+    Expansion,
+    evaluate_ends,
+    evaluate_steps,
+    has_end,
+    is_end,
+    list_steps,
+    look,
+    next_legal,
+)
 from ggp.simulation.state_table import hash_state, same_state
 
 LOW, HIGH, ASKED, BUSY, LENGTH, WORK = 0, 8, 16, 24, 32, 48  # the first bits of parts
@@ -87,8 +102,9 @@ def claim_entry(table: Bits, states: Bits, row: Int, top: Int) -> Int:
 
 DESCENTS = 32
 DEPTH = 256  # of a descent, in steps, at most
-ANSWERED, UNSUITABLE, TOO_LARGE, EXPANDED, CYCLES, QUESTION, TOP = range(7)  # indices of Descents.counters
-# UNSUITABLE: roles choose at once, or are not opposed; TOO_LARGE: no room for a descent; TOP: the highest level
+ANSWERED, UNSUITABLE, TOO_LARGE, EXPANDED, CYCLES, QUESTION, TOP, PHASE = range(8)  # indices of Descents.counters
+# UNSUITABLE: roles choose at once, or are not opposed; TOO_LARGE: no room for a descent; TOP: the highest level; PHASE:
+# of the first state
 ANSWER, HARDEST = 1 << 30, (1 << 30) - 1  # of proof and disproof numbers
 _ROOM = 4  # thresholds leave room for one part in so many
 _CYCLES_BETWEEN = 16  # looks whether a state above was answered by another descent
@@ -115,6 +131,8 @@ class Descents(NamedTuple):
     first_disproof: Ids  # (P · C,)
     low: Ids  # (P · C,) bounds that the state itself shows
     high: Ids  # (P · C,)
+    length: Ids  # (P · C,) steps to the end, where it shows them
+    phase: Ids  # (512,) of the states that are worked out
     levels: NDArray[np.float64]  # (A,) the first role's values, 0 to 1
     counters: NDArray[np.int64]
 
@@ -122,17 +140,18 @@ class Descents(NamedTuple):
 def make_descents(words: int, states: int, levels: NDArray[np.float64]) -> Descents:
     """Of so many states each."""
     state, first, count, chooser, proof, disproof, work = (np.zeros((DESCENTS, DEPTH), np.int32) for _ in range(7))
-    first_proof, first_disproof, low, high = (np.zeros(DESCENTS * states, np.int32) for _ in range(4))
-    counters = np.zeros(7, np.int64)
+    first_proof, first_disproof, low, high, length = (np.zeros(DESCENTS * states, np.int32) for _ in range(5))
+    counters = np.zeros(8, np.int64)
     counters[TOP] = len(levels) - 1
     return Descents(
         np.zeros(DESCENTS, np.int32), state, first, count, chooser, proof, disproof, work,
-        np.zeros((DESCENTS * states, words), np.uint64), first_proof, first_disproof, low, high, levels, counters,
+        np.zeros((DESCENTS * states, words), np.uint64), first_proof, first_disproof, low, high, length,
+        np.zeros(LANES, np.int32), levels, counters,
     )  # fmt: skip
 
 
 @lean
-def advance(table: Bits, descents: Descents, expansion: Expansion, cycles: Int) -> None:
+def advance(table: Bits, descents: Descents, expansion: Expansion, ends: Ends, cycles: Int) -> None:
     """So many times: each descent goes on to a state whose moves it has to know, and these are expanded together."""
     counters = descents.counters
     for _ in range(cycles):
@@ -147,11 +166,11 @@ def advance(table: Bits, descents: Descents, expansion: Expansion, cycles: Int) 
                 depth = descents.depth[descent]
                 copy_state(expansion.after, descent - done, descents.states, descents.state[descent, depth])
             look(expansion, expansion.after, waiting - done)
-            more, rows = _list_children(descents, expansion, done)
+            more, rows = _list_children(descents, expansion, done, np.int64(len(ends.rows.outputs)))
             if more == 0:
                 return
             done += more
-            _work_out(descents, expansion, rows)
+            _work_out(descents, expansion, ends, rows)
             if counters[UNSUITABLE]:
                 return
         counters[CYCLES] += 1
@@ -160,7 +179,7 @@ def advance(table: Bits, descents: Descents, expansion: Expansion, cycles: Int) 
 
 
 @lean
-def _list_children(descents: Descents, expansion: Expansion, done: Int) -> tuple[Int, Int]:
+def _list_children(descents: Descents, expansion: Expansion, done: Int, phases: Int) -> tuple[Int, Int]:
     """The moves of the descents from `done` on, as far as there is room: of how many descents, and how many moves."""
     counters = descents.counters
     each = descents.states.shape[0] // len(descents.depth)
@@ -182,19 +201,22 @@ def _list_children(descents: Descents, expansion: Expansion, done: Int) -> tuple
         counters[EXPANDED] += 1
         for child in range(moves):
             expansion.owner[rows + child] = first_child + child
+            descents.phase[rows + child] = (counters[PHASE] + depth + 1) % phases
         state = np.int64(descents.state[descent, depth])
         _, rows = list_steps(expansion, descents.states, state, np.int64(row), np.int64(0), rows)
     return np.int64(len(descents.depth) - done), rows
 
 
 @lean
-def _work_out(descents: Descents, expansion: Expansion, rows: Int) -> None:
+def _work_out(descents: Descents, expansion: Expansion, ends: Ends, rows: Int) -> None:
     """The states after the listed steps, and what is known of these at first sight."""
     counters = descents.counters
     evaluate_steps(expansion, expansion.joint, rows)
+    are_known = evaluate_ends(ends, expansion.after, descents.phase, rows)
     for row in range(rows):
         child, chooser = np.int64(expansion.owner[row]), expansion.chooser[row]
         copy_state(descents.states, child, expansion.after, row)
+        descents.length[child] = 0
         if chooser == OVER:
             level = _level(descents, expansion, row)
             descents.low[child] = descents.high[child] = level
@@ -203,10 +225,35 @@ def _work_out(descents: Descents, expansion: Expansion, rows: Int) -> None:
         elif chooser < 0:
             counters[UNSUITABLE] = 1
         else:
-            effort = 2 * expansion.moves[row]
             descents.low[child], descents.high[child] = 0, counters[TOP]
-            descents.first_proof[child] = 1 if chooser == 0 else effort
-            descents.first_disproof[child] = effort if chooser == 0 else 1
+            moves = np.int64(expansion.moves[row])
+            if are_known and moves > 1 and has_end(ends, row):
+                moves = _look_ahead(descents, expansion, ends, row)
+            descents.first_proof[child] = 1 if chooser == 0 else 2 * moves
+            descents.first_disproof[child] = 2 * moves if chooser == 0 else 1
+
+
+@inner
+def _look_ahead(descents: Descents, expansion: Expansion, ends: Ends, row: Int) -> np.int64:
+    """How many moves are left that do not lose at once or in the next step; proven, if one wins or none is left."""
+    child, chooser, top = np.int64(expansion.owner[row]), expansion.chooser[row], descents.counters[TOP]
+    first = np.int64(ends.rows.first_move[chooser])
+    left, longest, wins = np.int64(0), np.int64(1), False
+    move: Int = np.int64(-1)
+    for _ in range(expansion.moves[row]):
+        move = next_legal(expansion, np.int64(row), np.int64(chooser), move + 1)
+        wins |= is_end(ends, row, np.int64(BEST), first + move)
+        if is_end(ends, row, np.int64(ALLOWS), first + move):
+            longest = np.int64(2)
+        elif not is_end(ends, row, np.int64(WORST), first + move):
+            left += 1
+    if wins:
+        descents.low[child] = descents.high[child] = top if chooser == 0 else 0
+        descents.length[child] = 1
+    elif left == 0:
+        descents.low[child] = descents.high[child] = 0 if chooser == 0 else top
+        descents.length[child] = longest
+    return left
 
 
 @inner
@@ -247,7 +294,7 @@ def list_root_moves(table: Bits, descents: Descents, low: Ids, high: Ids, length
 @lean
 def bounds_of(table: Bits, descents: Descents, row: Int) -> tuple[np.int64, np.int64, np.int64]:
     """What is known of a state: the least and the most that the first role gets there, the steps to the end."""
-    low, high, length = np.int64(descents.low[row]), np.int64(descents.high[row]), np.int64(0)
+    low, high, length = np.int64(descents.low[row]), np.int64(descents.high[row]), np.int64(descents.length[row])
     if low < high:
         entry = find_entry(table, descents.states, row)
         if entry >= 0:

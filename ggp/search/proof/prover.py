@@ -13,6 +13,7 @@ from ggp.search.proof.dfpn import (
     ANSWERED,
     DESCENTS,
     EXPANDED,
+    PHASE,
     TOO_LARGE,
     UNSUITABLE,
     advance,
@@ -23,7 +24,7 @@ from ggp.search.proof.dfpn import (
     root_bounds,
 )
 from ggp.simulation.evaluate import Bits
-from ggp.simulation.expansion import make_expansion
+from ggp.simulation.expansion import make_ends, make_expansion
 from ggp.simulation.state_machine import CircuitMachine
 
 _MOST_STATES, _LEAST_STATES = 4096, 256  # that a descent knows of on its way
@@ -50,7 +51,9 @@ class Prover:
 
     def __init__(self, machine: CircuitMachine, budget_bytes: int) -> None:
         words = machine.batches.initial.shape[1]
+        self._machine = machine
         self._expansion = make_expansion(machine.batches)
+        self._ends = make_ends(*machine.ends(), self._expansion)
         lowest, span = self._expansion.lowest_goal, self._expansion.goal_span
         levels = np.array(sorted({(goal - lowest[0]) / span[0] for goal in machine.compiled.goals[0]}), np.float64)
         state_bytes = 8 * words + 16
@@ -101,6 +104,7 @@ class Prover:
         begin(self._table, descents, 0)
         descents.states[0] = state[0]
         descents.low[0], descents.high[0] = 0, len(descents.levels) - 1
+        descents.counters[PHASE] = self._machine.phases_of(state)[0]
         self._ask(*self._levels, value)
 
     def advance(self, value: float, most: float) -> None:
@@ -113,7 +117,7 @@ class Prover:
         counters = self._descents.counters
         cycles = ceil(min(max((most - self.work_done) / DESCENTS, 1.0), self._cycles))
         began = thread_time()
-        advance(self._table, self._descents, self._expansion, cycles)
+        advance(self._table, self._descents, self._expansion, self._ends, cycles)
         spent = (thread_time() - began) / cycles
         self._slow = self._slow + 1 if spent > _SLOW_SECONDS else 0
         self._cycles = min(max(int(_SLICE_SECONDS / max(spent, 1e-6)), 1), 2 * self._cycles, _MOST_CYCLES)

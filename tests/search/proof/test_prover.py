@@ -11,6 +11,7 @@ import pytest
 from ggp.gdl.rulesheet import parse_rulesheet
 from ggp.gdl.state_machine import Facts
 from ggp.gdl.terms import Term
+from ggp.library import find_rulesheet
 from ggp.search.proof.dfpn import BUSY, SHORT, WORK, claim_entry, find_entry, part_of, put_part
 from ggp.search.proof.prover import _SLOW_CYCLES, Prover
 from tests.circuit.agreement import Pair, make_pair
@@ -46,6 +47,28 @@ def test_what_the_first_look_shows_is_known() -> None:
     ask(prover, pair, pair.circuit.initial_state, most=1)
     assert prover.is_idle
     assert [bounds.tolist() for bounds in prover.bounds] == [[1.0, 0.0], [1.0, 0.0]]
+
+
+def test_gates_prove_states_that_were_never_expanded() -> None:
+    """Connect four, the first role has discs 4 5 of the lowest row: with 3 or 6 it has two places to win."""
+    pair = make_pair(parse_rulesheet(find_rulesheet("connectfour").read_text(encoding="utf-8")))
+    machine, state = pair.circuit, pair.circuit.initial_state
+    for column, first in (("4", True), ("4", False), ("5", True), ("5", False)):
+        state = machine.next_state(state, (("drop", column), "noop") if first else ("noop", ("drop", column)))
+    prover = prover_of(pair)
+    ask(prover, pair, state, most=1)
+    known = prover.root_moves
+    assert known is not None
+    moves = machine.legal_moves(state, machine.roles[0])
+    won = {
+        str(move[1]): int(length) for move, low, length in zip(moves, known.low, known.length, strict=True) if low == 1
+    }
+    assert won == {"3": 2, "6": 2}
+    state = machine.next_state(state, (("drop", "6"), "noop"))
+    ask(prover, pair, state, most=1)
+    known = prover.root_moves
+    assert known is not None
+    assert (known.low.tolist(), known.length.tolist()) == ([1.0] * 7, [1] * 7)
 
 
 def ask(prover: Prover, pair: Pair, state: Facts, value: float = 0.5, most: int = 200) -> None:
