@@ -129,9 +129,9 @@ class Descents(NamedTuple):
     states: Bits  # (P · C, words)
     first_proof: Ids  # (P · C,) proof and disproof number as long as the table has none
     first_disproof: Ids  # (P · C,)
-    low: Ids  # (P · C,) bounds that the state itself shows
-    high: Ids  # (P · C,)
-    length: Ids  # (P · C,) steps to the end, where it shows them
+    low: NDArray[np.int16]  # (P · C,) bounds that the state itself shows
+    high: NDArray[np.int16]  # (P · C,)
+    length: NDArray[np.int16]  # (P · C,) steps to the end, where it shows them
     phase: Ids  # (512,) of the states that are worked out
     levels: NDArray[np.float64]  # (A,) the first role's values, 0 to 1
     counters: NDArray[np.int64]
@@ -140,7 +140,8 @@ class Descents(NamedTuple):
 def make_descents(words: int, states: int, levels: NDArray[np.float64]) -> Descents:
     """Of so many states each."""
     state, first, count, chooser, proof, disproof, work = (np.zeros((DESCENTS, DEPTH), np.int32) for _ in range(7))
-    first_proof, first_disproof, low, high, length = (np.zeros(DESCENTS * states, np.int32) for _ in range(5))
+    first_proof, first_disproof = (np.zeros(DESCENTS * states, np.int32) for _ in range(2))
+    low, high, length = (np.zeros(DESCENTS * states, np.int16) for _ in range(3))
     counters = np.zeros(8, np.int64)
     counters[TOP] = len(levels) - 1
     return Descents(

@@ -56,7 +56,7 @@ class Prover:
         self._ends = make_ends(*machine.ends(), self._expansion)
         lowest, span = self._expansion.lowest_goal, self._expansion.goal_span
         levels = np.array(sorted({(goal - lowest[0]) / span[0] for goal in machine.compiled.goals[0]}), np.float64)
-        state_bytes = 8 * words + 20
+        state_bytes = 8 * words + 14  # of `Descents`
         states = min(_MOST_STATES, budget_bytes // (_DESCENTS_SHARE * DESCENTS * state_bytes))
         self.has_failed = len(machine.roles) != 2 or NATURE in machine.roles or not 2 <= len(levels) <= 128
         self.has_failed = self.has_failed or states < _LEAST_STATES
