@@ -4,8 +4,9 @@ Each question is whether the first of two roles gets at least some goal value, w
 proof and disproof numbers (Allis, van der Meulen and van den Herik 1994). Descents go down while these stay below
 thresholds (df-pn: Nagai 2002) that leave some room (Pawlewicz and Lew 2007), and a state on which descents are under
 way counts as harder by one for each of them (Kaneko 2010), so that they spread. All states that descents wait for are
-expanded in batches. Where gates tell which moves win at once, and which let the other role do so, new states are proven
-by them, and one where few moves are left is an easy one: so threats are followed first, to any depth.
+expanded in batches. Gates tell which moves win at once and which let the other role do so: they prove new states, or
+the moves that are left give these their first proof and disproof numbers (initial numbers that depend on the state:
+df-pn+, Nagai and Imai 1999). So threats, which leave few replies, are looked at first.
 
 The transposition table has a fixed size: in a full bucket, what took least work makes room. It has the hash of
 `simulation.state_table` but not its probing: a search may go on for hours, so states have to be replaced, and a state
@@ -129,9 +130,9 @@ class Descents(NamedTuple):
     states: Bits  # (P · C, words)
     first_proof: Ids  # (P · C,) proof and disproof number as long as the table has none
     first_disproof: Ids  # (P · C,)
-    low: NDArray[np.int16]  # (P · C,) bounds that the state itself shows
+    low: NDArray[np.int16]  # (P · C,) bounds that the first look at the state shows
     high: NDArray[np.int16]  # (P · C,)
-    length: NDArray[np.int16]  # (P · C,) steps to the end, where it shows them
+    length: NDArray[np.int16]  # (P · C,) steps to the end where these prove the state, else 0
     phase: Ids  # (512,) of the states that are worked out
     levels: NDArray[np.float64]  # (A,) the first role's values, 0 to 1
     counters: NDArray[np.int64]
@@ -229,14 +230,14 @@ def _work_out(descents: Descents, expansion: Expansion, ends: Ends, rows: Int) -
             descents.low[child], descents.high[child] = 0, counters[TOP]
             moves = np.int64(expansion.moves[row])
             if are_known and moves > 1 and has_end(ends, row):
-                moves = _look_ahead(descents, expansion, ends, row)
+                moves = _mark_ends(descents, expansion, ends, row)
             descents.first_proof[child] = 1 if chooser == 0 else 2 * moves
             descents.first_disproof[child] = 2 * moves if chooser == 0 else 1
 
 
 @inner
-def _look_ahead(descents: Descents, expansion: Expansion, ends: Ends, row: Int) -> np.int64:
-    """How many moves are left that do not lose at once or in the next step; proven, if one wins or none is left."""
+def _mark_ends(descents: Descents, expansion: Expansion, ends: Ends, row: Int) -> np.int64:
+    """How many moves do not lose at once or in the next step; the state gets its value if one wins or none is left."""
     child, chooser, top = np.int64(expansion.owner[row]), expansion.chooser[row], descents.counters[TOP]
     first = np.int64(ends.rows.first_move[chooser])
     left, longest, wins = np.int64(0), np.int64(1), False
