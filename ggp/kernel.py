@@ -242,8 +242,8 @@ def _describe_value(value: Any) -> str:
 
 
 def _describe_type(kind: Any) -> Any:
-    inner = tuple(_describe_type(each) for each in getattr(kind, "types", ()))
-    return str(kind), getattr(kind, "fields", ()), inner
+    module = getattr(getattr(kind, "instance_class", None), "__module__", None)  # what is kept of a kernel names it
+    return str(kind), module, getattr(kind, "fields", ()), tuple(map(_describe_type, getattr(kind, "types", ())))
 
 
 @cache

@@ -28,7 +28,7 @@ from players.strategy import RoleTask, SearchEngine, Thought, per_second
 
 _SLICE_SECONDS = 0.05  # between two looks at the best move
 _SEEDS = 2**32  # the searches take smaller ones than a game master gives
-_LEARNING = (0.55, 0.3)  # of the time while nothing is asked goes into learning: before the first step, and later
+_LEARNING = (0.65, 0.3)  # of the time while nothing is asked goes into learning: before the first step, and later
 _TUNING = (0.3, 0.15)  # likewise into quick matches that show what is gained by it
 _LEARNED_SAMPLES = 60_000  # before a net is tried, and each time it has learned from twice as many as before
 _LAST_MORE = 1.1  # likewise of the last net before the first step

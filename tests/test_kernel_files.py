@@ -89,6 +89,20 @@ def test_the_order_of_fields_and_the_kind_of_arrays_decide() -> None:
     assert len(set(map(repr, described))) == len(described)
 
 
+def test_the_module_of_a_named_tuple_decides() -> None:
+    import numba  # noqa: PLC0415
+
+    class Moved(NamedTuple):
+        first: int
+        second: float
+
+    Moved.__name__, Moved.__module__ = "Pair", "elsewhere"  # what is kept of a kernel names the module
+    typeof: Any = numba.typeof
+    moved, pair = typeof(Moved(1, 2.0)), typeof(Pair(1, 2.0))
+    assert str(moved) == str(pair)
+    assert _describe_type(moved) != _describe_type(pair)
+
+
 def test_kernels_that_call_each_other_have_an_end() -> None:
     names: dict[str, Any] = {"__name__": "module"}
     exec("def one(x):\n    return x if x < 1 else two(x - 1)\ndef two(x):\n    return one(x)", names)

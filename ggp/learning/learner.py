@@ -8,27 +8,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ggp.elo import elo_estimate
 from ggp.kernel import Int
 from ggp.learning.contest import Contest
+from ggp.learning.fitting import MATCHES, MOVES, SAMPLES, Fitting, fit, make_fitting, make_samples
 from ggp.learning.inputs import Inputs, can_read_moves, find_complemented, find_inputs, find_pairs
 from ggp.learning.net import (
-    MATCHES,
     MOST_UNITS,
-    MOVES,
     NO_PAIRS,
-    SAMPLES,
     WEIGHTS,
-    Fitting,
     Net,
     Symmetries,
     are_symmetries,
     copied,
-    fit,
     grown,
-    make_fitting,
     make_net,
-    make_samples,
     no_symmetries,
     quantize,
     requantize,
@@ -50,7 +43,7 @@ SLICE_BATCHES = 16  # of successors, between two looks at whether to stop, where
 _SLICE_SECONDS = 0.005  # between two looks at the clock, about
 FIRST_TRIAL = 1_000_000  # successors that the net has valued in self-play when it begins to read more
 TRIAL = 2_000_000  # more of them that nets with and without moves have valued when they are compared
-LEAST_SCORE = 0.55  # of the net that reads moves, in pairs of matches: in reversi the search gains more by them
+LEAST_SCORE = 0.5  # of the net that reads moves, in pairs of matches: the search gains as much by them, or much more
 _MOST_SLICES = 150  # of these matches
 GROWN_FROM = 1_500_000  # samples that a net has learned from when it gets `MOST_UNITS`; few samples fit fewer better
 
@@ -416,11 +409,9 @@ def inputs_of(net: Net) -> Inputs:
 
 
 def _is_better(pairs: NDArray[np.int64]) -> bool:
-    """Whether it is sure enough that the net that reads moves plays better by as much as its time is worth."""
-    lost, half_lost, even, half_won, won = pairs.tolist()
-    count = lost + half_lost + even + half_won + won
-    score = 0.25 * half_lost + 0.5 * even + 0.75 * half_won + won
-    return score > LEAST_SCORE * count and elo_estimate((lost, half_lost, even, half_won, won)).low > 0.0
+    """Whether the net that reads moves has more than its least share of the points of these pairs of matches."""
+    points = float(pairs @ np.arange(len(pairs))) / (len(pairs) - 1)
+    return points > LEAST_SCORE * float(pairs.sum())
 
 
 def _words(moves: int) -> int:

@@ -1,11 +1,10 @@
-"""The net: the facts of a state → a value for each role and a logit for each move; and how it is fitted.
+"""The net: the facts of a state → a value for each role and a logit for each move.
 
 One hidden layer of rectified linear units. Its first layer is a sum of rows, one for each fact that holds, so that the
 state after a step costs only the rows of the facts that change (as in NNUE: Nasu, 2018). Of a fact that mostly holds,
 such as an empty cell, the input is that it does not, so that few inputs hold in any state. In some games the legal
-moves are inputs, too: they show captures, mobility and who must do what, which are products of facts. Weights are
-float32; a kernel does the same on every run, so that equal work gives equal nets. Where states are valued the first
-layer is quantized to 16 bits, as in NNUE: half as much memory is read, and sums are exact.
+moves are inputs, too: they show captures, mobility and who must do what, which are products of facts. Where states are
+valued the first layer is quantized to 16 bits, as in NNUE: half as much memory is read, and sums are exact.
 """
 
 from typing import NamedTuple
@@ -14,28 +13,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ggp.circuit.network import Ids
-from ggp.kernel import Int, count_ones, draw, fused, kernel, lowest, numba_inner
+from ggp.kernel import Int, count_ones, fused, kernel, lowest, numba_inner
 from ggp.row_sums import (
     BLOCK,
     LISTED,
-    add_multiples,
-    add_multiples_to_rows,
     add_rows,
-    add_to_rows,
     make_list,
-    prefetch,
     subtract_rows,
 )
 from ggp.simulation.evaluate import Bits
 
 UNITS, MOST_UNITS = BLOCK, LISTED  # of the hidden layer, at first and later on
-NO_INPUT = -1
+NO_INPUT = NONE = -1
 NO_PAIRS = np.zeros((0, 2), np.int32)
 
 Floats = NDArray[np.float32]
 
 _WORD = 64  # bits
-_FIRST_DECAY, _SECOND_DECAY, _EPSILON = 0.9, 0.999, 1e-8  # of Adam (Kingma and Ba, 2015)
 
 
 class Net(NamedTuple):
@@ -83,44 +77,6 @@ class Symmetries(NamedTuple):
     facts: Ids  # (G, F) what each puts in place of a fact
     moves: Ids  # (G, M) of a move, numbered over the moves of all roles in a row
     roles: Ids  # (G, R) of a role
-
-
-class Samples(NamedTuple):
-    """States and what is to be learned of them, in a ring of S places; policies in a ring of P moves.
-
-    A sample's policy begins at `policy_start` modulo P; it is overwritten once P more moves were written.
-    """
-
-    states: Bits  # (S, words)
-    legal: Bits  # (S, ·) bits over the moves of all roles in a row; (S, 0) where they are not read
-    values: Floats  # (S, R) the target
-    is_complete: NDArray[np.bool_]  # (S,) whether the outcome is part of the target
-    policy_start: NDArray[np.int64]  # (S,)
-    policy_count: Ids  # (S,) 0: nothing is learned of the policy
-    moves: Ids  # (P,) numbered over the moves of all roles in a row
-    shares: Floats  # (P,) how probable the move is to be
-    numbers: NDArray[np.int64]  # (3,) samples written, moves written, matches ended
-
-
-SAMPLES, MOVES, MATCHES = range(3)  # indices of Samples.numbers
-
-
-class Fitting(NamedTuple):
-    """A net, its gradient, and the moments of Adam; room for one sample."""
-
-    net: Net
-    symmetries: Symmetries  # each sample is fitted as one of its images, drawn at random
-    gradient: Net
-    mean: Net  # of the gradients so far
-    square: Net  # likewise, of their squares
-    hidden: Floats  # (H,)
-    back: Floats  # (H,) the gradient of the hidden units
-    image: Bits  # (1, words) a state as a symmetry puts it
-    active: Ids  # (I,) inputs that hold
-    moves: Ids  # (M,) those of a sample
-    logits: Floats  # (M,)
-    losses: NDArray[np.float64]  # (3,) sums since they were last read: squared error of values, cross-entropy; samples
-    numbers: NDArray[np.int64]  # (1,) batches so far
 
 
 def make_net(  # noqa: PLR0913 - what the net reads
@@ -205,30 +161,6 @@ def are_symmetries(given: Symmetries, like: Symmetries) -> bool:
     return True
 
 
-def make_fitting(net: Net, symmetries: Symmetries | None = None) -> Fitting:
-    """The start of fitting this net, which is changed in place."""
-    words = (len(net.input_of_fact) + 63) // 64
-    known = symmetries or no_symmetries(len(net.input_of_fact), len(net.policy), len(net.value))
-    gradient, mean, square = (
-        net._replace(**{name: np.zeros_like(getattr(net, name)) for name in WEIGHTS}) for _ in range(3)
-    )
-    return Fitting(
-        net,
-        Symmetries(*map(np.array, known)),  # copies: read-only arrays would be another kernel, with other rounding
-        gradient,
-        mean,
-        square,
-        np.zeros_like(net.first_bias),
-        np.zeros_like(net.first_bias),
-        np.zeros((1, words), np.uint64),
-        np.zeros(len(net.first) + 1, np.int32),
-        np.zeros(len(net.policy) + 1, np.int32),
-        np.zeros(len(net.policy) + 1, np.float32),
-        np.zeros(3),
-        np.zeros(1, np.int64),
-    )
-
-
 def no_net() -> Net:
     """In place of a net where nothing was learned."""
     return make_net(np.zeros(0, np.int32), 0, 0, 0)
@@ -267,20 +199,6 @@ def copied(net: Net) -> Net:
     return net._replace(**{name: getattr(net, name).copy() for name in WEIGHTS})
 
 
-def make_samples(words: int, legal_words: int, roles: int, places: int, moves: int) -> Samples:
-    return Samples(
-        np.zeros((places, words), np.uint64),
-        np.zeros((places, legal_words), np.uint64),
-        np.zeros((places, roles), np.float32),
-        np.zeros(places, np.bool_),
-        np.zeros(places, np.int64),
-        np.zeros(places, np.int32),
-        np.zeros(moves, np.int32),
-        np.zeros(moves, np.float32),
-        np.zeros(3, np.int64),
-    )
-
-
 @fused
 def sum_inputs(net: QuantizedNet, states: Bits, row: Int, sums: Ids) -> None:
     """The hidden units of a state before rectification, without its legal moves, as multiples of the scale."""
@@ -296,8 +214,8 @@ def sum_inputs(net: QuantizedNet, states: Bits, row: Int, sums: Ids) -> None:
             listed = flush_if_full(net, places, listed + (net.input_of_fact[fact] != NO_INPUT), sums, units)
             for at in range(net.first_word[fact], net.first_word[fact + 1]):
                 number = np.int64(net.partner_word[at])
-                found = (states[row, number] ^ net.complemented[number]) & net.partners[at] & _later(net, fact, at)
-                listed = flush_if_full(net, places, _list_pairs(net, at, found, places, listed), sums, units)
+                found = (states[row, number] ^ net.complemented[number]) & net.partners[at] & later(net, fact, at)
+                listed = flush_if_full(net, places, list_pairs(net, at, found, places, listed), sums, units)
     add_rows(net.first, places, listed, sums, units)
 
 
@@ -311,7 +229,7 @@ def flush_if_full(net: QuantizedNet, places: Ids, listed: Int, sums: Ids, units:
 
 
 @numba_inner
-def _later(net: Net | QuantizedNet, fact: Int, at: Int) -> np.uint64:
+def later(net: Net | QuantizedNet, fact: Int, at: Int) -> np.uint64:
     """Which facts in the word of some of its partners come after this fact."""
     word = np.int64(net.partner_word[at])
     if word != fact >> 6:
@@ -320,7 +238,7 @@ def _later(net: Net | QuantizedNet, fact: Int, at: Int) -> np.uint64:
 
 
 @numba_inner
-def _list_pairs(net: Net | QuantizedNet, at: Int, found: np.uint64, places: Ids, listed: Int) -> np.int64:
+def list_pairs(net: Net | QuantizedNet, at: Int, found: np.uint64, places: Ids, listed: Int) -> np.int64:
     """Lists the inputs of a fact with those of its partners in a word that are found; how many are listed then."""
     while found:
         others = found & (found - np.uint64(1))
@@ -347,11 +265,11 @@ def _list_difference(net: QuantizedNet, states: Bits, row: Int, others: Bits, ot
             for at in range(net.first_word[fact], net.first_word[fact + 1]):
                 number = np.int64(net.partner_word[at])
                 before = others[other_row, number] ^ net.complemented[number]
-                counted = before | _later(net, fact, at)  # pairs of two such facts count once
+                counted = before | later(net, fact, at)  # pairs of two such facts count once
                 found = (states[row, number] ^ net.complemented[number]) & net.partners[at] & counted
                 if listed + _WORD >= LISTED:
                     return np.int64(-1)
-                listed = _list_pairs(net, at, found, places, listed)
+                listed = list_pairs(net, at, found, places, listed)
     return listed
 
 
@@ -390,33 +308,77 @@ def hidden_units(net: QuantizedNet, states: Bits, row: Int, legal: Bits, legal_r
 
 
 @numba_inner
-def rectify_changed(  # noqa: PLR0913, PLR0917 - kernel: two states and what is made of them
-    net: QuantizedNet, states: Bits, row: Int, legal: Bits, before: Bits, before_row: Int, sums: Ids, hidden: Floats
-) -> None:
-    """The hidden units of states[row], with its moves legal[row], from what `sum_inputs` gave of before[before_row]."""
+def add_common_moves(net: QuantizedNet, legal: Bits, row: Int, sums: Ids) -> np.int64:
+    """A row, this one, whose moves are added to the sums for `rectify_changed`, or NONE where these are not worth it.
+
+    That is where states that follow the same one have most of their moves in common: this one and the next.
+    """
+    same, different = np.int64(0), np.int64(0)
+    for word in range((len(net.input_of_move) + 63) // 64):
+        same += count_ones(legal[row, word] & legal[row + 1, word])
+        different += count_ones(legal[row, word] ^ legal[row + 1, word])
+    if same <= 2 * different:
+        return np.int64(NONE)
+    add_moves(net, legal, row, sums, len(net.first_bias))
+    return np.int64(row)
+
+
+@numba_inner
+def rectify_changed(  # noqa: PLR0913, PLR0917 - kernel: two states, a sibling, and what is made of them
+    net: QuantizedNet, states: Bits, row: Int, legal: Bits, common: Int, before: Bits, before_row: Int, sums: Ids,
+    hidden: Floats,
+) -> None:  # fmt: skip
+    """The hidden units of states[row], with its moves legal[row], from the sums of before[before_row].
+
+    These are what `sum_inputs` gave, and the moves of legal[common], unless that is NONE.
+    """
     gone, come = make_list(), make_list()
     fewer = _list_difference(net, before, before_row, states, row, gone)
     more = _list_difference(net, states, row, before, before_row, come)
     if fewer < 0 or more < 0:
         hidden_units(net, states, row, legal, row, hidden)
     elif len(net.first_bias) == UNITS:  # loops of known lengths are much faster
-        _rectify_difference(net, gone, fewer, come, more, legal, row, sums, hidden, UNITS)
+        _rectify_difference(net, gone, fewer, come, more, legal, row, common, sums, hidden, UNITS)
     else:
-        _rectify_difference(net, gone, fewer, come, more, legal, row, sums, hidden, MOST_UNITS)
+        _rectify_difference(net, gone, fewer, come, more, legal, row, common, sums, hidden, MOST_UNITS)
 
 
 @numba_inner
 def _rectify_difference(  # noqa: PLR0913, PLR0917 - kernel: as above
-    net: QuantizedNet, gone: Ids, fewer: Int, come: Ids, more: Int, legal: Bits, row: Int, sums: Ids, hidden: Floats,
-    units: Int,
+    net: QuantizedNet, gone: Ids, fewer: Int, come: Ids, more: Int, legal: Bits, row: Int, common: Int, sums: Ids,
+    hidden: Floats, units: Int,
 ) -> None:  # fmt: skip
     changed = make_list()
     for unit in range(units):
         changed[unit] = sums[unit]
     subtract_rows(net.first, gone, fewer, changed, units)
     add_rows(net.first, come, more, changed, units)
-    add_moves(net, legal, row, changed, units)
+    if common == NONE:
+        add_moves(net, legal, row, changed, units)
+    else:
+        _change_moves(net, legal, row, common, changed, units)
     rectify(net, changed, hidden, units)
+
+
+@numba_inner
+def _change_moves(net: QuantizedNet, legal: Bits, row: Int, common: Int, sums: Ids, units: Int) -> None:
+    """Adds the moves of legal[row] to the sums that have those of legal[common], and takes these away."""
+    moves = len(net.input_of_move)
+    gone, come = make_list(), make_list()
+    fewer, more = np.int64(0), np.int64(0)
+    for word in range((moves + 63) // 64):
+        bits = legal[row, word] ^ legal[common, word]
+        while bits:
+            at, move = lowest(bits), 64 * word + lowest(bits)
+            bits &= bits - np.uint64(1)
+            if move < moves:
+                is_come = (legal[row, word] >> np.uint64(at)) & np.uint64(1) != 0
+                gone[fewer] = come[more] = net.input_of_move[move]
+                fewer, more = fewer + (not is_come), more + is_come
+        if max(fewer, more) + _WORD >= LISTED or word == (moves - 1) // 64:
+            subtract_rows(net.first, gone, fewer, sums, units)
+            add_rows(net.first, come, more, sums, units)
+            fewer, more = np.int64(0), np.int64(0)
 
 
 @numba_inner
@@ -442,154 +404,3 @@ def _product(weights: Floats, row: Int, hidden: Floats) -> np.float32:
         for unit in range(UNITS, MOST_UNITS):
             total += weights[row, unit] * hidden[unit]
     return total
-
-
-@kernel
-def fit(fitting: Fitting, samples: Samples, random: NDArray[np.uint64], batches: Int, size: Int, rate: float) -> None:
-    """Steps of Adam on so many batches of `size` samples, drawn with replacement from those that are complete.
-
-    The loss is the squared error of the values plus the cross-entropy of the policy.
-    """
-    for _ in range(batches):
-        _add_gradients(fitting, samples, random, size)
-        _step(fitting, rate)
-
-
-@fused
-def _add_gradients(fitting: Fitting, samples: Samples, random: NDArray[np.uint64], size: Int) -> None:
-    """Of so many samples; each is fetched while the one before is looked at."""
-    places, room = len(samples.is_complete), len(samples.moves)
-    known, drawn = min(samples.numbers[SAMPLES], places), 0
-    following = draw(random, known)
-    for _ in range(4 * size):
-        if drawn == size:
-            break
-        sample, following = following, draw(random, known)
-        prefetch(samples.states, following)
-        prefetch(samples.values, following)
-        start = samples.policy_start[following] % room
-        prefetch(samples.moves, start)
-        prefetch(samples.shares, start)
-        is_kept = samples.numbers[MOVES] - samples.policy_start[sample] <= room
-        if samples.is_complete[sample] and is_kept:
-            image = np.int64(draw(random, len(fitting.symmetries.roles)))
-            if len(fitting.back) == UNITS:  # loops of known lengths are much faster
-                _add_gradient(fitting, samples, sample, image, np.float32(1.0 / size), UNITS)
-            else:
-                _add_gradient(fitting, samples, sample, image, np.float32(1.0 / size), MOST_UNITS)
-            drawn += 1
-
-
-@numba_inner
-def _add_gradient(fitting: Fitting, samples: Samples, sample: Int, image: Int, weight: np.float32, units: Int) -> None:
-    """Of an image of the sample by one of the symmetries."""
-    net, hidden, back = fitting.net, fitting.hidden, fitting.back
-    active = _list_inputs(fitting, samples, sample, image)
-    for unit in range(units):
-        hidden[unit] = net.first_bias[unit]
-    add_rows(net.first, fitting.active, active, hidden, units)
-    for unit in range(units):
-        hidden[unit] = max(hidden[unit], np.float32(0.0))
-    back[:] = np.float32(0.0)
-    for own in range(len(net.value)):
-        role = np.int64(fitting.symmetries.roles[image, own])
-        value = np.float32(role_value(net, hidden, role))
-        error = value - samples.values[sample, own]
-        fitting.losses[0] += error * error
-        slope = np.float32(2.0) * weight * error * value * (np.float32(1.0) - value)
-        fitting.gradient.value_bias[role] += slope
-        for unit in range(units):
-            fitting.gradient.value[role, unit] += slope * hidden[unit]
-            back[unit] += slope * net.value[role, unit]
-    _add_policy_gradient(fitting, samples, sample, image, weight, units)
-    fitting.losses[2] += 1.0
-    for unit in range(units):
-        back[unit] = back[unit] if hidden[unit] > 0 else np.float32(0.0)
-        fitting.gradient.first_bias[unit] += back[unit]
-    add_to_rows(fitting.gradient.first, fitting.active, active, back, units)
-
-
-@numba_inner
-def _list_inputs(fitting: Fitting, samples: Samples, sample: Int, image: Int) -> Int:
-    """Writes the inputs that hold in an image of the sample to `fitting.active`; returns how many."""
-    net, facts = fitting.net, fitting.image
-    active: Int = np.int64(0)
-    for word in range(facts.shape[1]):
-        facts[0, word] = np.uint64(0)
-    for word in range(facts.shape[1]):
-        bits = samples.states[sample, word]
-        while bits:
-            fact = np.int64(fitting.symmetries.facts[image, 64 * word + lowest(bits)])
-            bits &= bits - np.uint64(1)
-            facts[0, fact >> 6] |= np.uint64(1) << np.uint64(fact & 63)
-    for word in range(facts.shape[1]):
-        facts[0, word] ^= net.complemented[word]
-    for word in range(facts.shape[1]):
-        bits = facts[0, word]
-        while bits:
-            fact = np.int64(64 * word + lowest(bits))
-            bits &= bits - np.uint64(1)
-            fitting.active[active] = net.input_of_fact[fact]
-            active += net.input_of_fact[fact] != NO_INPUT
-            for at in range(net.first_word[fact], net.first_word[fact + 1]):
-                found = facts[0, net.partner_word[at]] & net.partners[at] & _later(net, fact, at)
-                active = _list_pairs(net, at, found, fitting.active, active)
-    moves = len(net.input_of_move)
-    for word in range(samples.legal.shape[1]):
-        bits = samples.legal[sample, word]
-        while bits:
-            move = 64 * word + lowest(bits)
-            bits &= bits - np.uint64(1)
-            if move < moves:
-                fitting.active[active] = net.input_of_move[fitting.symmetries.moves[image, move]]
-                active += 1
-    return active
-
-
-@numba_inner
-def _add_policy_gradient(
-    fitting: Fitting, samples: Samples, sample: Int, image: Int, weight: np.float32, units: Int
-) -> None:
-    net, hidden, back, logits, moves = fitting.net, fitting.hidden, fitting.back, fitting.logits, fitting.moves
-    start, count, room = samples.policy_start[sample], np.int64(samples.policy_count[sample]), len(samples.moves)
-    highest = np.float32(-1e30)
-    for at in range(count):
-        moves[at] = fitting.symmetries.moves[image, samples.moves[(start + at) % room]]
-        logits[at] = np.float32(move_logit(net, hidden, np.int64(moves[at])))
-        highest = max(highest, logits[at])
-    total, expected = np.float32(0.0), np.float32(0.0)
-    for at in range(count):
-        logits[at] -= highest
-        expected += samples.shares[(start + at) % room] * logits[at]
-        logits[at] = np.exp(logits[at])
-        total += logits[at]
-    fitting.losses[1] += np.log(total) - expected
-    for at in range(count):
-        logits[at] = weight * (logits[at] / total - samples.shares[(start + at) % room])  # the slope
-        fitting.gradient.policy_bias[moves[at]] += logits[at]
-    add_multiples(net.policy, moves, logits, count, back, units)
-    add_multiples_to_rows(fitting.gradient.policy, moves, logits, count, hidden, units)
-
-
-@kernel
-def _step(fitting: Fitting, rate: float) -> None:
-    fitting.numbers[0] += 1
-    done = fitting.numbers[0]
-    scale = np.float32(rate * np.sqrt(1.0 - _SECOND_DECAY**done) / (1.0 - _FIRST_DECAY**done))
-    net, gradient, mean, square = fitting.net, fitting.gradient, fitting.mean, fitting.square
-    _adam(net.first.ravel(), gradient.first.ravel(), mean.first.ravel(), square.first.ravel(), scale)
-    _adam(net.first_bias, gradient.first_bias, mean.first_bias, square.first_bias, scale)
-    _adam(net.value.ravel(), gradient.value.ravel(), mean.value.ravel(), square.value.ravel(), scale)
-    _adam(net.value_bias, gradient.value_bias, mean.value_bias, square.value_bias, scale)
-    _adam(net.policy.ravel(), gradient.policy.ravel(), mean.policy.ravel(), square.policy.ravel(), scale)
-    _adam(net.policy_bias, gradient.policy_bias, mean.policy_bias, square.policy_bias, scale)
-
-
-@fused
-def _adam(weights: Floats, gradient: Floats, mean: Floats, square: Floats, scale: np.float32) -> None:
-    """Changes the weights, and makes the gradient 0 again."""
-    for at in range(len(weights)):
-        mean[at] += np.float32(1.0 - _FIRST_DECAY) * (gradient[at] - mean[at])
-        square[at] += np.float32(1.0 - _SECOND_DECAY) * (gradient[at] * gradient[at] - square[at])
-        weights[at] -= scale * mean[at] / (np.sqrt(square[at]) + np.float32(_EPSILON))
-        gradient[at] = np.float32(0.0)

@@ -19,14 +19,12 @@ from numpy.typing import NDArray
 from ggp.circuit.network import Ids
 from ggp.gdl.rulesheet import NATURE
 from ggp.kernel import LANES, Int, draw, fused, numba_inner
+from ggp.learning.fitting import MATCHES, MOVES, SAMPLES, Samples
 from ggp.learning.net import (
-    MATCHES,
     MOST_UNITS,
-    MOVES,
-    SAMPLES,
     Floats,
     QuantizedNet,
-    Samples,
+    add_common_moves,
     hidden_units,
     move_logit,
     rectify_changed,
@@ -84,7 +82,8 @@ class SelfPlay(NamedTuple):
     waiting: Ids  # (N,) a list of these matches
     drawn: Ids  # (R,) moves of the other roles
     outcome: Floats  # (R,) of a match, or of its part before a random move
-    sums: Ids  # (H,) of `sum_inputs`
+    sums: Ids  # (H,) of `sum_inputs` and `add_common_moves`
+    common: NDArray[np.int64]  # (1,) what the latter gave
     hidden: Floats  # (H,)
     nature: NDArray[np.bool_]  # (R,) whether chance plays the role
     random: NDArray[np.uint64]  # (1,)
@@ -117,7 +116,7 @@ def make_self_play(batches: Batches, settings: SelfPlaySettings, places: int, se
         np.zeros(LANES, np.int32), np.zeros(LANES, np.int32), np.zeros(LANES, np.float32),
         np.zeros((LANES, roles), np.int32), np.zeros(LANES, np.int32),
         np.zeros(roles, np.int32), np.zeros(roles, np.float32),
-        np.zeros(MOST_UNITS, np.int32), np.zeros(MOST_UNITS, np.float32),
+        np.zeros(MOST_UNITS, np.int32), np.full(1, NONE, np.int64), np.zeros(MOST_UNITS, np.float32),
         np.array([role == NATURE for role in batches.game.roles]),
         np.array([seed * 2 + 1], np.uint64) * np.uint64(0x9E3779B97F4A7C15),
         np.array(knobs, np.float64), numbers,
@@ -303,12 +302,13 @@ def value_rows(play: SelfPlay, net: QuantizedNet, match: Int, role: Int, first: 
     """`worth` of these rows for the role; returns the best row."""
     front, back = play.front, play.back
     sum_inputs(net, front.before, match, play.sums)
+    common = play.common[0] = add_common_moves(net, back.legal, first, play.sums)
     best = first
     for row in range(first, first + count):
         if back.chooser[row] == OVER:
             play.worth[row] = back.value[row, role]
         else:
-            rectify_changed(net, back.after, row, back.legal, front.before, match, play.sums, play.hidden)
+            rectify_changed(net, back.after, row, back.legal, common, front.before, match, play.sums, play.hidden)
             play.worth[row] = role_value(net, play.hidden, role)
         if play.worth[row] > play.worth[best]:
             best = row
@@ -329,7 +329,8 @@ def _write_sample(  # noqa: PLR0913, PLR0917 - kernel: which rows of the batch, 
     samples.is_complete[place] = False
     play.earlier[place], play.last_sample[match] = play.last_sample[match], number
     if back.chooser[best] != OVER:
-        rectify_changed(net, back.after, best, back.legal, play.front.before, match, play.sums, play.hidden)
+        common = play.common[0]
+        rectify_changed(net, back.after, best, back.legal, common, play.front.before, match, play.sums, play.hidden)
     for each in range(samples.values.shape[1]):
         is_end = back.chooser[best] == OVER
         samples.values[place, each] = back.value[best, each] if is_end else role_value(net, play.hidden, np.int64(each))

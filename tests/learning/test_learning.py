@@ -9,24 +9,22 @@ from ggp.gdl.reader import read_term
 from ggp.gdl.rulesheet import Rulesheet, parse_rulesheet
 from ggp.gdl.state_machine import Facts
 from ggp.gdl.terms import Term, to_text
+from ggp.learning.fitting import SAMPLES, Fitting, Samples, fit, make_fitting, make_samples
 from ggp.learning.inputs import Inputs, find_complemented, find_inputs, find_pairs
 from ggp.learning.learner import FIRST_CUT, GROWN_FROM, Learner, inputs_of
 from ggp.learning.net import (
     MOST_UNITS,
-    SAMPLES,
+    NONE,
     UNITS,
     WEIGHTS,
-    Fitting,
     Net,
-    Samples,
     Symmetries,
+    add_common_moves,
+    add_moves,
     copied,
-    fit,
     grown,
     hidden_units,
-    make_fitting,
     make_net,
-    make_samples,
     move_logit,
     quantize,
     rectify_changed,
@@ -131,9 +129,12 @@ def test_values_and_logits_are_those_of_the_plain_net(inputs: Inputs, units: int
         np.testing.assert_allclose(sums * net.scale[0], expected_sums, atol=1e-4)
         np.testing.assert_allclose([role_value(net, hidden, role) for role in range(2)], values, atol=1e-5)
         np.testing.assert_allclose([move_logit(net, hidden, move) for move in range(30)], logits, atol=1e-4)
-        sum_inputs(net, states, (row + 1) % 8, sums)
-        rectify_changed(net, states, row, moves, states, (row + 1) % 8, sums, changed)
-        np.testing.assert_array_equal(changed, hidden)
+        for common in (NONE, row, (row + 3) % 8):
+            sum_inputs(net, states, (row + 1) % 8, sums)
+            if common != NONE:
+                add_moves(net, moves, common, sums, units)
+            rectify_changed(net, states, row, moves, common, states, (row + 1) % 8, sums, changed)
+            np.testing.assert_array_equal(changed, hidden)
 
 
 def test_what_mostly_holds_is_read_by_its_complement() -> None:
@@ -161,9 +162,34 @@ def test_more_inputs_may_hold_than_are_listed_at_a_time() -> None:
     np.testing.assert_array_equal(sums, net.first.sum(axis=0, dtype=np.int32))
     for row in (0, 1):  # that many come, or go
         sum_inputs(net, states, 1 - row, sums)
-        rectify_changed(net, states, row, np.zeros((2, 1), np.uint64), states, 1 - row, sums, hidden)
+        rectify_changed(net, states, row, np.zeros((2, 1), np.uint64), NONE, states, 1 - row, sums, hidden)
         expected = np.maximum(net.first.sum(axis=0, dtype=np.int32), 0) if row == 0 else np.zeros(UNITS)
         np.testing.assert_allclose(hidden, expected * net.scale[0], rtol=1e-6)
+
+
+def test_moves_that_states_have_in_common_are_added_once() -> None:
+    moves = 2 * LISTED
+    net = quantize(random_net(10, 2, moves, Inputs(moves=True)))
+    legal = np.full((4, moves // 64 + 1), 2**64 - 1, np.uint64)
+    legal[1, 0], legal[2:, : moves // 64] = 0, 0
+    states, sums, expected = (
+        np.array([[5], [9], [3], [6]], np.uint64),
+        np.zeros(UNITS, np.int32),
+        np.zeros(UNITS, np.int32),
+    )
+    hidden, changed = np.zeros(UNITS, np.float32), np.zeros(UNITS, np.float32)
+    for first, is_common in ((0, True), (1, False)):
+        sum_inputs(net, states, 0, expected)
+        sum_inputs(net, states, 0, sums)
+        common = add_common_moves(net, legal, first, sums)
+        assert common == (first if is_common else NONE)
+        if is_common:
+            add_moves(net, legal, first, expected, UNITS)
+        np.testing.assert_array_equal(sums, expected)
+        for row in range(4):  # some of which have more moves of their own, or fewer, than are listed at a time
+            rectify_changed(net, states, row, legal, common, states, 0, sums, changed)
+            hidden_units(net, states, row, legal, row, hidden)
+            np.testing.assert_array_equal(changed, hidden)
 
 
 def test_quantizing_again_follows_the_weights() -> None:

@@ -6,6 +6,7 @@ from ggp.circuit.network import Ids
 from ggp.kernel import LANES, Int, fused, lean, numba_inner
 from ggp.learning.net import (
     QuantizedNet,
+    add_common_moves,
     flush_if_full,
     hidden_units,
     move_logit,
@@ -202,13 +203,23 @@ def look_ahead(
         node = np.int64(batch.expanding[at])
         if nodes[node, FIRST] != NONE:
             _set_priors(tree, batch, parameters, net, node)
-        while uses_minimax(parameters, net) and row < rows and batch.lookahead_parent[row] == node:
-            rectify_changed(
-                net, expansion.after, row, expansion.legal, tree.table.states, node, batch.sums, batch.hidden
-            )
-            batch.lookahead_value[row] = first_role_value(net, batch.hidden)
-            row += 1
+        if uses_minimax(parameters, net) and row < rows and batch.lookahead_parent[row] == node:
+            row = _value_successors(tree, batch, expansion, net, row)
     return True
+
+
+@numba_inner
+def _value_successors(tree: Tree, batch: Batch, expansion: Expansion, net: QuantizedNet, first: Int) -> np.int64:
+    """`lookahead_value` from this row on of all with the same node above, whose sums are there; the row after them."""
+    node, row = np.int64(batch.lookahead_parent[first]), first
+    common = add_common_moves(net, expansion.legal, first, batch.sums)
+    while row < batch.numbers[ROWS] and batch.lookahead_parent[row] == node:
+        rectify_changed(
+            net, expansion.after, row, expansion.legal, common, tree.table.states, node, batch.sums, batch.hidden
+        )
+        batch.lookahead_value[row] = first_role_value(net, batch.hidden)
+        row += 1
+    return np.int64(row)
 
 
 @fused

@@ -9,18 +9,8 @@ from numpy.typing import NDArray
 
 from ggp.circuit.network import Ids
 from ggp.kernel import kernel
-from ggp.learning.net import (
-    MOST_UNITS,
-    SAMPLES,
-    QuantizedNet,
-    fit,
-    hidden_units,
-    make_fitting,
-    make_net,
-    make_samples,
-    quantize,
-    role_value,
-)
+from ggp.learning.fitting import SAMPLES, fit, make_fitting, make_samples
+from ggp.learning.net import MOST_UNITS, QuantizedNet, hidden_units, make_net, quantize, role_value
 from ggp.simulation.evaluate import Bits
 
 _PLACES = 6000  # states of a run that are learned from
