@@ -27,7 +27,7 @@ from ggp.learning.net import (
     requantize,
     widened,
 )
-from ggp.learning.self_play import CAPPED, CUTS, STEPS, VALUED, SelfPlaySettings, make_self_play, play_on
+from ggp.learning.self_play import CAPPED, CUTS, RANDOM_SHARE, STEPS, VALUED, SelfPlaySettings, make_self_play, play_on
 from ggp.simulation.evaluate import Batches
 from ggp.simulation.expansion import OVER
 
@@ -38,6 +38,7 @@ FIRST_USES, USES = 2.0, 3.0  # how often a sample is fitted, about: the first `F
 RATE, LEAST_RATE = 2e-3, 2e-4  # of learning, at first and in the end
 _SLOWING = 300_000  # samples at which the rate is down to 1 / √2
 FIRST_CUT = 1_500_000  # samples after which random moves cut traces; before, outcomes from afar teach more
+FIRST_RANDOM_SHARE = 0.01  # of the moves, until then: random ones spoil these outcomes
 _MOVES_OF_SAMPLE = 32  # on average, for which there is room
 SLICE_BATCHES = 16  # of successors, between two looks at whether to stop, where no clock counts
 _SLICE_SECONDS = 0.005  # between two looks at the clock, about
@@ -117,7 +118,8 @@ class _Candidate:
         else:
             if known < FIRST_SAMPLES:
                 self.fitted = float(known)
-            play.knobs[CUTS] = self._settings.cuts or self.seen >= FIRST_CUT
+            cuts, share = self._settings.cuts or self.seen >= FIRST_CUT, self._settings.random_share
+            play.knobs[CUTS], play.knobs[RANDOM_SHARE] = cuts, share if cuts else min(share, FIRST_RANDOM_SHARE)
             requantize(fitting.net, self._quantized)
             play_on(play, self._quantized, samples, batches)
 

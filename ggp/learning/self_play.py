@@ -91,7 +91,7 @@ class SelfPlay(NamedTuple):
     numbers: NDArray[np.int64]  # (5,) the next match; successors valued; steps; capped matches; longest opening
 
 
-CUTS, CANDIDATES = 5, 6  # indices of SelfPlay.knobs
+RANDOM_SHARE, CUTS, CANDIDATES = 2, 5, 6  # indices of SelfPlay.knobs
 NEXT_MATCH, VALUED, STEPS, CAPPED, OPENING = range(5)  # indices of SelfPlay.numbers
 
 
@@ -281,7 +281,7 @@ def _choose(  # noqa: PLR0913, PLR0917 - kernel: which rows of the batch, and wh
     best = value_rows(play, net, match, role, first, count)
     _write_sample(play, net, samples, match, role, first, count, best)
     chance = _uniform(play.random)
-    if chance < play.knobs[2]:
+    if chance < play.knobs[RANDOM_SHARE]:
         chosen = np.int64(first + draw(play.random, np.int64(count)))
         if play.knobs[CUTS] and chosen != best:
             _cut(play, samples, match)
