@@ -11,7 +11,7 @@ from ggp.gdl.state_machine import Facts
 from ggp.gdl.terms import Term, to_text
 from ggp.learning.fitting import SAMPLES, Fitting, Samples, fit, make_fitting, make_samples
 from ggp.learning.inputs import Inputs, find_complemented, find_inputs, find_pairs
-from ggp.learning.learner import FIRST_CUT, GROWN_FROM, Learner, inputs_of
+from ggp.learning.learner import FIRST_CUT, FIRST_RANDOM_SHARE, GROWN_FROM, Learner, _is_better, inputs_of
 from ggp.learning.net import (
     MOST_UNITS,
     NONE,
@@ -33,7 +33,7 @@ from ggp.learning.net import (
     sum_inputs,
     widened,
 )
-from ggp.learning.self_play import CUTS, SelfPlaySettings, make_self_play, play_on
+from ggp.learning.self_play import CUTS, RANDOM_SHARE, SelfPlaySettings, make_self_play, play_on
 from ggp.learning.symmetries import find_symmetries
 from ggp.learning.training import net_problem
 from ggp.library import find_rulesheet
@@ -466,17 +466,34 @@ def test_of_many_moves_some_are_looked_at_and_those_first_that_the_policy_favour
     assert left_out > 100
 
 
-def test_random_moves_cut_traces_later(tictactoe: CompiledGame) -> None:
-    for known, expected in ((0, False), (FIRST_CUT, True)):
+def test_random_moves_cut_traces_later_and_are_rarer_before(tictactoe: CompiledGame) -> None:
+    for known, cuts, share in ((0, False, FIRST_RANDOM_SHARE), (FIRST_CUT, True, SelfPlaySettings().random_share)):
         learner = Learner(Batches(tictactoe), memory_bytes=2**23, known_samples=known)
         learner.run_slice(1)
-        assert learner._chosen.play.knobs[CUTS] == expected
+        assert learner._chosen.play.knobs[[CUTS, RANDOM_SHARE]].tolist() == [cuts, share]
+    learner = Learner(Batches(tictactoe), memory_bytes=2**23, settings=SelfPlaySettings(random_share=0.0))
+    learner.run_slice(1)
+    assert learner._chosen.play.knobs[RANDOM_SHARE] == 0.0
 
 
-@pytest.mark.parametrize(("name", "wins"), [("draughts", True), ("connectfour", False)])
-def test_the_net_that_plays_better_goes_on(name: str, *, wins: bool) -> None:
-    """Captures are an obligation in draughts, so moves tell much; in connect four they say which columns are full."""
-    learner = Learner(Batches(compile_game(shipped(name))), seed=3)
+def test_a_net_that_reads_moves_needs_more_than_half_of_the_points() -> None:
+    for pairs, expected in (
+        ((0, 0, 0, 0, 0), False),
+        ((0, 0, 256, 0, 0), False),
+        ((10, 0, 200, 0, 10), False),
+        ((10, 0, 200, 1, 10), True),
+        ((100, 0, 0, 0, 99), False),
+        ((0, 0, 0, 0, 1), True),
+    ):
+        assert _is_better(np.array(pairs)) == expected
+
+
+@pytest.mark.parametrize("wins", [True, False])
+def test_the_net_that_plays_better_goes_on(monkeypatch: pytest.MonkeyPatch, *, wins: bool) -> None:
+    """Captures are an obligation in draughts, so moves tell much."""
+    if not wins:
+        monkeypatch.setattr("ggp.learning.learner.LEAST_SCORE", 1.0)
+    learner = Learner(Batches(compile_game(shipped("draughts"))), seed=3)
     assert learner.inputs is None
     assert learner.state().keys() == {"inputs", "symmetries.facts", "symmetries.moves", "symmetries.roles"}
     while learner.inputs is None:
