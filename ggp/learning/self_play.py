@@ -22,6 +22,7 @@ from ggp.kernel import LANES, Int, draw, fused, numba_inner
 from ggp.learning.fitting import MATCHES, MOVES, SAMPLES, Samples
 from ggp.learning.net import (
     MOST_UNITS,
+    NONE,
     Floats,
     QuantizedNet,
     add_common_moves,
@@ -43,8 +44,6 @@ from ggp.simulation.expansion import (
     next_legal,
 )
 
-NONE = -1
-
 
 @dataclass(frozen=True, slots=True)
 class SelfPlaySettings:
@@ -52,7 +51,7 @@ class SelfPlaySettings:
 
     temperature: float = 0.02  # of the softmax by which moves are drawn
     policy_temperature: float = 0.05  # of the softmax that the policy learns
-    random_share: float = 0.04  # of the moves, in place of the softmax
+    random_share: float = 0.04  # of the moves, in place of the softmax; fewer at first (`learner`)
     opening: int = 8  # random steps at the beginning of a match, at most
     outcome: float = 0.4  # share of the outcome in a sample's value; the rest is the value of the best successor
     cap: int = 400  # steps of a match
