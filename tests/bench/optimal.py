@@ -2,22 +2,26 @@
 
     python -m tests.bench.optimal connectfour --player learned:learning=30    optimal moves in random states
     python -m tests.bench.optimal connectfour --player mcts --endings         won states that stay won
+    python -m tests.bench.optimal connectfour --player mcts --initial         the same, of the initial state
     python -m tests.bench.optimal dotsandboxes --player mcts --count 20       the same
 
 Connect four: random states after 6 to 30 steps; a move is optimal where no other has a better value. With --endings:
-random states after 8 steps that the role on turn wins by one move or two. Dots and boxes: states with 24 lines left, of
-quick matches of the search, that are won for the role on turn. The player ends the match against perfect play. Seconds
-are those of the thread.
+random states after 8 steps that the role on turn wins by one move or two. With --initial: the initial state, which is
+won for the first role; the first reply is drawn, since all are lost. Dots and boxes: states with 24 lines left, of
+quick matches of the search, that are won for the role on turn. The player ends the match against perfect play, which
+does what is hardest to refute where it loses. Seconds are those of the thread.
 """
 
 import argparse
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import repeat
 from random import Random
 
 from ggp.engines import make_machine
 from ggp.errors import GgpError
 from ggp.gdl.state_machine import Facts
+from ggp.gdl.terms import to_text
 from ggp.search.mcts.search import BatchedMcts, SearchSettings
 from ggp.simulation.state_machine import CircuitMachine
 from tests.bench.alphabeta import joint_move, role_on_turn
@@ -49,28 +53,44 @@ def optimal_moves(machine: CircuitMachine, contender: Contender, limit: Limit, s
         yield contender.choose(state, legal, limit).move in best
 
 
-def won_endings(
-    machine: CircuitMachine, contender: Contender, limit: Limit, seed: int, solver: ConnectFour | DotsAndBoxes
-) -> Iterator[bool]:
-    """Whether the contender wins, for one ending after the other."""
-    rng, is_connect_four = Random(seed), isinstance(solver, ConnectFour)
+def won_states(machine: CircuitMachine, solver: ConnectFour | DotsAndBoxes, rng: Random) -> Iterator[Facts]:
+    """Random ones that are won for the role on turn."""
+    is_connect_four = isinstance(solver, ConnectFour)
     while True:
         state = position(machine, WON_STEPS, rng) if is_connect_four else _ending(machine, rng)
-        role = role_on_turn(state)
         winning = sum(round(value) > 0 for value in solver.values(state).values())
-        if not winning or (is_connect_four and winning > MOST_WINNING):
-            continue
+        if winning and not (is_connect_four and winning > MOST_WINNING):
+            yield state
+
+
+def stay_won(
+    machine: CircuitMachine,
+    contender: Contender,
+    limit: Limit,
+    solver: ConnectFour | DotsAndBoxes,
+    states: Iterable[Facts],
+    rng: Random,
+) -> Iterator[bool]:
+    """Whether the contender wins as the role on turn against perfect play, for one state after the other."""
+    for given in states:
+        state, role, moves = given, role_on_turn(given), list[str]()
         contender.new_match(role, rng.getrandbits(31))
         while not machine.is_terminal(state):
             on_turn = role_on_turn(state)
             legal = machine.legal_moves(state, on_turn)
-            values = solver.values(state)
-            move = max(legal, key=values.__getitem__)
             if on_turn == role and len(legal) > 1:
                 move = contender.choose(state, legal, limit).move or rng.choice(legal)
+            else:
+                values = solver.values(state)
+                best = max(map(round, values.values()))
+                equal = [each for each in legal if round(values[each]) == best]
+                is_drawn = given == machine.initial_state and len(moves) == 1
+                move = rng.choice(equal) if is_drawn else max(equal, key=values.__getitem__)
+            moves.append(to_text(move))
             joint = joint_move(machine, state, move)
             state = machine.next_state(state, joint)
             contender.advance(joint)
+        print(*moves)
         yield machine.goal(state, role) == 100
 
 
@@ -95,8 +115,11 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=1.0, help="of the processor, for each move")
     parser.add_argument("--count", type=int, default=100, help="states or endings")
     parser.add_argument("--endings", action="store_true", help="of connect four, too")
+    parser.add_argument("--initial", action="store_true", help="connect four, as the first role")
     parser.add_argument("--seed", type=int, default=1)
     given = parser.parse_args()
+    if given.initial and given.game != "connectfour":
+        parser.error("--initial is of connect four")
     try:
         rulesheet = read_rulesheet(given.game)
         machine, contender = make_machine(rulesheet, "circuit"), make_contender(given.player, rulesheet)
@@ -106,20 +129,22 @@ def main() -> int:
         return 2
     warm_up(contender, machine)
     limit = Limit(given.seconds, None, True)
-    are_moves = given.game == "connectfour" and not given.endings
+    are_moves = given.game == "connectfour" and not given.endings and not given.initial
     asked: Iterator[bool | None]
     if are_moves:
         asked = optimal_moves(machine, contender, limit, given.seed)
     else:
         solver = ConnectFour(machine) if given.game == "connectfour" else DotsAndBoxes(machine)
-        asked = won_endings(machine, contender, limit, given.seed, solver)
+        rng = Random(given.seed)
+        states = repeat(machine.initial_state) if given.initial else won_states(machine, solver, rng)
+        asked = stay_won(machine, contender, limit, solver, states, rng)
     outcomes, free = [], 0
     for number, outcome in zip(range(given.count), asked, strict=False):
         free += outcome is None
         outcomes += [] if outcome is None else [float(outcome)]
         if outcome is not None:
             print(f"{number + 1}: {int(sum(outcomes))} of {len(outcomes)}", flush=True)
-    what = "moves optimal where some are not" if are_moves else "won endings stay won"
+    what = "moves optimal where some are not" if are_moves else "won states stay won"
     print(f"{given.player}, {given.seconds:g} s of the processor a move: {score(outcomes)} {what}, of {len(outcomes)}")
     if free:
         share = (sum(outcomes) + free) / given.count

@@ -17,13 +17,15 @@ _BOTTOM = sum(1 << _HEIGHT * column for column in range(COLUMNS))
 _BOARD = _BOTTOM * ((1 << ROWS) - 1)
 _WIN, _DRAW = 2, 1
 _UNKNOWN, _NO, _YES = 0, 1, 2
-_ENTRIES = 1 << 25  # of the transposition table, 8 bytes each
+_ENTRIES, _EARLY_ENTRIES = 1 << 25, 1 << 24  # of the transposition table, 8 bytes each; the latter for early states
+_EARLY = 16  # discs of these at most: they are worth most, and one is kept for it and its mirror image
 _NODES = 2_000_000  # of a call, between which Ctrl-C is heard
 
 _ONE, _ZERO = np.uint64(1), np.uint64(0)
 _BOTTOM_BITS, _BOARD_BITS = np.uint64(_BOTTOM), np.uint64(_BOARD)
 _SPREAD = np.uint64(0x9E3779B97F4A7C15)
-_PLACE_SHIFT = np.uint64(64 - 25)
+_PLACE_SHIFT, _EARLY_SHIFT = np.uint64(64 - 25), np.uint64(64 - 24)
+_COLUMN_BITS = np.uint64((1 << _HEIGHT) - 1)
 _PLIES = COLUMNS * ROWS + 1
 
 Words = NDArray[np.uint64]
@@ -55,6 +57,20 @@ def _has_four(cells: np.uint64) -> bool:
 
 
 @kernel
+def _identify(own: np.uint64, taken: np.uint64) -> tuple[np.uint64, np.int64]:
+    """The key of a state, and its place in the table."""
+    key = own + taken + _BOTTOM_BITS
+    if count_ones(taken) > _EARLY:
+        return key, np.int64((key * _SPREAD) >> _PLACE_SHIFT)
+    mirrored = _ZERO
+    for column in range(COLUMNS):
+        bits = (key >> np.uint64(_HEIGHT * column)) & _COLUMN_BITS
+        mirrored |= bits << np.uint64(_HEIGHT * (COLUMNS - 1 - column))
+    key = min(key, mirrored)
+    return key, np.int64(_ENTRIES) + np.int64((key * _SPREAD) >> _EARLY_SHIFT)
+
+
+@kernel
 def _enter(  # noqa: PLR0911 - one way after the other to know at once
     ply: int, boards: Words, moves: Words, numbers: Numbers, weights: Numbers, table: Words
 ) -> int:
@@ -82,8 +98,8 @@ def _enter(  # noqa: PLR0911 - one way after the other to know at once
     reachable &= ~(threats >> _ONE)
     if not reachable:
         return _NO
-    key = own + taken + _BOTTOM_BITS
-    entry = table[np.int64((key * _SPREAD) >> _PLACE_SHIFT)]
+    key, place = _identify(own, taken)
+    entry = table[place]
     if entry >> np.uint64(2) == key and np.int64(entry & _ONE) == goal - 1:
         return _YES if entry & np.uint64(2) else _NO
     number = 0
@@ -123,9 +139,9 @@ def _prove(state: Numbers, boards: Words, moves: Words, numbers: Numbers, weight
             numbers[ply + 1, 0] = 3 - numbers[ply, 0]
             ply, entered = ply + 1, 0
             continue
-        key = boards[ply, 0] + boards[ply, 1] + _BOTTOM_BITS
+        key, place = _identify(boards[ply, 0], boards[ply, 1])
         kept = (key << np.uint64(2)) | (np.uint64(2) if result == _YES else _ZERO) | np.uint64(numbers[ply, 0] - 1)
-        table[np.int64((key * _SPREAD) >> _PLACE_SHIFT)] = kept
+        table[place] = kept
         if ply == 0:
             state[1] = nodes
             return result
@@ -146,7 +162,8 @@ class ConnectFour:
         self._state = np.zeros(3, np.int64)
         self._boards, self._moves = np.zeros((_PLIES, 2), np.uint64), np.zeros((_PLIES, COLUMNS), np.uint64)
         self._numbers, self._weights = np.zeros((_PLIES, 2), np.int64), np.zeros(COLUMNS, np.int64)
-        self._table = np.zeros(_ENTRIES, np.uint64)
+        self._known: dict[Facts, dict[Term, float]] = {}
+        self._table = np.zeros(_ENTRIES + _EARLY_ENTRIES, np.uint64)
 
     def value(self, own: int, taken: int) -> tuple[int, int]:
         """Of a state that is no end: 1 where the role on turn wins, 0 for a draw, or -1; and the nodes that it took."""
@@ -161,8 +178,10 @@ class ConnectFour:
 
         Of equal moves the one whose value took more nodes is a little better: it is harder to refute.
         """
+        if state in self._known:
+            return self._known[state]
         machine, on_turn = self._machine, role_on_turn(state)
-        found: dict[Term, float] = {}
+        found = self._known[state] = {}
         for move in machine.legal_moves(state, on_turn):
             after = machine.next_state(state, joint_move(machine, state, move))
             if machine.is_terminal(after):
