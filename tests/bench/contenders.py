@@ -50,7 +50,7 @@ from players.strategy import Thought
 from tests.bench.alphabeta import AlphaBeta
 from tests.bench.bridge import find_bridge, load_openspiel
 from tests.bench.merging import merge
-from tests.bench.perfect import ConnectFour
+from tests.bench.perfect import ConnectFour, PerfectPlay
 
 SettingsT = TypeVar("SettingsT")
 
@@ -433,15 +433,14 @@ class AlphaBetaContender:
 class PerfectContender:
     """Takes the time that it needs."""
 
-    def __init__(self, machine: StateMachine) -> None:
-        self._solver = ConnectFour(machine)
+    def __init__(self, machine: CircuitMachine) -> None:
+        self._perfect = PerfectPlay(machine, ConnectFour(machine), 0)
 
     def new_match(self, role: str, seed: int) -> None:
         pass
 
     def choose(self, state: Facts, legal: tuple[Term, ...], limit: Limit) -> Choice:
-        values = self._solver.values(state)
-        return Choice(max(legal, key=values.__getitem__))
+        return Choice(self._perfect.choose(state))
 
     def advance(self, joint_move: JointMove) -> None:
         pass

@@ -9,7 +9,7 @@ Connect four: random states after 6 to 30 steps; a move is optimal where no othe
 random states after 8 steps that the role on turn wins by one move or two. With --initial: the initial state, which is
 won for the first role; the first reply is drawn, since all are lost. Dots and boxes: states with 24 lines left, of
 quick matches of the search, that are won for the role on turn. The player ends the match against perfect play, which
-does what is hardest to refute where it loses. Seconds are those of the thread.
+does the one of equal moves that a search likes best. Seconds are those of the thread.
 """
 
 import argparse
@@ -27,7 +27,7 @@ from ggp.simulation.state_machine import CircuitMachine
 from tests.bench.alphabeta import joint_move, role_on_turn
 from tests.bench.bridge import read_rulesheet
 from tests.bench.contenders import Contender, Limit, make_contender, warm_up
-from tests.bench.perfect import LINES_LEFT, ConnectFour, DotsAndBoxes
+from tests.bench.perfect import LINES_LEFT, ConnectFour, DotsAndBoxes, PerfectPlay
 from tests.bench.positions import position
 from tests.bench.scores import score
 
@@ -72,6 +72,7 @@ def stay_won(
     rng: Random,
 ) -> Iterator[bool]:
     """Whether the contender wins as the role on turn against perfect play, for one state after the other."""
+    perfect = PerfectPlay(machine, solver, rng.getrandbits(31))
     for given in states:
         state, role, moves = given, role_on_turn(given), list[str]()
         contender.new_match(role, rng.getrandbits(31))
@@ -81,11 +82,8 @@ def stay_won(
             if on_turn == role and len(legal) > 1:
                 move = contender.choose(state, legal, limit).move or rng.choice(legal)
             else:
-                values = solver.values(state)
-                best = max(map(round, values.values()))
-                equal = [each for each in legal if round(values[each]) == best]
                 is_drawn = given == machine.initial_state and len(moves) == 1
-                move = rng.choice(equal) if is_drawn else max(equal, key=values.__getitem__)
+                move = rng.choice(perfect.best(state)) if is_drawn else perfect.choose(state)
             moves.append(to_text(move))
             joint = joint_move(machine, state, move)
             state = machine.next_state(state, joint)

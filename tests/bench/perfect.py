@@ -7,6 +7,8 @@ from ggp.errors import SettingsError
 from ggp.gdl.state_machine import Facts, StateMachine
 from ggp.gdl.terms import Term, to_text
 from ggp.kernel import count_ones, kernel
+from ggp.search.mcts.search import BatchedMcts, SearchSettings
+from ggp.simulation.state_machine import CircuitMachine
 from tests.bench.alphabeta import joint_move, role_on_turn
 
 LINES_LEFT = 24  # of dots and boxes: the value of each subset of them is worked out
@@ -20,6 +22,7 @@ _UNKNOWN, _NO, _YES = 0, 1, 2
 _ENTRIES, _EARLY_ENTRIES = 1 << 25, 1 << 24  # of the transposition table, 8 bytes each; the latter for early states
 _EARLY = 16  # discs of these at most: they are worth most, and one is kept for it and its mirror image
 _NODES = 2_000_000  # of a call, between which Ctrl-C is heard
+REPLY_VISITS, _SEARCH_BYTES = 100_000, 2**26  # of the search that tells equal moves apart
 
 _ONE, _ZERO = np.uint64(1), np.uint64(0)
 _BOTTOM_BITS, _BOARD_BITS = np.uint64(_BOTTOM), np.uint64(_BOARD)
@@ -165,19 +168,14 @@ class ConnectFour:
         self._known: dict[Facts, dict[Term, float]] = {}
         self._table = np.zeros(_ENTRIES + _EARLY_ENTRIES, np.uint64)
 
-    def value(self, own: int, taken: int) -> tuple[int, int]:
-        """Of a state that is no end: 1 where the role on turn wins, 0 for a draw, or -1; and the nodes that it took."""
-        wins, nodes = self._proves(own, taken, _WIN)
-        if wins:
-            return 1, nodes
-        draws, more = self._proves(own, taken, _DRAW)
-        return (0 if draws else -1), nodes + more
+    def value(self, own: int, taken: int) -> float:
+        """Of a state that is no end: 1 where the role on turn wins, 0 for a draw, or -1."""
+        if self._proves(own, taken, _WIN):
+            return 1.0
+        return 0.0 if self._proves(own, taken, _DRAW) else -1.0
 
     def values(self, state: Facts) -> dict[Term, float]:
-        """Each move: 1 where the role on turn wins by it, 0 for a draw, or -1.
-
-        Of equal moves the one whose value took more nodes is a little better: it is harder to refute.
-        """
+        """Each move: 1 where the role on turn wins by it, 0 for a draw, or -1."""
         if state in self._known:
             return self._known[state]
         machine, on_turn = self._machine, role_on_turn(state)
@@ -187,18 +185,17 @@ class ConnectFour:
             if machine.is_terminal(after):
                 found[move] = ((machine.goal(after, on_turn) or 0) - 50) / 50
                 continue
-            value, nodes = self.value(*_board(after))
-            found[move] = -value + nodes / 1e15
+            found[move] = -self.value(*_board(after))
         return found
 
-    def _proves(self, own: int, taken: int, goal: int) -> tuple[bool, int]:
+    def _proves(self, own: int, taken: int, goal: int) -> bool:
         self._state[:] = 0
         self._boards[0] = own, taken
         self._numbers[0] = goal, 0
         while True:
             result = _prove(self._state, self._boards, self._moves, self._numbers, self._weights, self._table)
             if result != _UNKNOWN:
-                return result == _YES, int(self._state[1])
+                return result == _YES
 
 
 def _board(state: Facts) -> tuple[int, int]:
@@ -284,3 +281,27 @@ def _lead(state: Facts, role: str) -> int:
     """How many boxes more than the other role it owns."""
     owners = [fact[3] for fact in state if isinstance(fact, tuple) and fact[0] == "box"]
     return sum(1 if owner == role else -1 for owner in owners)
+
+
+class PerfectPlay:
+    """Does what a solver holds for best; of equal moves, the one that a search likes most."""
+
+    def __init__(self, machine: CircuitMachine, solver: ConnectFour | DotsAndBoxes, seed: int) -> None:
+        self._solver = solver
+        settings = SearchSettings(memory_bytes=_SEARCH_BYTES, retrograde=False, proof=False)
+        self._search = BatchedMcts(machine, settings, seed)
+
+    def best(self, state: Facts) -> list[Term]:
+        """All equal moves of the role on turn; ValueError as by the solver."""
+        values = self._solver.values(state)
+        return [move for move in values if values[move] == max(values.values())]
+
+    def choose(self, state: Facts) -> Term:
+        moves = self.best(state)
+        if len(moves) == 1:
+            return moves[0]
+        self._search.go_to(state)
+        self._search.run(lambda: False, REPLY_VISITS)
+        found = self._search.result(role_on_turn(state))
+        visits = {report.move: report.visits for report in found.moves}
+        return found.best if found.best and found.best in moves else max(moves, key=visits.__getitem__)
