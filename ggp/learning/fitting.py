@@ -27,7 +27,7 @@ from ggp.learning.net import (
 from ggp.row_sums import add_multiples, add_multiples_to_rows, add_rows, add_to_rows, prefetch
 from ggp.simulation.evaluate import Bits
 
-VALUE_WEIGHT = 4.0  # of the squared error of the values, next to the policy: the search leans on values most
+VALUE_LOSS_WEIGHT = 4.0  # of the squared error of the values, next to the policy: the search leans on values most
 _FIRST_DECAY, _SECOND_DECAY, _EPSILON = 0.9, 0.999, 1e-8  # of Adam (Kingma and Ba, 2015)
 
 
@@ -111,7 +111,7 @@ def make_samples(words: int, legal_words: int, roles: int, places: int, moves: i
 def fit(fitting: Fitting, samples: Samples, random: NDArray[np.uint64], batches: Int, size: Int, rate: float) -> None:
     """Steps of Adam on so many batches of `size` samples, drawn with replacement from those that are complete.
 
-    The loss is the squared error of the values times `VALUE_WEIGHT`, plus the cross-entropy of the policy.
+    The loss is the squared error of the values times `VALUE_LOSS_WEIGHT`, plus the cross-entropy of the policy.
     """
     for _ in range(batches):
         _add_gradients(fitting, samples, random, size)
@@ -159,7 +159,7 @@ def _add_gradient(fitting: Fitting, samples: Samples, sample: Int, image: Int, w
         value = np.float32(role_value(net, hidden, role))
         error = value - samples.values[sample, own]
         fitting.losses[0] += error * error
-        slope = np.float32(2.0 * VALUE_WEIGHT) * weight * error * value * (np.float32(1.0) - value)
+        slope = np.float32(2.0 * VALUE_LOSS_WEIGHT) * weight * error * value * (np.float32(1.0) - value)
         fitting.gradient.value_bias[role] += slope
         for unit in range(units):
             fitting.gradient.value[role, unit] += slope * hidden[unit]

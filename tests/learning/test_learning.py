@@ -9,7 +9,7 @@ from ggp.gdl.reader import read_term
 from ggp.gdl.rulesheet import Rulesheet, parse_rulesheet
 from ggp.gdl.state_machine import Facts
 from ggp.gdl.terms import Term, to_text
-from ggp.learning.fitting import SAMPLES, VALUE_WEIGHT, Fitting, Samples, fit, make_fitting, make_samples
+from ggp.learning.fitting import SAMPLES, VALUE_LOSS_WEIGHT, Fitting, Samples, fit, make_fitting, make_samples
 from ggp.learning.inputs import Inputs, find_complemented, find_inputs, find_pairs
 from ggp.learning.learner import FIRST_CUT, FIRST_RANDOM_SHARE, GROWN_FROM, Learner, _is_better, inputs_of
 from ggp.learning.net import (
@@ -214,7 +214,7 @@ def plain_loss(net: Net, samples: Samples, sample: int) -> float:
     moves, shares = samples.moves[start : start + count], samples.shares[start : start + count]
     chosen = logits[moves] - logits[moves].max()
     entropy = -float((shares * (chosen - np.log(np.exp(chosen).sum()))).sum())
-    return VALUE_WEIGHT * float(((values - samples.values[sample]) ** 2).sum()) + entropy
+    return VALUE_LOSS_WEIGHT * float(((values - samples.values[sample]) ** 2).sum()) + entropy
 
 
 def one_sample() -> Samples:
