@@ -7,9 +7,10 @@ import pytest
 
 from ggp.errors import SettingsError
 from ggp.gdl.state_machine import Facts, StateMachine
+from ggp.gdl.terms import Term
 from ggp.simulation.state_machine import CircuitMachine
 from tests.bench.alphabeta import joint_move, role_on_turn
-from tests.bench.perfect import LINES_LEFT, ConnectFour, DotsAndBoxes
+from tests.bench.perfect import LINES_LEFT, ConnectFour, DotsAndBoxes, PerfectPlay
 from tests.bench.positions import position
 from tests.bench.refutations import machine_of
 
@@ -48,6 +49,45 @@ def test_connect_four_is_solved() -> None:
             assert 50 + 50 * round(value) == _minimax(machine, after, role)
             seen.add(round(value))
     assert seen == {-1, 0, 1}
+
+
+def test_a_state_and_its_mirror_image_have_equal_values() -> None:
+    machine = machine_of("connectfour")
+    solver, rng = ConnectFour(machine), Random(3)
+    for _ in range(3):
+        state, image = machine.initial_state, machine.initial_state
+        for _ in range(14):  # so few discs that both share an entry of the table
+            on_turn = role_on_turn(state)
+            legal = [move for move in machine.legal_moves(state, on_turn) if not _ends(machine, state, move)]
+            move = rng.choice(legal)
+            state = machine.next_state(state, joint_move(machine, state, move))
+            image = machine.next_state(image, joint_move(machine, image, _mirrored(move)))
+        values = solver.values(state)
+        assert solver.values(image) == {_mirrored(move): value for move, value in values.items()}
+        assert ConnectFour(machine).values(image) == solver.values(image)
+
+
+def test_perfect_play_does_one_of_the_best_moves() -> None:
+    machine = machine_of("connectfour")
+    solver = ConnectFour(machine)
+    perfect, differing = PerfectPlay(machine, solver, 1), 0
+    for state, _ in _states(machine, 26, 8):
+        values = solver.values(state)
+        best = {move for move, value in values.items() if value == max(values.values())}
+        assert set(perfect.best(state)) == best
+        assert perfect.choose(state) in best
+        differing += len(best) < len(values)
+    assert differing
+
+
+def _mirrored(move: Term) -> Term:
+    """A move of connect four, in a mirror."""
+    assert isinstance(move, tuple)
+    return ("drop", str(8 - int(str(move[1]))))
+
+
+def _ends(machine: StateMachine, state: Facts, move: Term) -> bool:
+    return machine.is_terminal(machine.next_state(state, joint_move(machine, state, move)))
 
 
 def test_endings_of_dots_and_boxes_are_solved() -> None:
