@@ -27,7 +27,7 @@ from ggp.learning.net import (
 from ggp.row_sums import add_multiples, add_multiples_to_rows, add_rows, add_to_rows, prefetch
 from ggp.simulation.evaluate import Bits
 
-VALUE_LOSS_WEIGHT = 4.0  # of the squared error of the values, next to the policy: the search leans on values most
+VALUE_LOSS_WEIGHT = 4.0  # of the squared error of the values, next to the policy; chosen by matches of the search
 _FIRST_DECAY, _SECOND_DECAY, _EPSILON = 0.9, 0.999, 1e-8  # of Adam (Kingma and Ba, 2015)
 
 

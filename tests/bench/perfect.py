@@ -179,13 +179,14 @@ class ConnectFour:
         if state in self._known:
             return self._known[state]
         machine, on_turn = self._machine, role_on_turn(state)
-        found = self._known[state] = {}
+        found: dict[Term, float] = {}
         for move in machine.legal_moves(state, on_turn):
             after = machine.next_state(state, joint_move(machine, state, move))
             if machine.is_terminal(after):
                 found[move] = ((machine.goal(after, on_turn) or 0) - 50) / 50
                 continue
             found[move] = -self.value(*_board(after))
+        self._known[state] = found
         return found
 
     def _proves(self, own: int, taken: int, goal: int) -> bool:
