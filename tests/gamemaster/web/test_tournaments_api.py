@@ -13,8 +13,9 @@ from gamemaster.tournament.spec import PlayerSpec
 from gamemaster.tournament.store import Store, open_store
 from gamemaster.web import repository
 from gamemaster.web.settings import Limits
-from ggp.protocol.messages import Abort
+from ggp.protocol.messages import Abort, Start
 from tests.gamemaster import games
+from tests.gamemaster.processes import until
 from tests.gamemaster.scripted import ScriptedPlayer, silent
 from tests.gamemaster.web.api_client import PATIENCE, ApiClient, Json
 from tests.gamemaster.web.conftest import Players, Serve
@@ -304,6 +305,7 @@ async def test_a_tournament_is_ended(serve: Serve, tmp_path: Path) -> None:
         players = [{"kind": "bot", "bot": "legal"}, {"kind": "external", "url": player.url, "name": "silent"}]
         await client.post("/tournaments", {**CUP, "players": players, "startclock": 1, "playclock": 3600}, 201)
         assert "End the tournament" in await client.page("/tournaments/cup")
+        await until(lambda: bool(player.told(Start)))
         event = await client.post("/tournaments/cup/end")
     assert (event["status"], event["finished"]) == ("interrupted", 0)
 
@@ -314,6 +316,7 @@ async def test_tournaments_end_with_the_service(serve: Serve, tmp_path: Path) ->
         players = [{"kind": "bot", "bot": "legal"}, {"kind": "external", "url": player.url, "name": "silent"}]
         await client.post("/tournaments", {**CUP, "players": players, "startclock": 1, "playclock": 3600}, 201)
         [process] = client.services.processes._running.values()
+        await until(lambda: bool(player.told(Start)))
         await client.services.processes.close()
         assert process.returncode is not None
     with open_store(str(tmp_path / "events.sqlite")) as store:
