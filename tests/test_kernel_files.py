@@ -96,7 +96,7 @@ def test_the_module_of_a_named_tuple_decides() -> None:
         first: int
         second: float
 
-    Moved.__name__, Moved.__module__ = "Pair", "elsewhere"  # kernel files import the class by both
+    Moved.__name__, Moved.__module__ = "Pair", "another_module"  # kernel files import a class by both
     typeof: Any = numba.typeof
     moved, pair = typeof(Moved(1, 2.0)), typeof(Pair(1, 2.0))
     assert str(moved) == str(pair)

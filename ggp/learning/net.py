@@ -372,7 +372,7 @@ def _change_moves(net: QuantizedNet, legal: Bits, row: Int, common: Int, sums: I
             at, move = lowest(bits), 64 * word + lowest(bits)
             bits &= bits - np.uint64(1)
             if move < moves:
-                # in both lists, since a branch would be mispredicted; one of them forgets it
+                # written to both lists, since a branch would be mispredicted; only one of them grows
                 is_come = (legal[row, word] >> np.uint64(at)) & np.uint64(1) != 0
                 gone[fewer] = come[more] = net.input_of_move[move]
                 fewer, more = fewer + (not is_come), more + is_come

@@ -117,7 +117,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1)
     given = parser.parse_args()
     if given.initial and given.game != "connectfour":
-        parser.error("--initial is of connect four")
+        parser.error("--initial is for connectfour only")
     try:
         rulesheet = read_rulesheet(given.game)
         machine, contender = make_machine(rulesheet, "circuit"), make_contender(given.player, rulesheet)

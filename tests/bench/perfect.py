@@ -20,7 +20,7 @@ _BOARD = _BOTTOM * ((1 << ROWS) - 1)
 _WIN, _DRAW = 2, 1
 _UNKNOWN, _NO, _YES = 0, 1, 2
 _ENTRIES, _EARLY_ENTRIES = 1 << 25, 1 << 24  # of the transposition table, 8 bytes each; the latter for early states
-_EARLY = 16  # discs of these at most: they are worth most, and one is kept for it and its mirror image
+_EARLY = 16  # discs of an early state at most; it shares its entry with its mirror image
 _NODES = 2_000_000  # of a call, between which Ctrl-C is heard
 REPLY_VISITS, _SEARCH_BYTES = 100_000, 2**26  # of the search that tells equal moves apart
 
