@@ -25,6 +25,7 @@ from ggp.search.mcts.tree import (
     NONE,
     ROOT,
     SLOTS,
+    UNVALUED,
     VISITS,
     Parameters,
     Tree,
@@ -36,6 +37,7 @@ from ggp.simulation.evaluate import Bits
 from ggp.simulation.state_machine import CircuitMachine
 
 MOST_STEPS = 200  # of a variation
+ENOUGH_VISITS = 0.3  # of those of the most visited move, for a move to be chosen by its value
 _ROUNDING = 1e-9  # sums of chances
 
 Values: TypeAlias = NDArray[np.float64]
@@ -54,10 +56,11 @@ class MoveReport:
 
 
 class Prospect(NamedTuple):
-    """What follows a move whose value is proven."""
+    """What follows a move."""
 
-    length: int = 0  # steps to the end, as far as known
-    conceded: float = 0.0  # what the role is expected to get where others err, 0 to 1
+    length: int = 0  # steps to the end, as far as known, where the value is proven
+    conceded: float = 0.0  # what the role is expected to get where others err, 0 to 1, where the value is proven
+    value: float | None = None  # as selection holds it to be with implicit minimax; None without that
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,14 +202,13 @@ class Reader:
         )
 
     def best(self, reports: list[MoveReport], prospects: list[Prospect], role: int) -> MoveReport | None:
-        """A move that is proven best: to win soon, else where others may err most; or the most visited."""
+        """A move that is proven best: to win soon, else where others may err most; or the favourite."""
         if not reports:
             return None
         worst, most = self.as_goal(role, 0.0), self.as_goal(role, 1.0)
         sure = max(report.lower for report in reports)
         exact = [at for at, report in enumerate(reports) if report.lower == report.upper == sure]
-        open_moves = [report for report in reports if report.upper > sure and report.lower < report.upper]
-        favourite = max(open_moves, key=lambda report: (report.visits, report.value or 0.0), default=None)
+        favourite = _favourite(reports, prospects, sure)
         if favourite is not None:
             value = favourite.value or 0.0
             if not exact or sure < value or sure == value == worst:
@@ -225,9 +227,20 @@ class Reader:
             return self._with_solution(self._unvisited(role), [], role)
         reports, lengths = self._visited(self.root, role)
         lengths = self.solver.proven_lengths(lengths, role)
-        conceded = self._conceded(role, len(reports))
-        prospects = [Prospect(*each) for each in zip(lengths, conceded, strict=True)]
+        conceded, values = self._conceded(role, len(reports)), self._weighed_values(role)
+        prospects = [Prospect(*each) for each in zip(lengths, conceded, values, strict=True)]
         return self._with_solution(reports, prospects, role)
+
+    def _weighed_values(self, role: int) -> list[float | None]:
+        """Of the role's moves, means and minimax values by their weights; None where no minimax values are kept."""
+        tree, weight, firsts = self.tree, self.parameters.minimax_weight, first_slots(self.tree, self.root)
+        slots = slice(firsts[role], firsts[role + 1])
+        minimax, visits = tree.move_minimax[slots], tree.visits[slots]
+        if not weight or (minimax == UNVALUED).all():
+            return [None] * len(minimax)
+        means = tree.value_sum[slots] / np.maximum(visits, 1)
+        found = np.where(minimax == UNVALUED, means, means + weight * (minimax - means))
+        return [float(value) for value in np.clip(found, tree.lower[slots], tree.upper[slots])]
 
     def _conceded(self, role: int, moves: int) -> list[float]:
         """What others are expected to concede after each move; all 0 where the state is not proven, or won."""
@@ -434,6 +447,22 @@ def first_slots(tree: Tree, node: int) -> list[int]:
     """Where the slots of each role begin, and where the last end."""
     first, counts = int(tree.nodes[node, FIRST]), tree.nodes[node, COUNT:]
     return [first + int(at) for at in np.concatenate(([0], np.cumsum(counts)))]
+
+
+def _favourite(reports: list[MoveReport], prospects: list[Prospect], sure: float) -> MoveReport | None:
+    """Of moves that may be worth more than `sure` the most visited.
+
+    With implicit minimax the best one that has not far fewer visits: these follow what is found late only slowly.
+    """
+    undecided = [at for at, report in enumerate(reports) if report.upper > sure and report.lower < report.upper]
+    most = max(undecided, key=lambda at: (reports[at].visits, reports[at].value or 0.0), default=None)
+    if most is None:
+        return None
+    if prospects and prospects[most].value is not None:
+        enough = ENOUGH_VISITS * reports[most].visits
+        seen = [at for at in undecided if reports[at].visits >= enough]
+        most = max(seen, key=lambda at: (prospects[at].value or 0.0, reports[at].visits))
+    return reports[most]
 
 
 def _choosers(tree: Tree, node: int) -> tuple[bool, ...]:
