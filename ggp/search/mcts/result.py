@@ -408,7 +408,7 @@ class Variations:
         )
 
     def _ranking(self, node: int, role: int) -> list[int]:
-        """The slots of a role, best first: much as `best` chooses, but for the lengths of proven moves."""
+        """The slots of a role, best first: as `best` has it, but for lengths of proven moves and minimax values."""
         tree, firsts = self._tree, first_slots(self._tree, node)
         slots = np.arange(firsts[role], firsts[role + 1])
         visits, lower, upper = tree.visits[slots], tree.lower[slots], tree.upper[slots]
