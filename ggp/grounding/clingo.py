@@ -133,7 +133,8 @@ class Clingo:
 
     def _send(self, number: signal.Signals) -> None:
         if self._process.poll() is None:
-            os.killpg(self._process.pid, number)
+            with suppress(ProcessLookupError):  # another thread has just waited for it, which `poll` does not see
+                os.killpg(self._process.pid, number)
 
 
 class ProcessorTime:

@@ -139,6 +139,15 @@ def test_a_process_that_is_killed_from_outside(clingo: Clingo) -> None:
     timer.join()
 
 
+def test_signals_to_a_process_that_another_thread_has_just_waited_for(
+    monkeypatch: pytest.MonkeyPatch, clingo: Clingo
+) -> None:
+    clingo.kill()
+    monkeypatch.setattr(subprocess.Popen, "poll", lambda _: None)  # as while another thread is in `wait`
+    clingo.pause()
+    clingo.kill()
+
+
 @pytest.mark.parametrize("paths", [sys.path, []])
 def test_both_ways_to_find_clingo(paths: list[str], tmp_path: Path) -> None:
     """By its C API, and by its Python API where there is no library of a known name."""
