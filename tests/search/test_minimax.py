@@ -99,21 +99,21 @@ def test_only_the_net_counts_where_its_value_has_all_the_weight() -> None:
     assert search.playouts == looks
 
 
-def test_of_moves_that_were_visited_enough_the_most_valuable_is_chosen() -> None:
+def test_the_final_move_is_the_max_child_of_those_with_enough_visits() -> None:
     search = search_of("connectfour", 8)
     tree, first = search.tree, int(search.tree.nodes[search.reader.root, FIRST])
     visits = np.array([100, 31, 29, 90, 40, 5, 1])
     means = np.array([0.5, 0.5, 0.9, 0.6, 0.3, 0.9, 0.9])
-    minimax = np.array([0.5, 0.8, 0.9, 0.6, 0.99, 0.9, 0.9])  # weighed: 0.5, 0.71, 0.9, 0.6, 0.783, …
+    minimax = np.array([0.5, 0.8, 0.9, 0.6, 0.99, 0.9, 0.9])  # combined: 0.5, 0.71, 0.9, 0.6, 0.783, …
     own = slice(first, first + len(visits))
     tree.visits[own], tree.value_sum[own], tree.move_minimax[own] = visits, visits * means, minimax
     assert search.result("red").best == ("drop", "5")
-    tree.upper[first + 4] = 0.4  # proven to be worth no more
+    tree.upper[first + 4] = 0.4  # proven: at most 0.4
     assert search.result("red").best == ("drop", "2")
     tree.lower[first + 4] = tree.upper[first + 4] = 1.0
     assert search.result("red").best == ("drop", "5")
     tree.lower[first + 4], tree.move_minimax[own] = 0.0, UNVALUED
-    assert search.result("red").best == ("drop", "1")  # the most visited, where no minimax values are kept
+    assert search.result("red").best == ("drop", "1")  # the robust child, where no minimax values are kept
 
 
 @pytest.mark.parametrize("name", ["tictactoe", "connectfour", "breakthrough", "biddingtictactoe", "reversi"])

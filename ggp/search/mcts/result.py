@@ -37,7 +37,7 @@ from ggp.simulation.evaluate import Bits
 from ggp.simulation.state_machine import CircuitMachine
 
 MOST_STEPS = 200  # of a variation
-ENOUGH_VISITS = 0.3  # of those of the most visited move, for a move to be chosen by its value
+ENOUGH_VISITS = 0.3  # of those of the robust child, for a move to be selected by its value
 _ROUNDING = 1e-9  # sums of chances
 
 Values: TypeAlias = NDArray[np.float64]
@@ -60,7 +60,7 @@ class Prospect(NamedTuple):
 
     length: int = 0  # steps to the end, as far as known, where the value is proven
     conceded: float = 0.0  # what the role is expected to get where others err, 0 to 1, where the value is proven
-    value: float | None = None  # as selection holds it to be with implicit minimax; None without that
+    value: float | None = None  # mean and minimax by their weights, inside the tree; None without implicit minimax
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,13 +202,13 @@ class Reader:
         )
 
     def best(self, reports: list[MoveReport], prospects: list[Prospect], role: int) -> MoveReport | None:
-        """A move that is proven best: to win soon, else where others may err most; or the favourite."""
+        """A move that is proven best: to win soon, else where others may err most; or `_final_move`."""
         if not reports:
             return None
         worst, most = self.as_goal(role, 0.0), self.as_goal(role, 1.0)
         sure = max(report.lower for report in reports)
         exact = [at for at, report in enumerate(reports) if report.lower == report.upper == sure]
-        favourite = _favourite(reports, prospects, sure)
+        favourite = _final_move(reports, prospects, sure)
         if favourite is not None:
             value = favourite.value or 0.0
             if not exact or sure < value or sure == value == worst:
@@ -227,12 +227,12 @@ class Reader:
             return self._with_solution(self._unvisited(role), [], role)
         reports, lengths = self._visited(self.root, role)
         lengths = self.solver.proven_lengths(lengths, role)
-        conceded, values = self._conceded(role, len(reports)), self._weighed_values(role)
+        conceded, values = self._conceded(role, len(reports)), self._combined_values(role)
         prospects = [Prospect(*each) for each in zip(lengths, conceded, values, strict=True)]
         return self._with_solution(reports, prospects, role)
 
-    def _weighed_values(self, role: int) -> list[float | None]:
-        """Of the role's moves, means and minimax values by their weights; None where no minimax values are kept."""
+    def _combined_values(self, role: int) -> list[float | None]:
+        """`Prospect.value` of each move of the role."""
         tree, weight, firsts = self.tree, self.parameters.minimax_weight, first_slots(self.tree, self.root)
         slots = slice(firsts[role], firsts[role + 1])
         minimax, visits = tree.move_minimax[slots], tree.visits[slots]
@@ -449,20 +449,21 @@ def first_slots(tree: Tree, node: int) -> list[int]:
     return [first + int(at) for at in np.concatenate(([0], np.cumsum(counts)))]
 
 
-def _favourite(reports: list[MoveReport], prospects: list[Prospect], sure: float) -> MoveReport | None:
-    """Of moves that may be worth more than `sure` the most visited.
+def _final_move(reports: list[MoveReport], prospects: list[Prospect], sure: float) -> MoveReport | None:
+    """Of moves that may be worth more than `sure` the robust child (most visits: Chaslot and others, 2008).
 
-    With implicit minimax the best one that has not far fewer visits: these follow what is found late only slowly.
+    With implicit minimax the max child (highest value) of those with enough visits, since a late refutation changes the
+    value at once and the visits slowly.
     """
     undecided = [at for at, report in enumerate(reports) if report.upper > sure and report.lower < report.upper]
-    most = max(undecided, key=lambda at: (reports[at].visits, reports[at].value or 0.0), default=None)
-    if most is None:
+    robust = max(undecided, key=lambda at: (reports[at].visits, reports[at].value or 0.0), default=None)
+    if robust is None:
         return None
-    if prospects and prospects[most].value is not None:
-        enough = ENOUGH_VISITS * reports[most].visits
-        seen = [at for at in undecided if reports[at].visits >= enough]
-        most = max(seen, key=lambda at: (prospects[at].value or 0.0, reports[at].visits))
-    return reports[most]
+    if not prospects or prospects[robust].value is None:
+        return reports[robust]
+    enough = ENOUGH_VISITS * reports[robust].visits
+    seen = [at for at in undecided if reports[at].visits >= enough]
+    return reports[max(seen, key=lambda at: (prospects[at].value or 0.0, reports[at].visits))]
 
 
 def _choosers(tree: Tree, node: int) -> tuple[bool, ...]:
