@@ -142,11 +142,13 @@ def _begin(path: Path, machine: "CircuitMachine", settings: dict[str, Any], host
     from ggp.learning.knowledge import load_training  # noqa: PLC0415
     from ggp.learning.symmetries import find_symmetries  # noqa: PLC0415
     from ggp.learning.training import Training  # noqa: PLC0415
+    from ggp.search.expert_iteration import ExpertMatches  # noqa: PLC0415
 
-    found = load_training(path, machine.rulesheet, machine.compiled, host)
+    expert = ExpertMatches(machine)
+    found = load_training(path, machine.rulesheet, machine.compiled, host, expert)
     if found is None:
         symmetries = find_symmetries(machine.rulesheet, machine.batches)
-        return Training(machine.compiled, TrainingSettings(**settings), symmetries, host)
+        return Training(machine.compiled, TrainingSettings(**settings), symmetries, host, expert)
     for setting, value in settings.items():
         before = getattr(found.settings, setting)
         if before != value:

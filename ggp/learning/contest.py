@@ -22,7 +22,7 @@ from ggp.learning.self_play import (
     nth_legal,
     value_rows,
 )
-from ggp.simulation.evaluate import UNKNOWN, Batches, copy_state
+from ggp.simulation.evaluate import UNKNOWN, Batches, Bits, copy_state
 from ggp.simulation.expansion import OVER, SEVERAL, count_legal, evaluate_steps
 
 ELO0, ELO1 = 0.0, 10.0  # of the two hypotheses: the newer net is no better, or so much better
@@ -112,6 +112,16 @@ class Contest:
         )
         points = (np.sign(np.round(mine - others, 6)) + 1).astype(np.int64)  # halves
         return np.bincount((points[::2] + points[1::2])[is_counted], minlength=5).astype(np.int64)
+
+
+def random_states(batches: Batches, net: Net, seed: int) -> Bits:
+    """(n, words) states after up to 8 random steps, none of them an end; n is 512 at most, and the net is any one."""
+    play, quantized = make_self_play(batches, SelfPlaySettings(), 1, seed), quantize(net)
+    is_newer, values = np.ones((LANES, len(play.nature)), np.bool_), np.full((LANES, len(play.nature)), UNKNOWN)
+    while (play.opening[play.front.chooser != OVER] > 0).any():
+        open_lanes(play, quantized, quantized, is_newer, values)
+    found: Bits = play.front.before[play.front.chooser != OVER]
+    return found
 
 
 def _shared_out(play: SelfPlay, random: np.random.Generator) -> NDArray[np.bool_]:

@@ -3,7 +3,8 @@
 Weights are float32; a kernel does the same on every run, so that equal work gives equal nets.
 """
 
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -105,6 +106,38 @@ def make_samples(words: int, legal_words: int, roles: int, places: int, moves: i
         np.zeros(moves, np.float32),
         np.zeros(3, np.int64),
     )
+
+
+def samples_problem(arrays: Mapping[str, NDArray[Any]], like: Samples, moves: int) -> str:
+    """Why these arrays are no samples that `joined` made, of a game with so many moves; empty if they are."""
+    if arrays.keys() != set(Samples._fields):
+        return "arrays are missing"
+    for name, array in like._asdict().items():
+        if arrays[name].dtype != array.dtype or arrays[name].shape[1:] != array.shape[1:] or not arrays[name].ndim:
+            return f"{name} is {arrays[name].dtype}{arrays[name].shape}"
+    given = Samples(**arrays)
+    count, written = len(given.values), len(given.moves)
+    if {len(array) for array in given[:6]} != {count} or len(given.shares) != written or len(given.numbers) != 3:
+        return "arrays are not as long as others"
+    starts = np.cumsum(given.policy_count, dtype=np.int64) - given.policy_count
+    if (given.policy_count < 0).any() or (given.policy_start != starts).any() or given.policy_count.sum() != written:
+        return "policies do not follow each other"
+    is_in_range = given.moves.min(initial=0) >= 0 and given.moves.max(initial=0) < moves
+    return "" if is_in_range and given.numbers[:2].tolist() == [count, written] else "numbers are out of range"
+
+
+def joined(older: Samples, newer: Samples, most: int) -> Samples:
+    """The latest samples of both, so many at most, with their policies in a row; both are written like that."""
+    skipped = max(len(older.values) + len(newer.values) - most, 0)
+    moves = int(np.concatenate([older.policy_count, newer.policy_count])[:skipped].sum())
+    found = Samples(*(np.concatenate([getattr(older, name), getattr(newer, name)]) for name in Samples._fields))
+    counts = found.policy_count[skipped:]
+    return Samples(
+        found.states[skipped:].copy(), found.legal[skipped:].copy(), found.values[skipped:].copy(),
+        found.is_complete[skipped:].copy(), np.cumsum(counts, dtype=np.int64) - counts, counts.copy(),
+        found.moves[moves:].copy(), found.shares[moves:].copy(),
+        np.array([len(counts), counts.sum(), older.numbers[MATCHES] + newer.numbers[MATCHES]], np.int64),
+    )  # fmt: skip
 
 
 @kernel

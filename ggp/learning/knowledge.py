@@ -23,7 +23,7 @@ from ggp.gdl.rulesheet import Rulesheet
 from ggp.gdl.terms import to_text
 from ggp.learning.net import Net
 from ggp.learning.settings import AUTO, NO_KNOWLEDGE, TrainingSettings
-from ggp.learning.training import Generation, Host, Training, net_problem
+from ggp.learning.training import Expert, Generation, Host, Training, net_problem
 
 VERSION = 6
 SUFFIX, TRAINING = ".knowledge", ".training"
@@ -107,7 +107,9 @@ def save_training(path: Path, training: Training, rulesheet: Rulesheet, name: st
     save_knowledge(path, Knowledge(training.best, origin), rulesheet, game)
 
 
-def load_training(path: Path, rulesheet: Rulesheet, game: CompiledGame, host: Host | None = None) -> Training | None:
+def load_training(
+    path: Path, rulesheet: Rulesheet, game: CompiledGame, host: Host | None = None, expert: Expert | None = None
+) -> Training | None:
     """Training that goes on where the file ends; None where there is none. KnowledgeError as by `load_knowledge`."""
     whole = path.with_name(path.name + TRAINING)
     if path.exists():
@@ -123,7 +125,7 @@ def load_training(path: Path, rulesheet: Rulesheet, game: CompiledGame, host: Ho
         generations = [
             Generation(**{**each, "pairs": tuple(each["pairs"])}) for each in entry.notes.get("generations", ())
         ]
-        training = Training(game, settings, host=host)
+        training = Training(game, settings, host=host, expert=expert)
         training.restore(entry.arrays, generations, float(entry.notes["seconds"]))
     except (TypeError, ValueError, KeyError) as error:
         raise _wrong(whole, f"no state of training: {error}") from None

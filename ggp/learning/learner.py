@@ -10,7 +10,17 @@ from numpy.typing import NDArray
 
 from ggp.kernel import Int
 from ggp.learning.contest import Contest
-from ggp.learning.fitting import MATCHES, MOVES, SAMPLES, Fitting, fit, make_fitting, make_samples
+from ggp.learning.fitting import (
+    MATCHES,
+    MOVES,
+    SAMPLES,
+    Fitting,
+    Samples,
+    fit,
+    make_fitting,
+    make_samples,
+    samples_problem,
+)
 from ggp.learning.inputs import Inputs, can_read_moves, find_complemented, find_inputs, find_pairs
 from ggp.learning.net import (
     MOST_UNITS,
@@ -113,7 +123,7 @@ class _Candidate:
         owed = uses * (known - self.fitted) / BATCH
         if known >= FIRST_SAMPLES and owed >= 1.0:
             steps = int(min(owed, max(batches // 4, 1)))
-            fit(fitting, samples, self.random, steps, BATCH, self._rate(known))
+            fit(fitting, samples, self.random, steps, BATCH, self.rate(known))
             self.fitted += steps * BATCH / uses
         else:
             if known < FIRST_SAMPLES:
@@ -166,7 +176,8 @@ class _Candidate:
         }  # fmt: skip
         return front | own | nets | others
 
-    def _rate(self, samples: int) -> float:
+    def rate(self, samples: int) -> float:
+        """Of learning, after so many samples of its own."""
         return max(LEAST_RATE, RATE / float(np.sqrt(1.0 + (self.known_samples + samples) / _SLOWING)))
 
 
@@ -261,6 +272,18 @@ class Learner:
             raise ValueError("the net has other inputs")
         for name in WEIGHTS:
             getattr(own, name)[:] = getattr(net, name)
+
+    def imitate(self, samples: Samples, uses: float) -> None:
+        """Fits the net to samples of a stronger player, drawn so often in all; they do not count as its own."""
+        chosen = self._chosen
+        losses, steps = chosen.fitting.losses.copy(), int(uses) // BATCH
+        rate = chosen.rate(int(chosen.samples.numbers[SAMPLES]))
+        fit(chosen.fitting, samples, chosen.random, steps, BATCH, rate)
+        chosen.fitting.losses[:] = losses
+
+    def imitation_problem(self, arrays: Mapping[str, NDArray[Any]]) -> str:
+        """Why these arrays by the names of fields are no samples for `imitate`; empty if they are."""
+        return samples_problem(arrays, self._chosen.samples, sum(map(len, self.batches.game.moves)))
 
     def state(self) -> dict[str, NDArray[Any]]:
         """All that learning goes on from, in copies: `restore` makes equal slices give equal nets again.

@@ -19,3 +19,11 @@ class TrainingSettings(Settings):
         int, Ge(1), Le(64), About("threads, each with matches of its own; their nets are averaged every 10,000 samples")
     ] = 1
     memory: Annotated[int, Ge(8), Le(2**16), About("memory for the samples of each thread", unit="MiB")] = 128
+    expert_iteration: Annotated[
+        int,
+        Ge(0),
+        About(
+            "expert iteration: the net also learns from 64 matches of the tree search after every so many rounds"
+            " of 10,000 samples; 0: never"
+        ),
+    ] = 0

@@ -17,8 +17,10 @@ from numpy.typing import NDArray
 
 from ggp.circuit.compile import CompiledGame
 from ggp.elo import Pairs
+from ggp.errors import SettingsError
 from ggp.gdl.rulesheet import NATURE
 from ggp.learning.contest import Contest
+from ggp.learning.fitting import Samples, joined
 from ggp.learning.inputs import Inputs
 from ggp.learning.learner import SLICE_BATCHES, Learner, LearningProgress
 from ggp.learning.net import MOST_UNITS, NO_INPUT, UNITS, WEIGHTS, Net, Symmetries, copied
@@ -27,6 +29,8 @@ from ggp.simulation.evaluate import Batches
 
 FIRST_SAMPLES, GROWTH = 50_000, 1.25  # after which the first generation ends; how many more there are at the next end
 ROUND_SAMPLES = 10_000  # of each learner
+_MOST_IMITATED = 2**15  # samples of the expert that are kept
+_IMITATED_USES = 30  # how often each is fitted, about
 _MEBIBYTE = 2**20
 
 
@@ -56,6 +60,12 @@ class RoundLearner(Protocol):
     def state(self) -> dict[str, NDArray[Any]]: ...
 
     def restore(self, state: Mapping[str, NDArray[Any]]) -> None: ...
+
+
+class Expert(Protocol):
+    """A stronger player that has the net's help: the net → samples of its matches; None when stopped."""
+
+    def play(self, net: Net, seed: int, stop: Callable[[], bool]) -> Samples | None: ...
 
 
 # The seed of a learner, the bytes of memory that it may use and the symmetries of its game → the learner.
@@ -97,11 +107,15 @@ class Training:
         settings: TrainingSettings,
         symmetries: Symmetries | None = None,
         host: Host | None = None,
+        expert: Expert | None = None,
     ) -> None:
         """Only for a game that `can_train`; symmetries: those of the game, if they are known.
 
         host: makes all learners but the first; what comes of it does not depend on where they are.
+        expert: wanted where the settings ask for expert iteration.
         """
+        if settings.expert_iteration and expert is None:
+            raise SettingsError("expert iteration needs an expert")
         self.game = game
         self.settings = settings
         self.generations: list[Generation] = []
@@ -120,6 +134,9 @@ class Training:
             learner.use_net(self._best)
         self._round_ends = np.zeros(0, np.int64)  # samples of each learner at which the present round ends
         self._contest = Contest(self._first.batches)
+        self._expert = expert
+        self._rounds = np.zeros(2, np.int64)  # that are over; matches of the expert that were learned from, in 64s
+        self._imitated: Samples | None = None  # the latest samples of the expert
 
     @property
     def best(self) -> Net:
@@ -149,7 +166,7 @@ class Training:
     def run_round(self, stop: Callable[[], bool]) -> bool:
         """False when stopped before its end: then the next call goes on with it."""
         learners = self.learners
-        if not self._choose_inputs(stop):
+        if not self._choose_inputs(stop) or not self._imitate(stop):
             return False
         if not len(self._round_ends):
             if self._first.grow_when_due():
@@ -165,6 +182,7 @@ class Training:
         if not all(done):
             return False
         self._round_ends = np.zeros(0, np.int64)
+        self._rounds[0] += 1
         if len(learners) > 1:
             nets = [learner.net for learner in self.learners]
             mean = nets[0]
@@ -173,6 +191,24 @@ class Training:
                 getattr(mean, name)[:] = total / np.float32(len(nets))
             for learner in self.learners:
                 learner.use_net(mean)
+        return True
+
+    def _imitate(self, stop: Callable[[], bool]) -> bool:
+        """Where it is time for it, the net learns from matches of the expert; False when stopped before."""
+        rounds, played = self._rounds.tolist()
+        every = self.settings.expert_iteration
+        if self._expert is None or not every or len(self._round_ends) or rounds // every <= played:
+            return True
+        found = self._expert.play(self._first.net, self.settings.seed * 2**16 + played, stop)
+        if found is None:
+            return False
+        self._rounds[1] += 1
+        if len(found.values):
+            known = found if self._imitated is None else self._imitated
+            self._imitated = joined(known, found, _MOST_IMITATED) if known is not found else found
+            self._first.imitate(self._imitated, _IMITATED_USES * len(found.values))
+            for learner in self.learners[1:]:
+                learner.use_net(self._first.net)
         return True
 
     def _choose_inputs(self, stop: Callable[[], bool]) -> bool:
@@ -213,7 +249,9 @@ class Training:
     def state(self) -> dict[str, NDArray[Any]]:
         """Arrays from which `restore` goes on, together with the generations and seconds."""
         found: dict[str, NDArray[Any]] = {f"best.{name}": array for name, array in copied(self._best)._asdict().items()}
-        found["round.ends"] = self._round_ends
+        found["round.ends"], found["round.counts"] = self._round_ends, self._rounds.copy()
+        if self._imitated is not None:
+            found |= {f"imitated.{name}": array for name, array in self._imitated._asdict().items()}
         for number, learner in enumerate(self.learners):
             found |= {f"{number}.{name}": array for name, array in learner.state().items()}
         return found
@@ -225,9 +263,13 @@ class Training:
             part, _, rest = name.partition(".")
             parts.setdefault(part, {})[rest] = array
         best = parts.pop("best", {})
-        ends = parts.pop("round", {}).get("ends", np.zeros(1))
+        rounds = parts.pop("round", {})
+        ends, counts = rounds.get("ends", np.zeros(1)), rounds.get("counts", np.zeros(2, np.int64))
         if ends.dtype != np.int64 or ends.shape not in ((0,), (len(self.learners),)):
             raise ValueError("the end of a round is missing")
+        if counts.dtype != np.int64 or counts.shape != (2,) or (counts < 0).any():
+            raise ValueError("the number of rounds is missing")
+        imitated = parts.pop("imitated", {})
         if parts.keys() != set(map(str, range(len(self.learners)))):
             raise ValueError("parts are missing")
         problem = net_problem(best, self.game.circuit.facts, len(self.game.roles), sum(map(len, self.game.moves)))
@@ -235,7 +277,11 @@ class Training:
             raise ValueError(f"the best net is none: {problem}")
         for number, learner in enumerate(self.learners):
             learner.restore(parts[str(number)])
-        self._round_ends = ends.copy()
+        problem = self._first.imitation_problem(imitated) if imitated else ""
+        if problem:
+            raise ValueError(f"samples of the expert: {problem}")
+        self._round_ends, self._rounds = ends.copy(), counts.copy()
+        self._imitated = Samples(**{name: array.copy() for name, array in imitated.items()}) if imitated else None
         self._best = Net(**{name: array.copy() for name, array in best.items()})
         self.generations, self.seconds = list(generations), seconds
 

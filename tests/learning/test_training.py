@@ -38,6 +38,7 @@ from ggp.learning.self_play import SelfPlaySettings, make_self_play
 from ggp.learning.settings import TrainingSettings
 from ggp.learning.symmetries import find_symmetries
 from ggp.learning.training import Generation, Training, can_train
+from ggp.search.expert_iteration import ExpertMatches
 from ggp.search.mcts.settings import SearchSettings
 from ggp.signals import EXIT_INTERRUPTED
 from ggp.simulation.evaluate import unpack
@@ -89,19 +90,21 @@ def assert_same(one: Training, two: Training) -> None:
     assert (one.matches, one.samples) == (two.matches, two.samples)
 
 
-@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize(("threads", "expert_iteration"), [(1, 0), (2, 0), (1, 1), (2, 2)])
 def test_training_goes_on_as_if_it_had_not_been_interrupted(
-    threads: int, machine: CircuitMachine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    threads: int, expert_iteration: int, machine: CircuitMachine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(learners, "GROWN_FROM", 16_000)  # of the first learner, which begins before the others
-    whole, path = Training(machine.compiled, replace(SMALL, threads=threads)), tmp_path / "t.knowledge"
+    settings, path = replace(SMALL, threads=threads, expert_iteration=expert_iteration), tmp_path / "t.knowledge"
+    expert = ExpertMatches(machine, 2**22)
+    whole = Training(machine.compiled, settings, expert=expert)
     go_on(whole, 7)
-    part = Training(machine.compiled, replace(SMALL, threads=threads))
+    part = Training(machine.compiled, settings, expert=expert)
     for rounds in (1, 4, 2):  # before anything is fitted; after a generation; to the end
         go_on(part, rounds)
         assert not part.run_round(map(bool, (0, 0, 1, 1)).__next__)  # in the middle of the next round
         save(path, part, machine.rulesheet, "tictactoe")
-        loaded = load_training(path, machine.rulesheet, machine.compiled)
+        loaded = load_training(path, machine.rulesheet, machine.compiled, expert=expert)
         assert loaded is not None
         part = loaded
     go_on(whole, 1)
@@ -110,6 +113,18 @@ def test_training_goes_on_as_if_it_had_not_been_interrupted(
     assert_same(whole, part)
     assert whole.learners[0].progress().batches > 0
     assert {learner.net.first.shape[1] for learner in whole.learners} == {MOST_UNITS}
+
+
+def test_the_expert_is_imitated_after_so_many_rounds(machine: CircuitMachine) -> None:
+    alone = Training(machine.compiled, SMALL)
+    helped = Training(machine.compiled, replace(SMALL, expert_iteration=2), expert=ExpertMatches(machine, 2**22))
+    for rounds, is_same in ((2, True), (1, False)):
+        for training in (alone, helped):
+            go_on(training, rounds)
+        assert np.array_equal(alone.learners[0].net.policy, helped.learners[0].net.policy) == is_same
+    assert helped.state()["round.counts"].tolist() == [3, 1]
+    with pytest.raises(SettingsError, match="needs an expert"):
+        Training(machine.compiled, replace(SMALL, expert_iteration=2))
 
 
 @pytest.mark.skipif(find_spec("ray") is None, reason="Ray is not installed: pip install 'ggp[cluster]'")
@@ -296,7 +311,8 @@ def test_other_rules_other_versions_and_what_is_no_net(machine: CircuitMachine, 
 
 def test_training_files_that_are_wrong(machine: CircuitMachine, tmp_path: Path) -> None:
     path, other = tmp_path / "known", machine_of("noughtsandcrosses")
-    training = Training(machine.compiled, SMALL)
+    expert = ExpertMatches(machine, 2**22)
+    training = Training(machine.compiled, replace(SMALL, expert_iteration=1), expert=expert)
     go_on(training, 2)
     save(path, training, machine.rulesheet, "tictactoe")
     whole = tmp_path / "known.training"
@@ -310,11 +326,12 @@ def test_training_files_that_are_wrong(machine: CircuitMachine, tmp_path: Path) 
     whole.write_bytes(data)
     entry = read_entry(whole, files._TRAINING)
     assert entry is not None
+    assert "imitated.states" in entry.arrays
     for name in entry.arrays:
         arrays = {**entry.arrays, name: np.zeros(1, np.float16)}
         write_entry(whole, CacheEntry(arrays, entry.notes), files._TRAINING)
         with pytest.raises(KnowledgeError, match="no state of training"):
-            load_training(path, machine.rulesheet, machine.compiled)
+            load_training(path, machine.rulesheet, machine.compiled, expert=expert)
     whole.unlink()
     with pytest.raises(KnowledgeError, match="cannot go on without"):
         load_training(path, machine.rulesheet, machine.compiled)

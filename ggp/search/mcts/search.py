@@ -50,9 +50,11 @@ from ggp.search.mcts.tree import (
     LEAF,
     LENGTH,
     LOCK,
+    NODES,
     NONE,
     PHASE,
     ROOT,
+    ROOTS,
     STRUCTURE,
     THRESHOLD,
     VISITS,
@@ -67,7 +69,7 @@ from ggp.search.mcts.tree import (
     release,
     with_settings,
 )
-from ggp.simulation.evaluate import UNKNOWN
+from ggp.simulation.evaluate import UNKNOWN, Bits
 from ggp.simulation.expansion import Ends, end_rows, make_ends, make_expansion
 from ggp.simulation.machine_code import is_worthwhile
 from ggp.simulation.playout import (
@@ -89,6 +91,7 @@ __all__ = ["BatchedMcts", "MoveReport", "SearchResult", "SearchSettings", "Varia
 
 MOST_ROUNDS = 32
 _FIRST_DESCENTS = 8
+_DESCENTS_FROM_EACH = 8  # of several states
 _STEPS_AT_ONCE = 4096  # of retrograde analysis between two looks at the clock
 _VISIT_NANOSECONDS = 2000  # a descent and its back-up
 _NATIVE, _INTERPRETED = 1.1, 2.2  # nanoseconds a gate for all lanes, about
@@ -150,14 +153,10 @@ class BatchedMcts:
             worker.abandon(tree)
         self.parameters.mast[:] *= FORGET
         if node == NONE:
-            node = int(new_node(tree))
+            node = _new_leaf(tree, bits[0], phase)
             if node == NONE:
                 self.tree = tree = self._make_tree()
-                previous, node = NONE, int(new_node(tree))
-            tree.table.states[node] = bits[0]
-            tree.nodes[node, PHASE] = phase
-            tree.nodes[node, KIND] = LEAF
-            keep_state(tree.table, node)
+                previous, node = NONE, _new_leaf(tree, bits[0], phase)
             _mark_end(self.machine, self.parameters, tree, node, state)
         hold(tree, node)
         tree.numbers[ROOT] = node
@@ -178,6 +177,34 @@ class BatchedMcts:
                 done.result()
         while self.is_solved and self.solver.is_solving and not self.solver.is_decided(self.tree) and not stop():
             self.solver.solve(self.tree, KernelLock(self._structure), _STEPS_AT_ONCE)
+
+    def run_side_by_side(self, states: Bits, visits: int, stop: Callable[[], bool]) -> Ids | None:
+        """About so many visits of each of these states (n, words), none of them an end, by one worker.
+
+        n is 64 at most. Returns their nodes in the tree, which are there until the next call; None when stopped.
+        """
+        if self.tree.numbers[NODES] > len(self.tree.nodes) // 2:
+            self.tree = self._make_tree()
+        tree, worker, nodes = self.tree, self.workers[0], list[int]()
+        for row, phase in enumerate(self.machine.phases_of(states).tolist()):
+            node = int(find_state(tree.table, states, row))
+            nodes.append(_new_leaf(tree, states[row], phase) if node == NONE else node)
+            hold(tree, nodes[-1])
+        previous, tree.numbers[ROOT] = int(tree.numbers[ROOT]), nodes[0]
+        hold(tree, nodes[0])
+        if previous != NONE:
+            release(tree, previous)
+        count = int(min(1 << (_DESCENTS_FROM_EACH * len(nodes) - 1).bit_length(), LANES))
+        worker.batch.roots[: len(nodes)], worker.batch.numbers[ROOTS] = nodes, len(nodes)
+        is_done = True
+        for _ in range(max(visits * len(nodes) // count, 1)):
+            is_done = not stop() and worker.cycle(self, count, max(1, self._rounds * count // LANES), stop)
+            if not is_done:
+                break
+        worker.batch.numbers[ROOTS] = 0
+        for node in nodes:
+            release(tree, node)
+        return np.array(nodes, np.int32) if is_done else None
 
     def _work(self, worker: "Worker", stop: Callable[[], bool], limit: int | None) -> None:
         """A worker's part of a run; limit: visits of all workers."""
@@ -476,6 +503,17 @@ class Worker:
             wanted = played * _SLICE_SECONDS / max(perf_counter() - began, 1e-6)
             self._steps_per_slice = int(min(max(wanted, 1, played // 2), 2 * played + 1, 4096))
         return over
+
+
+def _new_leaf(tree: Tree, state: Bits, phase: int) -> int:
+    """A node of its own for a state (words,) that has none; NONE where there is no room at all."""
+    node = int(new_node(tree))
+    if node != NONE:
+        tree.table.states[node] = state
+        tree.nodes[node, PHASE] = phase
+        tree.nodes[node, KIND] = LEAF
+        keep_state(tree.table, node)
+    return node
 
 
 def _mark_end(machine: CircuitMachine, parameters: Parameters, tree: Tree, node: int, state: Facts) -> None:

@@ -50,6 +50,7 @@ from ggp.search.mcts.tree import (
     OWNER,
     READY,
     ROOT,
+    ROOTS,
     SIZE,
     SLOT,
     TABLE,
@@ -116,14 +117,21 @@ _AMAF_PRIOR = 10.0  # visits of a move in an AMAF table before it counts half as
 
 @lean
 def descend(tree: Tree, batch: Batch, parameters: Parameters, count: Int) -> None:
-    """Bring the first `count` descents from the root to leaves, or to nodes that are to get slots first."""
+    """Bring the first `count` descents to leaves, or to nodes that are to get slots first.
+
+    From the root, or in equal parts from the batch's ROOTS.
+    """
     for descent in range(count):
         batch.following[descent] = descent + 1
-    group = batch.groups[0]
-    group[:] = NONE
-    group[GROUP_NODE], group[HEAD], group[TAIL], group[SIZE] = tree.numbers[ROOT], 0, count - 1, count
-    group[DEPTH] = group[BELOW] = group[BELOW_END] = 0
-    batch.numbers[GROUPS], batch.numbers[BLOCKED_GROUPS] = 1, 0
+    roots = max(np.int64(batch.numbers[ROOTS]), np.int64(1))
+    for number in range(roots):
+        group = batch.groups[number]
+        group[:] = NONE
+        first, end = number * count // roots, (number + 1) * count // roots
+        group[GROUP_NODE] = batch.roots[number] if batch.numbers[ROOTS] else tree.numbers[ROOT]
+        group[HEAD], group[TAIL], group[SIZE] = first, end - 1, end - first
+        group[DEPTH] = group[BELOW] = group[BELOW_END] = 0
+    batch.numbers[GROUPS], batch.numbers[BLOCKED_GROUPS] = roots, 0
     _descend_groups(tree, batch, parameters, np.int64(0), WANTED)
 
 

@@ -69,8 +69,9 @@ MOST_DEPTH = 400  # a longer descent plays out from where it is
 
 # indices of Batch.numbers
 (EXPANDING_NODES, FRESH_NODES, BACKED_UP, EXACT_BACKED_UP, GROUPS, BLOCKED_GROUPS, LISTED, ROWS,
- WORKER) = range(9)  # fmt: skip
-# LISTED: expanding nodes that were looked ahead from; ROWS: states after them that were looked at; WORKER: its number
+ WORKER, ROOTS) = range(10)  # fmt: skip
+# LISTED: expanding nodes that were looked ahead from; ROWS: states after them that were looked at; WORKER: its number;
+# ROOTS: nodes where descents begin; 0: all at the tree's root
 
 # columns of Batch.groups: the node, or NONE while it is FRESH; the descents that end there, as a list (HEAD, TAIL) or
 # NONE; how many came there (SIZE); the AMAF table above, or NONE (TABLE); the group that they came from, and the steps
@@ -118,6 +119,7 @@ class Batch(NamedTuple):
     places: Ids  # (most moves,) by the place of a slot in its node: a group that it leads to
     chosen: Ids  # (roles,) slots
     blocked: Ids  # (512,) a list of groups that are BLOCKED
+    roots: Ids  # (512,) a list of nodes where descents begin
     values: NDArray[np.float64]  # (512, roles) of the leaf
     learned: NDArray[np.float64]  # (512, roles) what the net says of the leaf
     expanding: Ids  # (512,) a list of nodes that are to get slots
@@ -568,6 +570,7 @@ def make_batch(roles: int, most_moves: int, seed: int, worker: int = 0) -> Batch
         places=np.zeros(max(1, most_moves), np.int32),
         chosen=np.zeros(roles, np.int32),
         blocked=ids(),
+        roots=ids(),
         values=np.zeros((LANES, roles), np.float64),
         learned=np.zeros((LANES, roles), np.float64),
         expanding=ids(),
@@ -582,7 +585,7 @@ def make_batch(roles: int, most_moves: int, seed: int, worker: int = 0) -> Batch
         hidden=np.zeros(MOST_UNITS, np.float32),
         sums=np.zeros(MOST_UNITS, np.int32),
         random=np.array([2 * seed + 1], np.uint64) * np.uint64(0x9E3779B97F4A7C15),
-        numbers=np.zeros(9, np.int64),
+        numbers=np.zeros(10, np.int64),
     )
     made.numbers[WORKER] = worker
     return made
