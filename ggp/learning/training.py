@@ -135,7 +135,7 @@ class Training:
         self._round_ends = np.zeros(0, np.int64)  # samples of each learner at which the present round ends
         self._contest = Contest(self._first.batches)
         self._expert = expert
-        self._rounds = np.zeros(2, np.int64)  # that are over; matches of the expert that were learned from, in 64s
+        self._rounds = np.zeros(2, np.int64)  # that are over; how often the expert has played
         self._imitated: Samples | None = None  # the latest samples of the expert
 
     @property

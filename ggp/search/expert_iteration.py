@@ -35,7 +35,7 @@ _PRIOR_WEIGHT = 0.5
 _OPPOSED = 2  # roles
 
 
-class _Lesson(NamedTuple):
+class _Example(NamedTuple):
     """A state, and what the search says of it."""
 
     state: Bits  # (words,)
@@ -48,7 +48,7 @@ class _Lesson(NamedTuple):
 class _Match:
     state: Bits  # (words,)
     steps: int = 0
-    lessons: list[_Lesson] = field(default_factory=list)  # since the last random move
+    examples: list[_Example] = field(default_factory=list)  # since the last random move
 
 
 class ExpertMatches:
@@ -70,7 +70,7 @@ class ExpertMatches:
         search = BatchedMcts(self._machine, self._settings, seed)
         search.adopt(self._settings, net)
         search.run(stop, 1)  # how many playouts a leaf gets, and whether two roles are opposed
-        random, lessons = np.random.default_rng(seed), list[_Lesson]()
+        random, examples = np.random.default_rng(seed), list[_Example]()
         openings = random_states(self._machine.batches, net, seed)[:SIDE_BY_SIDE]
         going = [_Match(state) for state in openings]
         while going:
@@ -78,22 +78,22 @@ class ExpertMatches:
             if nodes is None:
                 return None
             steps = zip(going, nodes.tolist(), strict=True)
-            going = [match for match, node in steps if _go_on(search, random, match, node, lessons)]
-        return self._samples(lessons, len(openings), reads_moves=len(net.input_of_move) > 0)
+            going = [match for match, node in steps if _go_on(search, random, match, node, examples)]
+        return self._samples(examples, len(openings), reads_moves=len(net.input_of_move) > 0)
 
-    def _samples(self, lessons: list[_Lesson], matches: int, *, reads_moves: bool) -> Samples:
+    def _samples(self, examples: list[_Example], matches: int, *, reads_moves: bool) -> Samples:
         words, expansion = self._machine.batches.initial.shape[1], self._expansion
         legal_words = expansion.legal.shape[1] if reads_moves else 0
-        counts = np.array([len(lesson.moves) for lesson in lessons], np.int64)
-        found = make_samples(words, legal_words, len(self._machine.roles), len(lessons), int(counts.sum()))
-        found.numbers[[SAMPLES, MOVES, MATCHES]] = len(lessons), counts.sum(), matches
-        if lessons:
-            found.states[:] = [lesson.state for lesson in lessons]
-            found.values[:] = [lesson.values for lesson in lessons]
-            found.moves[:] = np.concatenate([lesson.moves for lesson in lessons])
-            found.shares[:] = np.concatenate([lesson.shares for lesson in lessons])
+        counts = np.array([len(example.moves) for example in examples], np.int64)
+        found = make_samples(words, legal_words, len(self._machine.roles), len(examples), int(counts.sum()))
+        found.numbers[[SAMPLES, MOVES, MATCHES]] = len(examples), counts.sum(), matches
+        if examples:
+            found.states[:] = [example.state for example in examples]
+            found.values[:] = [example.values for example in examples]
+            found.moves[:] = np.concatenate([example.moves for example in examples])
+            found.shares[:] = np.concatenate([example.shares for example in examples])
         found.is_complete[:], found.policy_count[:], found.policy_start[:] = True, counts, np.cumsum(counts) - counts
-        for first in range(0, len(lessons) if reads_moves else 0, LANES):
+        for first in range(0, len(examples) if reads_moves else 0, LANES):
             part = found.states[first : first + LANES]
             expansion.before[: len(part)] = part
             look(expansion, expansion.before, np.int64(len(part)))
@@ -101,8 +101,10 @@ class ExpertMatches:
         return found
 
 
-def _go_on(search: BatchedMcts, random: np.random.Generator, match: _Match, node: int, lessons: list[_Lesson]) -> bool:
-    """The match goes on by a step; False at its end, where its lessons are added to those that are whole."""
+def _go_on(
+    search: BatchedMcts, random: np.random.Generator, match: _Match, node: int, examples: list[_Example]
+) -> bool:
+    """The match goes on by a step; False at its end, where its examples are added to those that are whole."""
     tree, roles = search.tree, len(search.machine.roles)
     counts, first = tree.nodes[node, COUNT:], int(tree.nodes[node, FIRST])
     lower, upper = tree.values[node, roles : 2 * roles], tree.values[node, 2 * roles : 3 * roles]
@@ -110,9 +112,9 @@ def _go_on(search: BatchedMcts, random: np.random.Generator, match: _Match, node
     match.steps += 1
     choosers = np.flatnonzero(counts > 1)
     if is_proven and first == NONE:
-        return _end(match, lower, lessons)
+        return _end(match, lower, examples)
     if len(choosers) > 1 or match.steps >= _MOST_STEPS:
-        return _end(match, None, lessons)
+        return _end(match, None, examples)
     chooser = int(choosers[0]) if len(choosers) else 0
     start = first + int(counts[:chooser].sum())
     slots = np.arange(start, start + int(counts[chooser]))
@@ -124,12 +126,12 @@ def _go_on(search: BatchedMcts, random: np.random.Generator, match: _Match, node
     elif len(slots) == 1:
         slot = start
     else:
-        lesson, shares = _lesson(search, node, chooser, slots)
-        match.lessons.append(lesson)
+        example, shares = _example(search, node, chooser, slots)
+        match.examples.append(example)
         if is_proven:
-            return _end(match, lower, lessons)
+            return _end(match, lower, examples)
         if random.random() < _RANDOM_SHARE:
-            _end(match, None, lessons)
+            _end(match, None, examples)
             slot = int(random.choice(reached))
         else:
             weights = np.where(tree.child[slots] != NONE, shares, 0.0) ** _SHARPNESS
@@ -137,12 +139,12 @@ def _go_on(search: BatchedMcts, random: np.random.Generator, match: _Match, node
             slot = int(random.choice(slots, p=weights / weights.sum()))
     child = int(tree.child[slot])
     if tree.nodes[child, KIND] == END:
-        return _end(match, tree.values[child, roles : 2 * roles], lessons)
+        return _end(match, tree.values[child, roles : 2 * roles], examples)
     match.state = tree.table.states[child].copy()
     return True
 
 
-def _lesson(search: BatchedMcts, node: int, chooser: int, slots: NDArray[np.int64]) -> tuple[_Lesson, Values]:
+def _example(search: BatchedMcts, node: int, chooser: int, slots: NDArray[np.int64]) -> tuple[_Example, Values]:
     """Of a state where one role chooses among the moves of these slots; and the share of each of them."""
     tree, roles = search.tree, len(search.machine.roles)
     visits, lower, upper = tree.visits[slots], tree.lower[slots], tree.upper[slots]
@@ -159,13 +161,13 @@ def _lesson(search: BatchedMcts, node: int, chooser: int, slots: NDArray[np.int6
     move = search.parameters.first_move[chooser] + tree.move[slots]
     visited = shares > 0
     state = tree.table.states[node].copy()
-    return _Lesson(state, values, move[visited].astype(np.int32), shares[visited].astype(np.float32)), shares
+    return _Example(state, values, move[visited].astype(np.int32), shares[visited].astype(np.float32)), shares
 
 
-def _end(match: _Match, outcome: Values | None, lessons: list[_Lesson]) -> bool:
-    """The lessons since the last random move are whole, with their share of the outcome if it is known; False."""
-    for lesson in match.lessons:
-        known = lesson.values if outcome is None else lesson.values + _OUTCOME * (outcome - lesson.values)
-        lessons.append(lesson._replace(values=known))
-    match.lessons.clear()
+def _end(match: _Match, outcome: Values | None, examples: list[_Example]) -> bool:
+    """The examples since the last random move are whole, with their share of the outcome if it is known; False."""
+    for example in match.examples:
+        known = example.values if outcome is None else example.values + _OUTCOME * (outcome - example.values)
+        examples.append(example._replace(values=known))
+    match.examples.clear()
     return False
