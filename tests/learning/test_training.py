@@ -38,6 +38,7 @@ from ggp.learning.self_play import SelfPlaySettings, make_self_play
 from ggp.learning.settings import TrainingSettings
 from ggp.learning.symmetries import find_symmetries
 from ggp.learning.training import Generation, Training, can_train
+from ggp.search import expert_iteration
 from ggp.search.expert_iteration import ExpertMatches
 from ggp.search.mcts.settings import SearchSettings
 from ggp.signals import EXIT_INTERRUPTED
@@ -63,6 +64,8 @@ def short_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(trainings, "FIRST_SAMPLES", 6_000)
     monkeypatch.setattr(learners, "FIRST_TRIAL", 20_000)
     monkeypatch.setattr(learners, "TRIAL", 20_000)
+    monkeypatch.setattr(expert_iteration, "_VISITS", 16)
+    monkeypatch.setattr(expert_iteration, "SIDE_BY_SIDE", 16)
 
 
 def machine_of(name: str) -> CircuitMachine:
