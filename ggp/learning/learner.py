@@ -177,7 +177,7 @@ class _Candidate:
         return front | own | nets | others
 
     def rate(self, samples: int) -> float:
-        """Of learning, after so many samples of its own."""
+        """The learning rate after so many samples of self-play."""
         return max(LEAST_RATE, RATE / float(np.sqrt(1.0 + (self.known_samples + samples) / _SLOWING)))
 
 
@@ -274,7 +274,7 @@ class Learner:
             getattr(own, name)[:] = getattr(net, name)
 
     def imitate(self, samples: Samples, uses: float) -> None:
-        """Fits the net to samples of a stronger player, drawn so often in all; they do not count as its own."""
+        """Fits the net to samples of a stronger player: so many draws in all, which are not counted in `progress`."""
         chosen = self._chosen
         losses, steps = chosen.fitting.losses.copy(), int(uses) // BATCH
         rate = chosen.rate(int(chosen.samples.numbers[SAMPLES]))

@@ -3,7 +3,8 @@
 A *round* is so many samples of each learner; where there are several, one for each thread, their nets are averaged
 after it. A *generation* ends when a quarter more samples were seen than at the end of the one before. Its net plays the
 best one (`contest`) and takes its place if the test says that it is better. Learning goes on with the newest net in any
-case. What is done depends on the seed and the number of threads alone, not on time.
+case. With expert iteration it also learns from matches of a stronger player (`Expert`) between rounds. What is done
+depends on the seed and the number of threads alone, not on time.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -204,8 +205,7 @@ class Training:
             return False
         self._rounds[1] += 1
         if len(found.values):
-            known = found if self._imitated is None else self._imitated
-            self._imitated = joined(known, found, _MOST_IMITATED) if known is not found else found
+            self._imitated = found if self._imitated is None else joined(self._imitated, found, _MOST_IMITATED)
             self._first.imitate(self._imitated, _IMITATED_USES * len(found.values))
             for learner in self.learners[1:]:
                 learner.use_net(self._first.net)

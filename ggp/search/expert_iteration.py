@@ -1,9 +1,9 @@
-"""Expert iteration: matches of the tree search against itself, of which a net learns moves and values.
+"""Expert iteration: self-play of the tree search, from which a net learns policy and value.
 
 Anthony, Tian and Barber, 2017; AlphaZero (Silver et al., 2018) does the same without playouts. The net gives the priors
-of the search, whose visits are better than they are; playouts see decisive moves. Matches go on side by side in one
-tree, whose cycles have descents from the states of all of them. They begin with some random steps, and end as soon as
-their value is proven.
+of the search, and its policy learns the distribution of the visits; playouts see decisive moves. Matches run side by
+side in one tree, with descents from the states of all of them in each cycle. They begin with some random steps, and end
+as soon as their value is proven.
 """
 
 from collections.abc import Callable
@@ -27,7 +27,7 @@ from ggp.simulation.state_machine import CircuitMachine
 
 SIDE_BY_SIDE = 64  # matches
 _VISITS = 200  # of a state, before the move
-_SHARPNESS = 2.0  # a move is drawn by this power of its visits
+_TEMPERATURE = 0.5  # moves are drawn in proportion to visits ** (1 / temperature)
 _RANDOM_SHARE = 0.01  # of the moves; what comes of one is no outcome of the states before it
 _OUTCOME = 0.5  # share of the outcome in a sample's value; the rest is what the search says of the best move
 _MOST_STEPS = SelfPlaySettings().cap
@@ -35,7 +35,7 @@ _PRIOR_WEIGHT = 0.5
 _OPPOSED = 2  # roles
 
 
-class _Example(NamedTuple):
+class _Sample(NamedTuple):
     """A state, and what the search says of it."""
 
     state: Bits  # (words,)
@@ -48,7 +48,7 @@ class _Example(NamedTuple):
 class _Match:
     state: Bits  # (words,)
     steps: int = 0
-    examples: list[_Example] = field(default_factory=list)  # since the last random move
+    samples: list[_Sample] = field(default_factory=list)  # since the last random move
 
 
 class ExpertMatches:
@@ -70,7 +70,7 @@ class ExpertMatches:
         search = BatchedMcts(self._machine, self._settings, seed)
         search.adopt(self._settings, net)
         search.run(stop, 1)  # how many playouts a leaf gets, and whether two roles are opposed
-        random, examples = np.random.default_rng(seed), list[_Example]()
+        random, samples = np.random.default_rng(seed), list[_Sample]()
         openings = random_states(self._machine.batches, net, seed)[:SIDE_BY_SIDE]
         going = [_Match(state) for state in openings]
         while going:
@@ -78,22 +78,23 @@ class ExpertMatches:
             if nodes is None:
                 return None
             steps = zip(going, nodes.tolist(), strict=True)
-            going = [match for match, node in steps if _go_on(search, random, match, node, examples)]
-        return self._samples(examples, len(openings), reads_moves=len(net.input_of_move) > 0)
+            going = [match for match, node in steps if _go_on(search, random, match, node, samples)]
+        return self._packed(samples, len(openings), reads_moves=len(net.input_of_move) > 0)
 
-    def _samples(self, examples: list[_Example], matches: int, *, reads_moves: bool) -> Samples:
+    def _packed(self, samples: list[_Sample], matches: int, *, reads_moves: bool) -> Samples:
+        """The samples as the learner reads them."""
         words, expansion = self._machine.batches.initial.shape[1], self._expansion
         legal_words = expansion.legal.shape[1] if reads_moves else 0
-        counts = np.array([len(example.moves) for example in examples], np.int64)
-        found = make_samples(words, legal_words, len(self._machine.roles), len(examples), int(counts.sum()))
-        found.numbers[[SAMPLES, MOVES, MATCHES]] = len(examples), counts.sum(), matches
-        if examples:
-            found.states[:] = [example.state for example in examples]
-            found.values[:] = [example.values for example in examples]
-            found.moves[:] = np.concatenate([example.moves for example in examples])
-            found.shares[:] = np.concatenate([example.shares for example in examples])
+        counts = np.array([len(sample.moves) for sample in samples], np.int64)
+        found = make_samples(words, legal_words, len(self._machine.roles), len(samples), int(counts.sum()))
+        found.numbers[[SAMPLES, MOVES, MATCHES]] = len(samples), counts.sum(), matches
+        if samples:
+            found.states[:] = [sample.state for sample in samples]
+            found.values[:] = [sample.values for sample in samples]
+            found.moves[:] = np.concatenate([sample.moves for sample in samples])
+            found.shares[:] = np.concatenate([sample.shares for sample in samples])
         found.is_complete[:], found.policy_count[:], found.policy_start[:] = True, counts, np.cumsum(counts) - counts
-        for first in range(0, len(examples) if reads_moves else 0, LANES):
+        for first in range(0, len(samples) if reads_moves else 0, LANES):
             part = found.states[first : first + LANES]
             expansion.before[: len(part)] = part
             look(expansion, expansion.before, np.int64(len(part)))
@@ -101,10 +102,8 @@ class ExpertMatches:
         return found
 
 
-def _go_on(
-    search: BatchedMcts, random: np.random.Generator, match: _Match, node: int, examples: list[_Example]
-) -> bool:
-    """The match goes on by a step; False at its end, where its examples are added to those that are whole."""
+def _go_on(search: BatchedMcts, random: np.random.Generator, match: _Match, node: int, samples: list[_Sample]) -> bool:
+    """The match goes on by a step; False at its end, where its samples are added to those that are complete."""
     tree, roles = search.tree, len(search.machine.roles)
     counts, first = tree.nodes[node, COUNT:], int(tree.nodes[node, FIRST])
     lower, upper = tree.values[node, roles : 2 * roles], tree.values[node, 2 * roles : 3 * roles]
@@ -112,9 +111,9 @@ def _go_on(
     match.steps += 1
     choosers = np.flatnonzero(counts > 1)
     if is_proven and first == NONE:
-        return _end(match, lower, examples)
+        return _end(match, lower, samples)
     if len(choosers) > 1 or match.steps >= _MOST_STEPS:
-        return _end(match, None, examples)
+        return _end(match, None, samples)
     chooser = int(choosers[0]) if len(choosers) else 0
     start = first + int(counts[:chooser].sum())
     slots = np.arange(start, start + int(counts[chooser]))
@@ -126,25 +125,25 @@ def _go_on(
     elif len(slots) == 1:
         slot = start
     else:
-        example, shares = _example(search, node, chooser, slots)
-        match.examples.append(example)
+        sample, shares = _sample(search, node, chooser, slots)
+        match.samples.append(sample)
         if is_proven:
-            return _end(match, lower, examples)
+            return _end(match, lower, samples)
         if random.random() < _RANDOM_SHARE:
-            _end(match, None, examples)
+            _end(match, None, samples)
             slot = int(random.choice(reached))
         else:
-            weights = np.where(tree.child[slots] != NONE, shares, 0.0) ** _SHARPNESS
+            weights = np.where(tree.child[slots] != NONE, shares, 0.0) ** (1.0 / _TEMPERATURE)
             weights = weights if weights.any() else (slots == reached[0]).astype(np.float64)
             slot = int(random.choice(slots, p=weights / weights.sum()))
     child = int(tree.child[slot])
     if tree.nodes[child, KIND] == END:
-        return _end(match, tree.values[child, roles : 2 * roles], examples)
+        return _end(match, tree.values[child, roles : 2 * roles], samples)
     match.state = tree.table.states[child].copy()
     return True
 
 
-def _example(search: BatchedMcts, node: int, chooser: int, slots: NDArray[np.int64]) -> tuple[_Example, Values]:
+def _sample(search: BatchedMcts, node: int, chooser: int, slots: NDArray[np.int64]) -> tuple[_Sample, Values]:
     """Of a state where one role chooses among the moves of these slots; and the share of each of them."""
     tree, roles = search.tree, len(search.machine.roles)
     visits, lower, upper = tree.visits[slots], tree.lower[slots], tree.upper[slots]
@@ -161,13 +160,13 @@ def _example(search: BatchedMcts, node: int, chooser: int, slots: NDArray[np.int
     move = search.parameters.first_move[chooser] + tree.move[slots]
     visited = shares > 0
     state = tree.table.states[node].copy()
-    return _Example(state, values, move[visited].astype(np.int32), shares[visited].astype(np.float32)), shares
+    return _Sample(state, values, move[visited].astype(np.int32), shares[visited].astype(np.float32)), shares
 
 
-def _end(match: _Match, outcome: Values | None, examples: list[_Example]) -> bool:
-    """The examples since the last random move are whole, with their share of the outcome if it is known; False."""
-    for example in match.examples:
-        known = example.values if outcome is None else example.values + _OUTCOME * (outcome - example.values)
-        examples.append(example._replace(values=known))
-    match.examples.clear()
+def _end(match: _Match, outcome: Values | None, samples: list[_Sample]) -> bool:
+    """The samples since the last random move are complete, with their share of the outcome if it is known; False."""
+    for sample in match.samples:
+        known = sample.values if outcome is None else sample.values + _OUTCOME * (outcome - sample.values)
+        samples.append(sample._replace(values=known))
+    match.samples.clear()
     return False

@@ -30,7 +30,6 @@ from ggp.kernel import vector_bits
 from ggp.learning.contest import Contest
 from ggp.learning.learner import Learner
 from ggp.learning.symmetries import find_symmetries
-from ggp.search.expert_iteration import ExpertMatches
 from ggp.search.ismcts import InformationSetSearch
 from ggp.search.mcts.concessions import expected_values
 from ggp.search.mcts.search import BatchedMcts, SearchSettings
@@ -165,9 +164,6 @@ def _learn() -> None:
         while learner.progress().batches == 0:
             learner.run_slice(1)
         Contest(machine.batches).play(learner.net, learner.net, 0, lambda: False)
-        found = ExpertMatches(machine, _LEAST_BYTES).play(learner.net, 0, lambda: False)
-        if found is not None and len(found.values):
-            learner.imitate(found, len(found.values))
     settings = SearchSettings(memory_bytes=_LEAST_BYTES, retrograde=False, proof=False)
     # A root that has its moves gets priors at once, but so small a game is proven then; a new tree has leaves to value.
     for visits, value_weight in ((_VISITS, 0.5), (0, 1.0)):  # with playouts, and without

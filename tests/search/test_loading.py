@@ -11,6 +11,7 @@ import pytest
 import ggp
 from ggp.learning.learner import Learner
 from ggp.protocol.messages import Play, Start
+from ggp.search.expert_iteration import ExpertMatches
 from ggp.search.loading import load_kernels
 from ggp.search.mcts.search import BatchedMcts, SearchSettings
 from ggp.simulation.state_machine import CircuitMachine
@@ -50,6 +51,7 @@ def loaded_later() -> set[str]:
         thinker.choose(Play("m", None), None, thought)
         thinker.forget()
     search_with_knowledge()
+    learn_from_search()
     return kernels() - before
 
 
@@ -63,6 +65,16 @@ def search_with_knowledge() -> None:
         search.adopt(replace(search.settings, prior_weight=1.0, value_weight=weight), net)
         search.run(lambda: False, 256)
         search.close()
+
+
+def learn_from_search() -> None:
+    """Expert iteration."""
+    machine = ggp.load("tictactoe", "circuit").machine
+    assert isinstance(machine, CircuitMachine)
+    learner = Learner(machine.batches, memory_bytes=2**22)
+    samples = ExpertMatches(machine, 2**22).play(learner.net, 0, lambda: False)
+    assert samples is not None
+    learner.imitate(samples, 1024)
 
 
 def kernels() -> set[str]:

@@ -198,8 +198,8 @@ class BatchedMcts:
         worker.batch.roots[: len(nodes)], worker.batch.numbers[ROOTS] = nodes, len(nodes)
         is_done = True
         for _ in range(max(visits * len(nodes) // count, 1)):
-            is_done = not stop() and worker.cycle(self, count, max(1, self._rounds * count // LANES), stop)
-            if not is_done:
+            if stop() or not worker.cycle(self, count, max(1, self._rounds * count // LANES), stop):
+                is_done = False
                 break
         worker.batch.numbers[ROOTS] = 0
         for node in nodes:
@@ -506,7 +506,7 @@ class Worker:
 
 
 def _new_leaf(tree: Tree, state: Bits, phase: int) -> int:
-    """A node of its own for a state (words,) that has none; NONE where there is no room at all."""
+    """A new leaf node for a state (words,) that is not in the tree; NONE where the tree is full."""
     node = int(new_node(tree))
     if node != NONE:
         tree.table.states[node] = state
