@@ -187,10 +187,8 @@ def play_out(
             first, count, best = np.int64(play.first_row[match]), np.int64(play.rows[match]), np.int64(0)
             if count > 1:
                 role = np.int64(play.front.chooser[match])
-                if is_newer[match, role]:
-                    best = np.int64(value_rows(play, newer, match, role, first, count))
-                else:
-                    best = np.int64(value_rows(play, older, match, role, first, count))
+                net = newer if is_newer[match, role] else older
+                best = np.int64(value_rows(play, net, match, role, first, count))
             else:
                 best = first
             _move_on(play, values, match, best)

@@ -82,8 +82,8 @@ class SelfPlay(NamedTuple):
     drawn: Ids  # (R,) moves of the other roles
     outcome: Floats  # (R,) of a match, or of its part before a random move
     sums: Ids  # (H,) of `sum_inputs` and `add_common_moves`
-    common: NDArray[np.int64]  # (1,) what the latter gave
     hidden: Floats  # (H,)
+    best_hidden: Floats  # (H,) of the row that `value_rows` gave last, unless its match is over
     nature: NDArray[np.bool_]  # (R,) whether chance plays the role
     random: NDArray[np.uint64]  # (1,)
     knobs: NDArray[np.float64]  # (7,) the settings in their order, but for the opening
@@ -115,7 +115,7 @@ def make_self_play(batches: Batches, settings: SelfPlaySettings, places: int, se
         np.zeros(LANES, np.int32), np.zeros(LANES, np.int32), np.zeros(LANES, np.float32),
         np.zeros((LANES, roles), np.int32), np.zeros(LANES, np.int32),
         np.zeros(roles, np.int32), np.zeros(roles, np.float32),
-        np.zeros(MOST_UNITS, np.int32), np.full(1, NONE, np.int64), np.zeros(MOST_UNITS, np.float32),
+        np.zeros(MOST_UNITS, np.int32), np.zeros(MOST_UNITS, np.float32), np.zeros(MOST_UNITS, np.float32),
         np.array([role == NATURE for role in batches.game.roles]),
         np.array([seed * 2 + 1], np.uint64) * np.uint64(0x9E3779B97F4A7C15),
         np.array(knobs, np.float64), numbers,
@@ -298,19 +298,22 @@ def _choose(  # noqa: PLR0913, PLR0917 - kernel: which rows of the batch, and wh
 
 @numba_inner
 def value_rows(play: SelfPlay, net: QuantizedNet, match: Int, role: Int, first: Int, count: Int) -> Int:
-    """`worth` of these rows for the role; returns the best row."""
+    """`worth` of these rows for the role; returns the best row, whose hidden units are kept."""
     front, back = play.front, play.back
     sum_inputs(net, front.before, match, play.sums)
-    common = play.common[0] = add_common_moves(net, back.legal, first, play.sums)
-    best = first
+    common = add_common_moves(net, back.legal, first, play.sums)
+    best, highest = first, -1.0
     for row in range(first, first + count):
         if back.chooser[row] == OVER:
             play.worth[row] = back.value[row, role]
         else:
             rectify_changed(net, back.after, row, back.legal, common, front.before, match, play.sums, play.hidden)
             play.worth[row] = role_value(net, play.hidden, role)
-        if play.worth[row] > play.worth[best]:
-            best = row
+        if play.worth[row] > highest:
+            best, highest = row, np.float64(play.worth[row])
+            if back.chooser[row] != OVER:
+                for unit in range(len(net.first_bias)):
+                    play.best_hidden[unit] = play.hidden[unit]
     return np.int64(best)
 
 
@@ -327,12 +330,10 @@ def _write_sample(  # noqa: PLR0913, PLR0917 - kernel: which rows of the batch, 
         copy_state(samples.legal, place, play.front.legal, match)
     samples.is_complete[place] = False
     play.earlier[place], play.last_sample[match] = play.last_sample[match], number
-    if back.chooser[best] != OVER:
-        common = play.common[0]
-        rectify_changed(net, back.after, best, back.legal, common, play.front.before, match, play.sums, play.hidden)
+    is_end = back.chooser[best] == OVER
     for each in range(samples.values.shape[1]):
-        is_end = back.chooser[best] == OVER
-        samples.values[place, each] = back.value[best, each] if is_end else role_value(net, play.hidden, np.int64(each))
+        value = back.value[best, each] if is_end else role_value(net, play.best_hidden, np.int64(each))
+        samples.values[place, each] = value
     total, highest = 0.0, np.float64(play.worth[best])
     for row in range(first, first + count):
         total += np.exp((play.worth[row] - highest) / play.knobs[1])
