@@ -11,7 +11,16 @@ from ggp.gdl.state_machine import Facts
 from ggp.gdl.terms import Term, to_text
 from ggp.learning.fitting import SAMPLES, VALUE_LOSS_WEIGHT, Fitting, Samples, fit, make_fitting, make_samples
 from ggp.learning.inputs import Inputs, find_complemented, find_inputs, find_pairs
-from ggp.learning.learner import FIRST_CUT, FIRST_RANDOM_SHARE, GROWN_FROM, Learner, _is_better, inputs_of
+from ggp.learning.learner import (
+    FIRST_CUT,
+    FIRST_RANDOM_SHARE,
+    FIRST_TRIAL,
+    GROWN_FROM,
+    TRIAL,
+    Learner,
+    _is_better,
+    inputs_of,
+)
 from ggp.learning.net import (
     MOST_UNITS,
     NONE,
@@ -491,6 +500,8 @@ def test_a_net_that_reads_moves_needs_more_than_half_of_the_points() -> None:
 @pytest.mark.parametrize("wins", [True, False])
 def test_the_net_that_plays_better_goes_on(monkeypatch: pytest.MonkeyPatch, *, wins: bool) -> None:
     """Captures are an obligation in draughts, so moves tell much."""
+    for name, successors in (("FIRST_TRIAL", FIRST_TRIAL), ("TRIAL", TRIAL)):
+        monkeypatch.setattr(f"ggp.learning.learner.{name}", successors // (5 if wins else 20))
     if not wins:
         monkeypatch.setattr("ggp.learning.learner.LEAST_SCORE", 1.0)
     learner = Learner(Batches(compile_game(shipped("draughts"))), seed=3)
