@@ -36,19 +36,20 @@ _CONTEXT = f"?{_CONTEXT_PREFIX}"
 _Facts: TypeAlias = frozenset[Term]
 _JointMove: TypeAlias = tuple[Term, ...]
 Ground: TypeAlias = Callable[[bytes], bytearray]  # a program for gringo → its output in aspif
+Nests: TypeAlias = Callable[[bytes], bool]  # a program → whether terms nest without end in it
 
 
 class UnboundedError(Exception):
     """There are too many states, or their rules do not give each of them one meaning."""
 
 
-def bounded(prepared: Prepared, evaluated: Prepared, ground: Ground) -> Prepared:
+def bounded(prepared: Prepared, evaluated: Prepared, ground: Ground, nests: Nests) -> Prepared:
     """The same game with its facts and moves bounded to those that can follow; UnboundedError where that is not known.
 
     Nothing is said of what would follow an end.
     `evaluated` has clauses that say the same, and that hold for finitely many arguments in each state.
     """
-    facts, moves = _Explorer(evaluated, ground).explore()
+    facts, moves = _Explorer(evaluated, ground, nests).explore()
 
     def guarded(clause: Clause) -> Clause:
         relation = {_NEXT: _FACT, _LEGAL: _MOVE}.get(clause.relation)
@@ -69,10 +70,13 @@ def bounded(prepared: Prepared, evaluated: Prepared, ground: Ground) -> Prepared
 class _Explorer:
     prepared: Prepared
     ground: Ground
+    nests: Nests
 
     def explore(self) -> tuple[dict[Term, None], dict[tuple[Term, Term], None]]:
         """All facts, and all moves with their roles."""
         static = [clause for clause in self.prepared.clauses if self._is_static(clause.relation)]
+        if self.nests(self._text(static, {}, (), Translation())):  # even where no state is asked for
+            raise UnboundedError
         start = self._extents(static, {}, (_INIT, _ROLE))
         roles = [role for (role,) in start.terms(_ROLE)]
         level = [frozenset(fact for (fact,) in start.terms(_INIT))]
@@ -142,12 +146,21 @@ class _Explorer:
         return Clause(_inside(clause.head), (Literal((_ANY[0], _CONTEXT), positive=True), *body), clause.offset)
 
     def _extents(self, clauses: Sequence[Clause], told: Mapping[Relation, Rows], shown: Sequence[Relation]) -> Extents:
-        tables = {relation: rows for relation, rows in self.prepared.tables.items() if self._is_static(relation)}
         translation = Translation()
-        output = self.ground(translation.facts_text(clauses, {**tables, **told}, shown))
+        output = self.ground(self._text(clauses, told, shown, translation))
         if any(line.startswith(b"4 ") and not line.endswith(b" 0") for line in output.split(b"\n")):
             raise UnboundedError
         return Extents(translation, parse_names(output))
+
+    def _text(
+        self,
+        clauses: Sequence[Clause],
+        told: Mapping[Relation, Rows],
+        shown: Sequence[Relation],
+        translation: Translation,
+    ) -> bytes:
+        tables = {relation: rows for relation, rows in self.prepared.tables.items() if self._is_static(relation)}
+        return translation.facts_text(clauses, {**tables, **told}, shown)
 
 
 def _inside(atom: Term) -> Term:

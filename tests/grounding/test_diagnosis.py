@@ -6,6 +6,7 @@ import pytest
 
 from ggp.errors import GroundingError
 from ggp.grounding import Budget, diagnosis
+from ggp.grounding.reach import _Attempts
 from tests.grounding.test_by_hand import grounded
 
 pytestmark = pytest.mark.usefixtures("one_clingo")
@@ -87,6 +88,15 @@ def test_terms_without_end_are_named(grown: str) -> None:
         grounded(GROWING.replace("GROWN", grown))
     assert ":3:1: grounding ran out of levels of nested terms (1,000): 'next' has no bound" in str(caught.value)
     assert "terms that hold terms can nest without limit" in str(caught.value)
+
+
+def test_what_has_no_end_in_any_state_is_not_evaluated(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Terms nest in a relation that no state changes: no state is followed then."""
+    monkeypatch.setattr(_Attempts, "grounder", lambda *_: lambda _: pytest.fail("what has no end was evaluated"))
+    with pytest.raises(GroundingError, match="'nat' has no bound"):
+        grounded(
+            "(role r) (legal r a) (goal r 1) (<= terminal (nat ?x) (not (nat ?x))) (nat z) (<= (nat (s ?x)) (nat ?x))"
+        )
 
 
 @pytest.mark.parametrize("counted", [1, 100_000])
