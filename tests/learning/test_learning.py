@@ -447,6 +447,37 @@ def test_what_comes_of_a_random_move_is_no_outcome_of_earlier_states() -> None:
     assert (values[lost] == (0.0, 1.0)).all()
 
 
+@pytest.mark.parametrize("inputs", EVERY_INPUT)
+def test_a_state_is_worth_what_its_best_successor_is(tictactoe: CompiledGame, inputs: Inputs) -> None:
+    """To both roles, by the plain net or at the end by the goals, where outcomes have no share."""
+    batches, moves = Batches(tictactoe), sum(map(len, tictactoe.moves))
+    net = random_net(len(tictactoe.facts), 2, moves, inputs)
+    plain, noop = as_quantized(net), [of_role.index("noop") for of_role in tictactoe.moves]
+    legal_words = (moves + 63) // 64 if inputs.moves else 0
+    samples = make_samples(batches.initial.shape[1], legal_words, 2, 8192, 80_000)
+    play_on(make_self_play(batches, SelfPlaySettings(outcome=0.0), 8192, 3), quantize(net), samples, 60)
+    ends, others = 0, 0
+    for number in np.flatnonzero(samples.is_complete)[::7]:
+        start, count = samples.policy_start[number], samples.policy_count[number]
+        role, first = (0, 0) if samples.moves[start] < len(tictactoe.moves[0]) else (1, len(tictactoe.moves[0]))
+        joint = np.tile(np.array(noop, np.int32), (count, 1))
+        joint[:, role] = samples.moves[start : start + count] - first
+        after = batches.next_states(np.repeat(samples.states[number : number + 1], count, axis=0), joint)
+        legal, terminal = batches.look(after)
+        goals = batches.goals(after) / 100
+        values = [
+            goals[row] if terminal[row] else plain_net(plain, facts, could)[1]
+            for row, (facts, could) in enumerate(
+                zip(unpack(after, len(tictactoe.facts)), unpack(legal, moves), strict=True)
+            )
+        ]
+        best = max(range(count), key=lambda row: values[row][role])
+        np.testing.assert_allclose(samples.values[number], values[best], atol=1e-4)
+        ends, others = ends + bool(terminal[best]), others + (not terminal[best])
+    assert ends > 50
+    assert others > 100
+
+
 def test_of_many_moves_some_are_looked_at_and_those_first_that_the_policy_favours(tictactoe: CompiledGame) -> None:
     batches = Batches(tictactoe)
     net = make_net(find_inputs(tictactoe), 2, sum(map(len, tictactoe.moves)), 1)
