@@ -40,7 +40,7 @@ Nests: TypeAlias = Callable[[bytes], bool]  # a program → whether terms nest w
 
 
 class UnboundedError(Exception):
-    """There are too many states, or their rules do not give each of them one meaning."""
+    """There are too many states, their rules do not give each of them one meaning, or a static relation has no end."""
 
 
 def bounded(prepared: Prepared, evaluated: Prepared, ground: Ground, nests: Nests) -> Prepared:
@@ -75,7 +75,7 @@ class _Explorer:
     def explore(self) -> tuple[dict[Term, None], dict[tuple[Term, Term], None]]:
         """All facts, and all moves with their roles."""
         static = [clause for clause in self.prepared.clauses if self._is_static(clause.relation)]
-        if self.nests(self._text(static, {}, (), Translation())):  # even where no state is asked for
+        if self.nests(self._text(static, {}, (), Translation())):
             raise UnboundedError
         start = self._extents(static, {}, (_INIT, _ROLE))
         roles = [role for (role,) in start.terms(_ROLE)]

@@ -94,7 +94,7 @@ def _find_nested(prepared: Prepared, attempts: "_Attempts") -> tuple[Prepared, E
     with suppress(OverBudgetError, UnboundedError):
         guarded, asking, _ = _demand_from_left(prepared).clauses()
         evaluated = prepared.with_clauses((*guarded, *asking), prepared.tables)
-        changed = bounded(prepared, evaluated, attempts.grounder(_MANY_RULES), attempts.nests)
+        changed = bounded(prepared, evaluated, attempts.grounder(_MANY_RULES), attempts.within(_MANY_RULES).nests)
         found = attempts.run(changed, _reach_from_left, _MANY_RULES)
     if not found:
         found = attempts.run(prepared, _reach_all, _MANY_RULES)
@@ -128,11 +128,6 @@ class _Attempts:
         """A function that grounds programs, all of them in a part of what is left of the budget."""
         end = self._time.spent() + self.within(rules, _SHARE_OF_ALL).budget.seconds
         return lambda program: self.within(rules, seconds=end - self._time.spent()).ground(program)
-
-    def nests(self, program: bytes) -> bool:
-        """Whether terms nest without end in the program, as far as a quick run shows."""
-        budget = self.within(QUICK.rules, seconds=QUICK.seconds).budget
-        return nests_without_end(self.clingo, program, budget.seconds, budget.rules)
 
     def run(self, prepared: Prepared, way: "_Way", rules: int, seconds: float = inf) -> tuple[Prepared, Extents] | None:
         """What the way finds; None where it fails, or would fail."""
@@ -194,6 +189,11 @@ class _Gringo:
     def ground(self, program: bytes) -> bytearray:
         return ground_text(self.clingo, program, self.budget)
 
+    def nests(self, program: bytes) -> bool:
+        """Whether terms nest without end in the program, as far as a quick run shows."""
+        seconds, rules = min(self.budget.seconds, QUICK.seconds), min(self.budget.rules, QUICK.rules)
+        return nests_without_end(self.clingo, program, seconds, rules)
+
     def lister(self, prepared: Prepared) -> Evaluate:
         """What clauses give from the tables of a game."""
 
@@ -211,8 +211,7 @@ def _reach_all(prepared: Prepared, gringo: _Gringo) -> tuple[Prepared, Extents]:
     """For all arguments; not tried where terms are nested without end."""
     if prepared.domains.can_nest:
         text = gringo.translation.reached_text(reaching(prepared, prepared.clauses), prepared.tables, ())
-        seconds, rules = min(gringo.budget.seconds, QUICK.seconds), min(gringo.budget.rules, QUICK.rules)
-        if nests_without_end(gringo.clingo, text, seconds, rules):
+        if gringo.nests(text):
             raise OverBudgetError(NESTING)
     return prepared, _reach(prepared, prepared.clauses, (), gringo)
 

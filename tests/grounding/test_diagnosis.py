@@ -90,9 +90,9 @@ def test_terms_without_end_are_named(grown: str) -> None:
     assert "terms that hold terms can nest without limit" in str(caught.value)
 
 
-def test_what_has_no_end_in_any_state_is_not_evaluated(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Terms nest in a relation that no state changes: no state is followed then."""
-    monkeypatch.setattr(_Attempts, "grounder", lambda *_: lambda _: pytest.fail("what has no end was evaluated"))
+def test_a_static_relation_without_end_is_not_evaluated(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nor are states followed then."""
+    monkeypatch.setattr(_Attempts, "grounder", lambda *_: lambda _: pytest.fail("a relation without end was evaluated"))
     with pytest.raises(GroundingError, match="'nat' has no bound"):
         grounded(
             "(role r) (legal r a) (goal r 1) (<= terminal (nat ?x) (not (nat ?x))) (nat z) (<= (nat (s ?x)) (nat ?x))"
