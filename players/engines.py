@@ -13,7 +13,7 @@ from ggp.equilibrium.backward_induction import BackwardInduction, choose_togethe
 from ggp.errors import EvaluationError, KnowledgeError
 from ggp.gdl.state_machine import Facts
 from ggp.gdl.terms import Term, to_text
-from ggp.learning.knowledge import Knowledge, find_knowledge
+from ggp.learning.knowledge import Knowledge, TrainingSummary, find_knowledge, keep_of_match
 from ggp.learning.learner import Learner
 from ggp.learning.symmetries import find_symmetries, images_of
 from ggp.protocol.evaluation import MOST_STEPS, Evaluation
@@ -72,6 +72,8 @@ def _make_tree_search(machine: CircuitMachine, task: RoleTask, settings: SearchS
     planned = PLANNED * task.settings.clock_within(task.start.startclock)
     improver = Improver(machine, settings, seed, learner_bytes, known, planned)
     tree_settings = replace(settings, memory_bytes=settings.memory_bytes - learner_bytes)
+    if task.settings.save_knowledge:
+        improver.keep = partial(_keep, task, machine)
     return TreeSearch(machine, task.role, tree_settings, seed, improver, known)
 
 
@@ -95,6 +97,18 @@ def _known(task: RoleTask, machine: CircuitMachine) -> Knowledge | None:
     return known
 
 
+def _keep(task: RoleTask, machine: CircuitMachine, learned: Knowledge) -> None:
+    """For the next match; where that fails it costs a line of the log."""
+    try:
+        path = keep_of_match(learned, machine.rulesheet, machine.compiled)
+    except OSError as error:
+        task.warn(f"what was learned could not be saved: {error}")
+        return
+    if path is not None:
+        origin = learned.origin
+        log.info("saved what was learned so far, in %.0f s by %d matches: %s", origin.seconds, origin.matches, path)
+
+
 class Improver:
     """What makes the search better while nothing is asked: a net is learned, and quick matches show how to use it.
 
@@ -115,8 +129,10 @@ class Improver:
 
         planned: seconds that there will be before the first step, about.
         """
+        self.keep: Callable[[Knowledge], None] | None = None  # of what was learned, when the match is over
         self._planned = planned
         self._tuner = Tuner(machine, settings, seed)
+        self._known = known
         self._earlier = 0 if known is None else known.origin.samples
         may_learn = learner_bytes > 0 and not machine.compiled.has_percepts
         if known is not None:
@@ -157,6 +173,27 @@ class Improver:
         if is_due and tuner.play(state, thought.stop, max(_LEAST_SECONDS, passed() / _MATCH_SHARE)):
             self.adopt(search)
 
+    @property
+    def learned(self) -> Knowledge | None:
+        """All that is known now; None where this match has not added enough to it for a net to be tried.
+
+        Also None as long as it is not decided what the net reads: learning could not go on with that from its net.
+        """
+        learner, known = self._learner, self._known
+        least = max(_LEARNED_SAMPLES, _LAST_MORE * self._earlier)
+        if learner is None or learner.inputs is None or self._earlier + learner.samples < least:
+            return None
+        origin = TrainingSummary(
+            self._machine.rulesheet.source, self._seconds, learner.matches, learner.samples, 0.0, self._seed
+        )
+        if known is not None:
+            earlier = known.origin
+            origin = replace(
+                origin, seconds=earlier.seconds + origin.seconds, matches=earlier.matches + origin.matches,
+                samples=earlier.samples + origin.samples,
+            )  # fmt: skip
+        return Knowledge(learner.net, origin)
+
     def _begin(self, stop: Callable[[], bool]) -> None:
         """Where symmetries were not found until the next answer was due, learning begins without them."""
         began, batches = perf_counter(), self._machine.batches
@@ -186,6 +223,12 @@ class Improver:
             self._samples = samples
             self._tuner.use_net(learner.net)
             self._is_new = True
+
+    def close(self) -> None:
+        """Keeps what was learned, if that is wanted."""
+        learned = None if self.keep is None else self.learned
+        if self.keep is not None and learned is not None:
+            self.keep(learned)
 
     def adopt(self, search: BatchedMcts) -> None:
         """The search goes on with what is best so far."""
@@ -266,6 +309,8 @@ class TreeSearch:
 
     def close(self) -> None:
         self._search.close()
+        if self._improver is not None:
+            self._improver.close()
 
     def _with_line(self, evaluation: Evaluation | None, move: Term | None) -> Evaluation | None:
         if evaluation is None:

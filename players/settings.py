@@ -6,6 +6,7 @@ from typing import Annotated
 from annotated_types import Ge
 
 from ggp.errors import SettingsError
+from ggp.learning.settings import AUTO
 from ggp.plugins import parse_plugin
 from ggp.search.mcts.settings import SearchSettings
 from ggp.settings import About, Settings
@@ -60,7 +61,10 @@ class PlayerSettings(Settings):
     knowledge: Annotated[
         str,
         About("what `ggp train` has learned: a file of it, auto (that of the cache for the rules, if any) or none"),
-    ] = "auto"
+    ] = AUTO
+    save_knowledge: Annotated[
+        bool, About("save what was learned when a match is over; the next match on the same rules goes on from it")
+    ] = False
     memory: Annotated[int, Ge(1), About("memory that the search may take", "MiB")] = 512
     search: SearchSettings = field(default_factory=SearchSettings)  # `memory` counts, not its `memory_bytes`
 
@@ -68,6 +72,8 @@ class PlayerSettings(Settings):
         super(PlayerSettings, self).__post_init__()  # slots make another class of this one, so `super()` fails
         if self.strategy not in PLAYERS and not is_custom(self.strategy):
             raise SettingsError(f"no player is called {self.strategy!r}; the players are {', '.join(PLAYERS)}")
+        if self.save_knowledge and (self.knowledge != AUTO or not (self.learn and self.tune)):
+            raise SettingsError("save_knowledge: only with knowledge = auto, learn and tune")
 
     @property
     def search_settings(self) -> SearchSettings:

@@ -2,13 +2,15 @@
 
     NAME             the best net, for which rules it is, and how it came about
     NAME.training    the state of all learners, so that training that was cut off gives what it would have given
+    NAME.matches     of the cache: the net of a player that keeps what it learns in its matches
 
-Both have the form of entries of the cache (`ggp.cache`): nothing is unpickled, a checksum finds damage, and a file is
+All have the form of entries of the cache (`ggp.cache`): nothing is unpickled, a checksum finds damage, and a file is
 replaced in one step. They belong to one rulesheet and one circuit, whose facts and moves are known by their numbers.
 """
 
 import json
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -26,7 +28,7 @@ from ggp.learning.settings import AUTO, NO_KNOWLEDGE, TrainingSettings
 from ggp.learning.training import Expert, Generation, Host, Training, net_problem
 
 VERSION = 6
-SUFFIX, TRAINING = ".knowledge", ".training"
+SUFFIX, TRAINING, MATCHES = ".knowledge", ".training", ".matches"
 _NET, _TRAINING = (sha256(b"ggp " + kind).digest() for kind in (b"knowledge", b"training"))
 _LARGEST = 2**32  # bytes of a file
 
@@ -60,17 +62,49 @@ def automatic_path(rulesheet: Rulesheet) -> Path | None:
     return None if folder is None else folder / f"{rulesheet.sha256}{SUFFIX}"
 
 
+def matches_path(rulesheet: Rulesheet) -> Path | None:
+    """As `automatic_path`, of what players keep of their matches. Training neither reads nor writes it."""
+    path = automatic_path(rulesheet)
+    return None if path is None else path.with_name(path.name + MATCHES)
+
+
 def find_knowledge(choice: str, rulesheet: Rulesheet, game: CompiledGame) -> Knowledge | None:
-    """What a user's choice means: a file, AUTO or NO_KNOWLEDGE; KnowledgeError as by `load_knowledge`."""
+    """What a user's choice means: a file, AUTO or NO_KNOWLEDGE; KnowledgeError as by `load_knowledge`.
+
+    AUTO: of training or of matches, whichever saw more samples.
+    """
     if choice == NO_KNOWLEDGE:
         return None
     if choice != AUTO:
         return load_knowledge(Path(choice), rulesheet, game)
     try:
-        path = automatic_path(rulesheet)
-        return None if path is None or not path.exists() else load_knowledge(path, rulesheet, game)
+        paths = [path for path in (automatic_path(rulesheet), matches_path(rulesheet)) if path and path.exists()]
     except OSError as error:
         raise KnowledgeError(f"the cache's knowledge cannot be read: {error.strerror or error}") from None
+    found, problems = list[Knowledge](), list[KnowledgeError]()
+    for path in paths:
+        try:
+            found.append(load_knowledge(path, rulesheet, game))
+        except KnowledgeError as error:
+            problems.append(error)
+    if problems and not found:
+        raise problems[0]
+    return max(found, key=lambda each: each.origin.samples, default=None)
+
+
+def keep_of_match(knowledge: Knowledge, rulesheet: Rulesheet, game: CompiledGame) -> Path | None:
+    """Saves what a match has taught for the next one, unless another match has kept more meanwhile.
+
+    None where nothing was saved; OSError where it cannot be.
+    """
+    path = matches_path(rulesheet)
+    if path is None or net_problem(knowledge.net._asdict(), *_sizes(game)):  # learning may have diverged
+        return None
+    with suppress(KnowledgeError):  # what cannot be read is replaced
+        if path.exists() and load_knowledge(path, rulesheet, game).origin.samples >= knowledge.origin.samples:
+            return None
+    save_knowledge(path, knowledge, rulesheet, game)
+    return path
 
 
 def save_knowledge(path: Path, knowledge: Knowledge, rulesheet: Rulesheet, game: CompiledGame) -> None:
@@ -136,6 +170,11 @@ def _notes(rulesheet: Rulesheet, game: CompiledGame) -> dict[str, Any]:
     return {"version": VERSION, "rules": rulesheet.sha256, "circuit": _circuit_key(game), "name": rulesheet.source}
 
 
+def _sizes(game: CompiledGame) -> tuple[int, int, int]:
+    """What the shapes of a net depend on: facts, roles, moves of all roles."""
+    return game.circuit.facts, len(game.roles), sum(map(len, game.moves))
+
+
 def _circuit_key(game: CompiledGame) -> str:
     """The same for circuits with the same roles, facts, moves and goal values in the same order."""
     names = [
@@ -177,7 +216,7 @@ def _value(path: Path, kind: type[T], given: Any) -> T:  # noqa: ANN401 - whatev
 
 
 def _checked_net(path: Path, arrays: Arrays, game: CompiledGame) -> Net:
-    problem = net_problem(arrays, game.circuit.facts, len(game.roles), sum(map(len, game.moves)))
+    problem = net_problem(arrays, *_sizes(game))
     if problem:
         raise _wrong(path, problem)
     return Net(**{name: array.copy() for name, array in arrays.items()})
