@@ -42,7 +42,8 @@ def play_a_match(warned: list[str], *, save: bool = True) -> float | None:
     thought = Thought(lambda: 0.0, 1.0, wants_evaluation=True)
     engine.think(task.machine.initial_state, thought)
     engine.close()
-    return thought.evaluation and thought.evaluation.trained_seconds
+    assert thought.evaluation is not None
+    return thought.evaluation.trained_seconds
 
 
 @pytest.fixture(autouse=True)
