@@ -13,7 +13,7 @@ from ggp.equilibrium.backward_induction import BackwardInduction, choose_togethe
 from ggp.errors import EvaluationError, KnowledgeError
 from ggp.gdl.state_machine import Facts
 from ggp.gdl.terms import Term, to_text
-from ggp.learning.knowledge import Knowledge, TrainingSummary, find_knowledge, keep_of_match
+from ggp.learning.knowledge import Knowledge, TrainingSummary, find_knowledge, save_after_match
 from ggp.learning.learner import Learner
 from ggp.learning.symmetries import find_symmetries, images_of
 from ggp.protocol.evaluation import MOST_STEPS, Evaluation
@@ -73,7 +73,7 @@ def _make_tree_search(machine: CircuitMachine, task: RoleTask, settings: SearchS
     improver = Improver(machine, settings, seed, learner_bytes, known, planned)
     tree_settings = replace(settings, memory_bytes=settings.memory_bytes - learner_bytes)
     if task.settings.save_knowledge:
-        improver.keep = partial(_keep, task, machine)
+        improver.save = partial(_save, task, machine)
     return TreeSearch(machine, task.role, tree_settings, seed, improver, known)
 
 
@@ -97,10 +97,10 @@ def _known(task: RoleTask, machine: CircuitMachine) -> Knowledge | None:
     return known
 
 
-def _keep(task: RoleTask, machine: CircuitMachine, learned: Knowledge) -> None:
+def _save(task: RoleTask, machine: CircuitMachine, learned: Knowledge) -> None:
     """For the next match; where that fails it costs a line of the log."""
     try:
-        path = keep_of_match(learned, machine.rulesheet, machine.compiled)
+        path = save_after_match(learned, machine.rulesheet, machine.compiled)
     except OSError as error:
         task.warn(f"what was learned could not be saved: {error}")
         return
@@ -129,7 +129,7 @@ class Improver:
 
         planned: seconds that there will be before the first step, about.
         """
-        self.keep: Callable[[Knowledge], None] | None = None  # of what was learned, when the match is over
+        self.save: Callable[[Knowledge], None] | None = None  # what was learned, when the match is over
         self._planned = planned
         self._tuner = Tuner(machine, settings, seed)
         self._known = known
@@ -140,7 +140,6 @@ class Improver:
             may_learn &= known.origin.seconds < _MOST_LEARNING  # a match does not add much to more than that
         self._may_learn = may_learn
         self._machine, self._seed, self._learner_bytes = machine, seed, learner_bytes
-        self._net = None if known is None else known.net
         self._learner: Learner | None = None
         self._looks_for_symmetries = planned >= _LEAST_PLANNED
         self._samples = self._earlier  # that the net in use has learned from
@@ -179,15 +178,15 @@ class Improver:
 
         Also None as long as it is not decided what the net reads: learning could not go on with that from its net.
         """
-        learner, known = self._learner, self._known
+        learner = self._learner
         least = max(_LEARNED_SAMPLES, _LAST_MORE * self._earlier)
         if learner is None or learner.inputs is None or self._earlier + learner.samples < least:
             return None
         origin = TrainingSummary(
             self._machine.rulesheet.source, self._seconds, learner.matches, learner.samples, 0.0, self._seed
         )
-        if known is not None:
-            earlier = known.origin
+        if self._known is not None:
+            earlier = self._known.origin
             origin = replace(
                 origin, seconds=earlier.seconds + origin.seconds, matches=earlier.matches + origin.matches,
                 samples=earlier.samples + origin.samples,
@@ -204,8 +203,8 @@ class Improver:
             symmetries = find_symmetries(self._machine.rulesheet, batches, stop, seconds=seconds)
         if not stop():
             learner = Learner(
-                batches, self._seed, net=self._net, memory_bytes=self._learner_bytes, known_samples=self._earlier,
-                symmetries=symmetries,
+                batches, self._seed, net=None if self._known is None else self._known.net,
+                memory_bytes=self._learner_bytes, known_samples=self._earlier, symmetries=symmetries,
             )  # fmt: skip
             self._may_learn = learner.can_learn
             self._learner = learner
@@ -225,10 +224,9 @@ class Improver:
             self._is_new = True
 
     def close(self) -> None:
-        """Keeps what was learned, if that is wanted."""
-        learned = None if self.keep is None else self.learned
-        if self.keep is not None and learned is not None:
-            self.keep(learned)
+        """Saves what was learned, if that is wanted."""
+        if self.save is not None and (learned := self.learned) is not None:
+            self.save(learned)
 
     def adopt(self, search: BatchedMcts) -> None:
         """The search goes on with what is best so far."""

@@ -60,10 +60,11 @@ class PlayerSettings(Settings):
     ] = True
     knowledge: Annotated[
         str,
-        About("what `ggp train` has learned: a file of it, auto (that of the cache for the rules, if any) or none"),
+        About("what was learned before: a file of `ggp train`, auto (what the cache has for the rules) or none"),
     ] = AUTO
     save_knowledge: Annotated[
-        bool, About("save what was learned when a match is over; the next match on the same rules goes on from it")
+        bool,
+        About("save the net at the end of a match; in the next match on the same rules learning continues from it"),
     ] = False
     memory: Annotated[int, Ge(1), About("memory that the search may take", "MiB")] = 512
     search: SearchSettings = field(default_factory=SearchSettings)  # `memory` counts, not its `memory_bytes`

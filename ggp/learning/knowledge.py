@@ -2,7 +2,7 @@
 
     NAME             the best net, for which rules it is, and how it came about
     NAME.training    the state of all learners, so that training that was cut off gives what it would have given
-    NAME.matches     of the cache: the net of a player that keeps what it learns in its matches
+    NAME.matches     of the cache: the net that a player has learned in its matches
 
 All have the form of entries of the cache (`ggp.cache`): nothing is unpickled, a checksum finds damage, and a file is
 replaced in one step. They belong to one rulesheet and one circuit, whose facts and moves are known by their numbers.
@@ -63,7 +63,7 @@ def automatic_path(rulesheet: Rulesheet) -> Path | None:
 
 
 def matches_path(rulesheet: Rulesheet) -> Path | None:
-    """As `automatic_path`, of what players keep of their matches. Training neither reads nor writes it."""
+    """As `automatic_path`, of what players have learned in matches. Training neither reads nor writes it."""
     path = automatic_path(rulesheet)
     return None if path is None else path.with_name(path.name + MATCHES)
 
@@ -92,8 +92,8 @@ def find_knowledge(choice: str, rulesheet: Rulesheet, game: CompiledGame) -> Kno
     return max(found, key=lambda each: each.origin.samples, default=None)
 
 
-def keep_of_match(knowledge: Knowledge, rulesheet: Rulesheet, game: CompiledGame) -> Path | None:
-    """Saves what a match has taught for the next one, unless another match has kept more meanwhile.
+def save_after_match(knowledge: Knowledge, rulesheet: Rulesheet, game: CompiledGame) -> Path | None:
+    """Saves what was learned in a match, for the next one, unless another match has saved more meanwhile.
 
     None where nothing was saved; OSError where it cannot be.
     """

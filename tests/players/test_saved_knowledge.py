@@ -1,4 +1,4 @@
-"""A player that keeps what it learns: the next match on the same rules goes on from there."""
+"""Learning across matches: a net that is saved at the end of a match is where learning continues in the next."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -10,7 +10,7 @@ import pytest
 import ggp
 from ggp.errors import SettingsError
 from ggp.learning import knowledge, learner
-from ggp.learning.knowledge import Knowledge, find_knowledge, keep_of_match, load_knowledge, matches_path
+from ggp.learning.knowledge import Knowledge, find_knowledge, load_knowledge, matches_path, save_after_match
 from ggp.simulation.state_machine import CircuitMachine
 from players.engines import TreeSearch, make_engine
 from players.settings import PlayerSettings
@@ -48,7 +48,7 @@ def play_a_match(warned: list[str], *, save: bool = True) -> float | None:
 
 @pytest.fixture(autouse=True)
 def quick(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A folder of its own, while kernels stay in the usual cache; what nets read is decided soon."""
+    """Knowledge in a temporary folder, kernels in the usual cache; short contests decide on the inputs of nets."""
     monkeypatch.setattr(knowledge, "knowledge_folder", lambda: tmp_path)
     monkeypatch.setattr(learner, "FIRST_TRIAL", learner.FIRST_TRIAL // 50)
     monkeypatch.setattr(learner, "TRIAL", learner.TRIAL // 50)
@@ -58,7 +58,7 @@ def known() -> Knowledge | None:
     return find_knowledge("auto", GAME.rulesheet, COMPILED)
 
 
-def test_the_next_match_goes_on_from_what_the_last_one_has_learned() -> None:
+def test_learning_continues_in_the_next_match() -> None:
     warned: list[str] = []
     assert play_a_match(warned) == 0.0
     first = known()
@@ -72,26 +72,26 @@ def test_the_next_match_goes_on_from_what_the_last_one_has_learned() -> None:
     assert not warned
 
 
-def test_nothing_is_kept_unless_it_is_wanted() -> None:
+def test_nothing_is_saved_by_default() -> None:
     assert play_a_match([], save=False) == 0.0
     assert known() is None
 
 
-def test_of_two_matches_that_end_at_the_same_time_the_one_that_learned_more_is_kept() -> None:
+def test_a_net_of_fewer_samples_does_not_replace_one_of_more() -> None:
     play_a_match([])
     kept, path = known(), matches_path(GAME.rulesheet)
     assert kept is not None
     assert path is not None
     before = path.read_bytes()
     less = Knowledge(kept.net, replace(kept.origin, samples=kept.origin.samples - 1))
-    assert keep_of_match(less, GAME.rulesheet, COMPILED) is None
+    assert save_after_match(less, GAME.rulesheet, COMPILED) is None
     assert path.read_bytes() == before
     more = Knowledge(kept.net, replace(kept.origin, samples=kept.origin.samples + 1))
-    assert keep_of_match(more, GAME.rulesheet, COMPILED) == path
+    assert save_after_match(more, GAME.rulesheet, COMPILED) == path
     assert load_knowledge(path, GAME.rulesheet, COMPILED).origin == more.origin
 
 
-def test_a_damaged_file_is_told_and_replaced() -> None:
+def test_a_damaged_file_is_reported_and_replaced() -> None:
     play_a_match([])
     path = matches_path(GAME.rulesheet)
     assert path is not None
@@ -103,13 +103,13 @@ def test_a_damaged_file_is_told_and_replaced() -> None:
     assert known() is not None
 
 
-def test_a_net_that_is_not_finite_is_not_kept() -> None:
+def test_a_net_that_diverged_is_not_saved() -> None:
     play_a_match([])
     kept = known()
     assert kept is not None
     kept.net.value[0, 0] = np.nan
     diverged = Knowledge(kept.net, replace(kept.origin, samples=kept.origin.samples + 1))
-    assert keep_of_match(diverged, GAME.rulesheet, COMPILED) is None
+    assert save_after_match(diverged, GAME.rulesheet, COMPILED) is None
 
 
 @pytest.mark.parametrize("other", [{"knowledge": "none"}, {"knowledge": "a file"}, {"learn": False}, {"tune": False}])
