@@ -172,7 +172,7 @@ async def test_moves_are_typed_and_refused(browser: "Browser", server: Server) -
 async def test_two_people_in_two_browsers(browser: "Browser", server: Server) -> None:
     async with a_page(browser) as ann, a_page(browser, phone=True) as bob:
         await begin(ann, server, "tictactoe", {"xplayer": ("human", "Ann"), "oplayer": ("human", "Bob")})
-        links = await ann.locator("#invitation input").evaluate_all("inputs => inputs.map((input) => input.value)")
+        links = [await ann.get_by_label(f"Link for {role}").input_value() for role in ("xplayer", "oplayer")]
         await bob.goto(links[1])
         await say(bob, "Waiting for everybody")
         await ann.goto(links[0])
