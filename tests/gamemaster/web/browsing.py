@@ -24,7 +24,8 @@ PATIENCE = 120_000  # milliseconds, on a machine that is busy with other things
 NETWORK_CHANGED = "ERR_NETWORK_CHANGED"  # containers of other tests come and go; the page asks again
 ERROR_PAGE = "chrome-error:"  # which it then shows for a moment
 RETRIES = 5
-GONE = ("ERR_CONNECTION_REFUSED", "ERR_INCOMPLETE_CHUNKED_ENCODING", "ERR_CONNECTION_RESET")  # when nobody serves
+# of a server that ends
+GONE = ("ERR_CONNECTION_REFUSED", "ERR_INCOMPLETE_CHUNKED_ENCODING", "ERR_CONNECTION_RESET", "ERR_EMPTY_RESPONSE")
 PHONE = (390, 844)
 
 # Texts whose contrast with what is behind them is below that of WCAG AA; pictures and what is disabled do not count.
