@@ -125,18 +125,11 @@ def _search_together() -> None:
     simulator.playouts(1)
     if vector_bits() >= NARROW:  # that of so small a game is left to LLVM
         assemble(functions(simulator.steps), simulator.steps.layout.facts, vector_bits())
-    machine.simulator(preferences=True)
-    plain = replace(settings, retrograde=False)
-    for variant in (
-        replace(plain, grave_equivalence=20.0),
-        replace(plain, mast_temperature=0.05),
-        replace(plain, threads=2),
-    ):
-        tried = BatchedMcts(machine, variant)
-        tried.run(lambda: False, _VISITS)
-        for role in machine.roles:
-            tried.variations(role, 1)
-        tried.close()
+    tried = BatchedMcts(machine, replace(settings, retrograde=False, threads=2))
+    tried.run(lambda: False, _VISITS)
+    for role in machine.roles:
+        tried.variations(role, 1)
+    tried.close()
 
 
 def _search_in_turn() -> None:

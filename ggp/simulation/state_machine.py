@@ -87,7 +87,7 @@ class CircuitMachine:
         self._last = _View(self.initial_state, start)
         self._lock = RLock()
         # Under _lock, since each has machine code, which is gone with it:
-        self._simulators: dict[tuple[bool, int], Simulator] = {}  # with preferences, with decisive moves
+        self._simulators: dict[int, Simulator] = {}  # by decisive moves
         self._ends: tuple[Rows, int] | None = None
         self._end_code: MachineCode | None = None
         self._compiling: set[int] = set()  # ids of what machine code is being made for, or was
@@ -190,28 +190,27 @@ class CircuitMachine:
             found[part] = lowest + span * means.reshape(copies, len(part), -1).mean(axis=0)
         return found
 
-    def simulator(self, *, preferences: bool = False, decisive: int = 0) -> Simulator:
-        """Random playouts of the game; with preferences, roles may prefer some moves (`Layout.first_preferred`).
+    def simulator(self, *, decisive: int = 0) -> Simulator:
+        """Random playouts of the game.
 
         decisive: 1: roles do decisive moves; 2: and avoid what allows them; the usual one where that is not affordable.
         """
-        key = preferences, decisive
         with self._lock:
-            if key not in self._simulators:
-                self._simulators[key] = self._make_simulator(preferences=preferences, decisive=decisive)
-            return self._simulators[key]
+            if decisive not in self._simulators:
+                self._simulators[decisive] = self._make_simulator(decisive=decisive)
+            return self._simulators[decisive]
 
     def is_settled(self, *, decisive: int) -> bool:
         """Whether these playouts run as fast as they are going to: by machine code, unless the game is too large."""
         simulator = self.simulator(decisive=decisive)
         return not is_worthwhile(simulator.steps) or bool(simulator.plan.addresses.all())
 
-    def compile_in_background(self, *, preferences: bool = False, decisive: int = 0) -> None:
+    def compile_in_background(self, *, decisive: int = 0) -> None:
         """Let these playouts, and batches, run by machine code as soon as it is made, where the game is small enough.
 
         Once is enough.
         """
-        simulator = self.simulator(preferences=preferences, decisive=decisive)
+        simulator = self.simulator(decisive=decisive)
         with self._lock:
             begun = self._compiling.copy()
             self._compiling |= {id(simulator), id(self.batches)}
@@ -242,16 +241,16 @@ class CircuitMachine:
         make_in_background(lambda: assemble_programs(named, compiled.circuit.facts), use)
         return rows, max((program.rows for program in programs), default=0)
 
-    def _make_simulator(self, *, preferences: bool, decisive: int) -> Simulator:
+    def _make_simulator(self, *, decisive: int) -> Simulator:
         compiled = self.compiled
         if not decisive:
-            steps = make_steps(compiled.circuit, compiled.phases, preferences=preferences)
+            steps = make_steps(compiled.circuit, compiled.phases)
             return Simulator(steps, compiled.circuit.initial)
-        usual = self.simulator(preferences=preferences)
+        usual = self.simulator()
         if usual.steps.gates > MOST_GATES:  # building its steps again would take seconds
             return usual
         aims = aims_of(compiled.goals, [role == NATURE for role in self.roles])
-        steps = make_steps(compiled.circuit, compiled.phases, preferences=preferences, aims=aims, depth=decisive)
+        steps = make_steps(compiled.circuit, compiled.phases, aims=aims, depth=decisive)
         affordable = max(MOST_DECISIVE_GATES, MOST_DECISIVE_RATIO * usual.steps.gates)
         if steps.decisive < decisive or steps.gates > min(affordable, MOST_GATES):
             return usual

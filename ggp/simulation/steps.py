@@ -55,7 +55,6 @@ class RowLayout(NamedTuple):
     first_queue: int  # (phases,) lanes that have playouts to begin, by the phase of their starts
     first_held: int  # (goals,) the goals of the lanes that are pending, where the step evaluates them
     first_tally: int  # (goals * TALLY_BITS,) how often a goal value was the lane's outcome, lowest bit first
-    first_preferred: int  # (preferences,) which moves are preferred, then which roles choose by that
     first_random: int  # random words of a step
     first_free: int  # from here on scratch of the programs
 
@@ -67,19 +66,14 @@ class RowLayout(NamedTuple):
         return row_of
 
 
-def make_layout(facts: int, goals: int, random: int, phases: int = 1, preferences: int = 0) -> RowLayout:
+def make_layout(facts: int, goals: int, random: int, phases: int = 1) -> RowLayout:
     """Rows for so many of each; random: words of a step, at most."""
     sizes = {"current": facts, "following": facts, "finished": facts, "start": facts}
     sizes |= dict.fromkeys(("waiting", "over", "ended", "stuck", "clash"), 1)
     sizes["first_goal"] = goals
     sizes |= dict.fromkeys(("ones", "pending", "taken", "borrow", "zero", "young"), 1)
     sizes |= {"first_birth": BIRTH_BITS, "first_quota": QUOTA_BITS, "first_queue": phases}
-    sizes |= {
-        "first_held": goals,
-        "first_tally": goals * TALLY_BITS,
-        "first_preferred": preferences,
-        "first_random": random,
-    }
+    sizes |= {"first_held": goals, "first_tally": goals * TALLY_BITS, "first_random": random}
     rows = {"first_free": 1}
     for name, size in sizes.items():
         rows[name] = rows["first_free"]
@@ -113,16 +107,13 @@ class Steps:
         return most
 
 
-def make_steps(
-    circuit: Circuit, phases: NDArray[np.int8], *, preferences: bool = False, aims: Aims | None = None, depth: int = 1
-) -> Steps:
-    """phases: (P, F) the constant that a fact is in each phase, or -1; preferences: roles may prefer some moves.
+def make_steps(circuit: Circuit, phases: NDArray[np.int8], *, aims: Aims | None = None, depth: int = 1) -> Steps:
+    """phases: (P, F) the constant that a fact is in each phase, or -1.
 
     aims: roles do decisive moves, if there are any and they do not take too many gates; depth 2: and do not allow them.
     """
     needed = sum(random_bits(count) for count in circuit.moves)
-    preferred = sum(circuit.moves) + len(circuit.moves) if preferences else 0
-    layout = make_layout(circuit.facts, len(circuit.goals), needed, len(phases), preferred)
+    layout = make_layout(circuit.facts, len(circuit.goals), needed, len(phases))
     endings: list[Endings | None] = [None] * len(phases)
     if aims is not None:
         endings = [find_endings(circuit, phases, phase, aims, depth) for phase in range(len(phases))]
@@ -160,15 +151,11 @@ class _Step:
         facts = assembly.facts(known)
         random = assembly.inputs(layout.first_free - layout.first_random)
         waiting = int(assembly.inputs(1)[0])
-        preferred = assembly.inputs(layout.first_random - layout.first_preferred)
         nothing = np.zeros(sum(circuit.moves), np.int64)
         legal = assembly.copy(circuit, np.concatenate([facts, nothing]), circuit.legal)
         ends = None if endings is None else find_ends(assembly, endings, look(assembly, circuit, facts))
         self.decisive = 0 if ends is None else 1 + int(ends.allows.any())
         wanted = legal if ends is None else _ending(assembly, circuit.moves, legal, ends)
-        if len(preferred):
-            moves = sum(circuit.moves)
-            wanted = prefer(assembly, circuit.moves, wanted, preferred[:moves], preferred[moves:])
         choices = None if apart else choose_together(assembly, circuit.moves, legal, wanted, random)
         choices = choices or choose_apart(assembly, circuit.moves, wanted, random)
         self.may_clash = choices.clash != 0
@@ -196,11 +183,7 @@ class _Step:
         outputs = np.concatenate([self._following, self._lanes[late], self._goals[late][: None if goals else 0]])
         row_of_input = np.full(assembly.size, -1, np.int32)
         row_of_input[1 : 1 + layout.facts] = layout.current + np.arange(layout.facts)
-        random, preferred = (
-            np.arange(layout.first_random, layout.first_free),
-            np.arange(layout.first_preferred, layout.first_random),
-        )
-        others = np.concatenate([random, [layout.waiting], preferred])
+        others = np.concatenate([np.arange(layout.first_random, layout.first_free), [layout.waiting]])
         row_of_input[1 + layout.facts : 1 + layout.facts + len(others)] = others
         rows = np.concatenate(
             [layout.following + np.arange(layout.facts), layout.over + np.arange(4 + layout.goals)]
@@ -242,10 +225,9 @@ def _late_goals(circuit: Circuit, layout: RowLayout) -> tuple[Program, Ids]:
 
 def _ending(assembly: Assembly, moves: tuple[int, ...], legal: Literals, ends: EndGates) -> Literals:
     """The moves that end the match at its best, if any; else those that do not end it at its worst, nor allow that."""
-    always = np.ones(len(moves), np.int64)
     wanted = legal
     for preferred in (ends.worst ^ 1, ends.allows ^ 1, ends.best):
-        wanted = prefer(assembly, moves, wanted, preferred, always)
+        wanted = _prefer(assembly, moves, wanted, preferred)
     return wanted
 
 
@@ -257,15 +239,10 @@ class Choices(NamedTuple):
     clash: int  # whether the choice is not valid
 
 
-def prefer(
-    assembly: Assembly, moves: tuple[int, ...], legal: Literals, preferred: Literals, heeds: Literals
-) -> Literals:
-    """The legal moves that are preferred, in lanes where the role heeds that and has any; else all legal ones.
-
-    preferred: (M,); heeds: (roles,).
-    """
+def _prefer(assembly: Assembly, moves: tuple[int, ...], legal: Literals, preferred: Literals) -> Literals:
+    """The legal moves that are preferred (M,), in lanes where the role has any; else all legal ones."""
     network, wanted = assembly.network, legal.copy()
-    for role, possible in enumerate(possible_moves(moves, legal)):
+    for possible in possible_moves(moves, legal):
         if len(possible) < 2:
             continue
         any_preferred = 0
@@ -273,9 +250,10 @@ def prefer(
             any_preferred = int(
                 either(network, any_preferred, int(both(network, int(legal[move]), int(preferred[move]))))
             )
-        free = int(both(network, any_preferred, int(heeds[role]))) ^ 1
         for move in possible:
-            wanted[move] = both(network, int(legal[move]), int(either(network, int(preferred[move]), free)))
+            wanted[move] = both(
+                network, int(legal[move]), int(either(network, int(preferred[move]), any_preferred ^ 1))
+            )
     return wanted
 
 

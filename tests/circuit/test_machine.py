@@ -163,12 +163,12 @@ def test_playouts_start_from_the_machine() -> None:
 
 
 def test_threads_share_the_simulators(monkeypatch: pytest.MonkeyPatch) -> None:
-    def make_late(circuit: Circuit, phases: NDArray[np.int8], *, preferences: bool) -> Steps:
+    def make_late(circuit: Circuit, phases: NDArray[np.int8]) -> Steps:
         sleep(0.02)
-        return make_steps(circuit, phases, preferences=preferences)
+        return make_steps(circuit, phases)
 
     monkeypatch.setattr(state_machine, "make_steps", make_late)
     machine = pair_of(WALK).circuit
     with ThreadPoolExecutor(4) as pool:
-        made = list(pool.map(lambda _: machine.simulator(preferences=True), range(4)))
+        made = list(pool.map(lambda _: machine.simulator(), range(4)))
     assert all(simulator is made[0] for simulator in made)  # machine code of another one would go with it

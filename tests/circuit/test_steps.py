@@ -188,7 +188,7 @@ def test_rows_do_not_overlap() -> None:
         assert layout.first_queue - layout.first_quota >= QUOTA_BITS
         assert layout.first_held - layout.first_queue == len(steps.phases)
         assert layout.first_tally - layout.first_held == layout.goals
-        assert layout.first_preferred - layout.first_tally == layout.goals * TALLY_BITS
+        assert layout.first_random - layout.first_tally == layout.goals * TALLY_BITS
         assert layout.first_free <= steps.rows
         for program in (*steps.phases, *steps.apart):
             written = np.where(program.out < 0, ~program.out, program.out)

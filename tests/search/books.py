@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ggp.search.mcts.tree import (
-    AMAF,
     COUNT,
     EDGE_COUNT,
     EDGE_TOP,
@@ -130,7 +129,6 @@ def check_structure(tree: Tree, pins: Mapping[int, int] | None = None) -> dict[i
     _check_lists(tree, nodes)
     _check_blocks(tree, nodes)
     _check_edges(tree, nodes)
-    _check_tables(tree, nodes)
     known = {int(entry) for entry in tree.table.slots if entry != NONE}
     assert known == set(nodes)
     assert np.count_nonzero(tree.table.slots != NONE) == len(nodes)
@@ -186,15 +184,6 @@ def _check_edges(tree: Tree, nodes: Mapping[int, Node]) -> None:
     for node in nodes.values():
         most = prod(node.counts)
         assert all(0 <= code < (most if most <= 2**62 else 2**63) for code in node.edges)
-
-
-def _check_tables(tree: Tree, nodes: Mapping[int, Node]) -> None:
-    """Each node's table is its own; what is in it could be."""
-    owned = {int(tree.nodes[number, AMAF]): number for number in nodes if tree.nodes[number, AMAF] != NONE}
-    assert {table: int(owner) for table, owner in enumerate(tree.amaf_owner) if owner != NONE} == owned
-    for table in owned:
-        visits, sums = tree.amaf[table]
-        assert ((sums >= -TINY) & (sums <= visits + TINY)).all()
 
 
 def check_statistics(tree: Tree, nodes: Mapping[int, Node]) -> None:

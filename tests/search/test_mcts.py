@@ -169,15 +169,6 @@ def test_two_threads_make_room_while_the_tree_is_read(name: str) -> None:
     search.close()
 
 
-@pytest.mark.parametrize(("grave", "mast"), [(20.0, 0.0), (0.0, 0.05)])
-def test_two_threads_share_what_is_known_of_moves(grave: float, mast: float) -> None:
-    settings = SearchSettings(threads=2, memory_bytes=2**22, grave_equivalence=grave, mast_temperature=mast)
-    search = BatchedMcts(pair_of("connectfour").circuit, settings, 5)
-    search.run(never, 8000)
-    check_books(search)
-    search.close()
-
-
 def walk(search: BatchedMcts, machine: StateMachine, visits: int, seed: int) -> int:
     """A random match with a search in each state; how many steps it had."""
     random, state, steps = Random(seed), machine.initial_state, 0

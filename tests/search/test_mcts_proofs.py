@@ -1,6 +1,7 @@
 """What a search claims to have proven, against exhaustive search of random small games."""
 
 from collections import Counter
+from typing import Literal
 
 import pytest
 from hypothesis import HealthCheck, given, reject, settings
@@ -28,6 +29,7 @@ from tests.search.replay import (
 from tests.search.truth import World, explore
 
 SEEDS = 3
+DECISIVE: tuple[Literal[0, 1, 2], ...] = (0, 1, 2)  # moves in playouts
 VISITS = (1, 10, 30, 1000)
 SHAPES = {
     "turns": Shape(),
@@ -107,7 +109,7 @@ def test_bounds_hold_in_random_graphs(name: str) -> None:
         assert world is not None
         settings = SearchSettings(
             memory_bytes=2**20, playouts=seed % 3, lookahead_moves=40 * (seed % 2),
-            grave_equivalence=20.0 * (seed // 2 % 2), mast_temperature=0.05 * (seed // 3 % 2),
+            decisive_moves=DECISIVE[seed % 3],
         )  # fmt: skip
         search = BatchedMcts(pair.circuit, settings, seed)
         for visits in VISITS:

@@ -17,7 +17,7 @@ from ggp.learning.net import QuantizedNet
 from ggp.locks import lock, unlock
 from ggp.row_sums import prefetch
 from ggp.search.mcts.minimax import uses_minimax, value_node
-from ggp.search.mcts.selection import count_choosers, is_exact, update_amaf
+from ggp.search.mcts.selection import count_choosers, is_exact
 from ggp.search.mcts.tree import (
     BACKED_UP,
     BELOW,
@@ -42,7 +42,6 @@ from ggp.search.mcts.tree import (
     PHASE,
     PLAYING,
     READY,
-    SHARED,
     SIZE,
     SLOT,
     TAIL,
@@ -194,7 +193,7 @@ def _gather(tree: Tree, batch: Batch, parameters: Parameters, net: QuantizedNet,
     choosers, is_closer = count_choosers(tree, node), False
     for below in range(group[BELOW], group[BELOW_END]):
         if batch.groups[below, SIZE]:
-            _back_up_slots(tree, batch, parameters, node, np.int64(below))
+            _back_up_slots(tree, batch, np.int64(below))
             for column in range(len(totals)):
                 totals[column] += batch.totals[below, column]
             if batch.groups[below, NARROWED]:
@@ -233,7 +232,7 @@ def _join(batch: Batch, group: Ids, below: Ids) -> None:
 
 
 @numba_inner
-def _back_up_slots(tree: Tree, batch: Batch, parameters: Parameters, node: Int, number: Int) -> None:
+def _back_up_slots(tree: Tree, batch: Batch, number: Int) -> None:
     """Add what a group brings to the slots that led to it from a node above, whose lock is held."""
     group, totals, roles = batch.groups[number], batch.totals[number], batch.values.shape[1]
     size = np.int64(group[SIZE])
@@ -243,16 +242,6 @@ def _back_up_slots(tree: Tree, batch: Batch, parameters: Parameters, node: Int, 
         tree.visits[slot] += size
         tree.value_sum[slot] += totals[role]
         tree.square_sum[slot] += totals[roles + role]
-    if parameters.grave_equivalence > 0.0 or parameters.mast_temperature > 0.0:
-        lock(tree.locks, SHARED, 0)
-        if parameters.grave_equivalence > 0.0:
-            update_amaf(tree, batch, parameters.first_move, number)
-        for role in range(roles):
-            if parameters.mast_temperature > 0.0 and tree.nodes[node, COUNT + role] > 1:
-                move = parameters.first_move[role] + tree.move[group[SLOT + role]]
-                parameters.mast[0, move] += size
-                parameters.mast[1, move] += totals[role]
-        unlock(tree.locks, SHARED, 0)
 
 
 @numba_inner

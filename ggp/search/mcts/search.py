@@ -36,7 +36,6 @@ from ggp.search.mcts.expansion import (
     settle_fresh,
 )
 from ggp.search.mcts.guidance import Guidance, value_leaves, weigh_moves
-from ggp.search.mcts.mast import FORGET, LEAST_VISITS, MOST_GATES, MastPlayouts
 from ggp.search.mcts.result import MoveReport, Reader, SearchResult, Values, Variation, Variations
 from ggp.search.mcts.settings import SearchSettings
 from ggp.search.mcts.solver import Solver
@@ -119,9 +118,7 @@ class BatchedMcts:
         self.machine = machine
         self.guidance = guidance
         self.settings = settings
-        compiled, simulator = machine.compiled, machine.simulator()
-        self._can_use_mast = simulator.steps.gates <= MOST_GATES and int(simulator.plan.random.max()) >= 2
-        self.parameters = make_parameters(settings, compiled, with_mast=self._can_use_mast)
+        self.parameters = make_parameters(settings, machine.compiled)
         self.net = no_net()
         self.quantized = quantize(self.net)
         self.solver = Solver(machine, settings, self.parameters)
@@ -151,7 +148,6 @@ class BatchedMcts:
             return
         for worker in self.workers:
             worker.abandon(tree)
-        self.parameters.mast[:] *= FORGET
         if node == NONE:
             node = _new_leaf(tree, bits[0], phase)
             if node == NONE:
@@ -265,7 +261,7 @@ class BatchedMcts:
         if net is not None:
             self.net, self.quantized = net, quantize(net)
         self._rounds = settings.playouts or self._rounds
-        self.parameters = with_settings(self.parameters, settings, with_mast=self._can_use_mast)
+        self.parameters = with_settings(self.parameters, settings)
         root = np.int64(self.tree.numbers[ROOT])
         if self.tree.nodes[root, FIRST] != NONE:
             set_priors(self.tree, self.workers[0].batch, self.parameters, self.quantized, root)
@@ -326,10 +322,7 @@ class Worker:
         self._cap = cap
         self._seed = seed
         self.leaves, self._plan = self._make_lanes(decisive=0)
-        self._decisive: dict[
-            int, tuple[Lanes, PlayoutPlan]
-        ] = {}  # by `SearchSettings.decisive_moves`, as the following
-        self._mast: dict[int, tuple[MastPlayouts, Lanes]] = {}
+        self._decisive: dict[int, tuple[Lanes, PlayoutPlan]] = {}  # by `SearchSettings.decisive_moves`
         self._worth = worth_of(compiled)
         self._starts = np.zeros_like(self.expansion.before)
         self._steps_per_slice = 4
@@ -360,8 +353,7 @@ class Worker:
         """
         tree, parameters, net, batch = search.tree, search.parameters, search.quantized, self.batch
         evaluate = search.guidance.evaluate
-        is_known = bool(tree.values[tree.numbers[ROOT], VISITS] >= LEAST_VISITS)
-        leaves, plan = self._lanes(parameters, decisive=search.settings.decisive_moves, is_known=is_known)
+        leaves, plan = self._lanes(decisive=search.settings.decisive_moves)
         if search.guidance.weigh is None:
             find_leaves(tree, batch, self.expansion, self.ends(search.settings), parameters, net, count)
         else:
@@ -461,13 +453,9 @@ class Worker:
         drop_lanes(self._plan, self.leaves)
         for lanes, plan in self._decisive.values():
             drop_lanes(plan, lanes)
-        for mast, lanes in self._mast.values():
-            drop_lanes(mast.plan, lanes)
 
-    def _lanes(self, parameters: Parameters, *, decisive: int, is_known: bool) -> tuple[Lanes, PlayoutPlan]:
-        """What playouts are to run in, made when it is first wanted; is_known: whether moves are known well enough."""
-        if is_known and parameters.mast_temperature > 0:
-            return self._with_mast(parameters, decisive=decisive)
+    def _lanes(self, *, decisive: int) -> tuple[Lanes, PlayoutPlan]:
+        """What playouts are to run in, made when it is first wanted."""
         if not decisive:
             return self.leaves, self._plan
         if decisive not in self._decisive:
@@ -479,19 +467,9 @@ class Worker:
         plan = with_cap(simulator.plan, self._cap)
         return make_lanes(plan, simulator.steps.rows, len(self._machine.roles), self._seed), plan
 
-    def _with_mast(self, parameters: Parameters, *, decisive: int) -> tuple[Lanes, PlayoutPlan]:
-        """Lanes whose playouts prefer good moves."""
-        if decisive not in self._mast:
-            made = MastPlayouts(self._machine, self._cap, parameters.nature, decisive=decisive)
-            self._mast[decisive] = made, made.leaves(self._seed)
-        mast, lanes = self._mast[decisive]
-        mast.draw(lanes, parameters.mast, parameters.mast_temperature)
-        return lanes, mast.plan
-
     @property
     def _blocks(self) -> list[Lanes]:
-        decisive, mast = self._decisive.values(), self._mast.values()
-        return [self.leaves, *(lanes for lanes, _ in decisive), *(lanes for _, lanes in mast)]
+        return [self.leaves, *(lanes for lanes, _ in self._decisive.values())]
 
     def _play(self, plan: PlayoutPlan, leaves: Lanes) -> bool:
         """Play for about a slice of time; whether all playouts are over."""

@@ -5,11 +5,6 @@ AlphaZero (Silver et al., 2018). Descents in flight count for the bonus (Liu et 
 and, as far as `virtual_loss` says, as lost visits for the value (Chaslot, Winands and van den Herik, 2008). Where
 several roles choose at once, each does so by its own statistics: decoupled UCT. Where chance chooses alone, its
 outcomes have turns, so that the mean of a state is the expectation over them and not that of a sample.
-
-GRAVE (generalized rapid action value estimation: Cazenave, 2015): what a move was worth in all visits below a node,
-whenever it was made there (all moves as first, AMAF). Such values are many long before a node has tried its moves
-often. Nodes with enough visits have a table of them; nodes below use the table of the closest one above. Only moves in
-the tree count: those of playouts are made in 512 lanes at once and are not known one by one.
 """
 
 import numpy as np
@@ -20,7 +15,6 @@ from ggp.locks import lock, unlock
 from ggp.row_sums import prefetch
 from ggp.search.mcts.tree import (
     ABOVE,
-    AMAF,
     ASSURED,
     BELOW,
     BELOW_END,
@@ -45,7 +39,6 @@ from ggp.search.mcts.tree import (
     LOCK,
     MOST_DEPTH,
     NARROWED,
-    NEXT_AMAF,
     NONE,
     OWNER,
     READY,
@@ -53,7 +46,6 @@ from ggp.search.mcts.tree import (
     ROOTS,
     SIZE,
     SLOT,
-    TABLE,
     TAIL,
     TWIN,
     USUAL,
@@ -67,52 +59,8 @@ from ggp.search.mcts.tree import (
     joint_code,
 )
 
-GRAVE_REFERENCE = 64  # visits of a node before it has a table ("ref" in the paper)
-_ATTEMPTS = 8  # to find a free table
 _AHEAD = 4  # groups whose slots are fetched before their turn
 _FETCHED = 16  # slots of a node that are
-
-
-@lean
-def update_amaf(tree: Tree, batch: Batch, first_move: Ids, number: Int) -> None:
-    """Add what a group brings to the tables of all nodes above it, for the moves that led to it; SHARED is held."""
-    nodes, group = tree.nodes, batch.groups[number]
-    roles, above = nodes.shape[1] - COUNT, np.int64(group[ABOVE])
-    before = np.int64(batch.groups[above, GROUP_NODE])
-    while above != NONE:
-        node = np.int64(batch.groups[above, GROUP_NODE])
-        if nodes[node, AMAF] == NONE and tree.values[node, VISITS] >= GRAVE_REFERENCE:
-            _take_table(tree, node)
-        table = nodes[node, AMAF]
-        for role in range(roles if table != NONE else 0):
-            if nodes[before, COUNT + role] > 1:
-                move = first_move[role] + tree.move[group[SLOT + role]]
-                tree.amaf[table, 0, move] += group[SIZE]
-                tree.amaf[table, 1, move] += batch.totals[number, role]
-        above = np.int64(batch.groups[above, ABOVE])
-
-
-@numba_inner
-def _take_table(tree: Tree, node: Int) -> None:
-    """Give a node a table, empty, if one is found quickly."""
-    for _ in range(min(_ATTEMPTS, len(tree.amaf_owner))):
-        table = tree.numbers[NEXT_AMAF] % len(tree.amaf_owner)
-        tree.numbers[NEXT_AMAF] += 1
-        if tree.amaf_owner[table] == NONE:
-            tree.amaf_owner[table] = node
-            tree.nodes[node, AMAF] = table
-            tree.amaf[table] = 0.0
-            break
-
-
-@numba_inner
-def amaf_value(tree: Tree, table: Int, move: Int, otherwise: float) -> tuple[float, float]:
-    """The mean value of a move in a table, `otherwise` counting as one more visit; and how many visits there were."""
-    visits = tree.amaf[table, 0, move]
-    return (tree.amaf[table, 1, move] + otherwise) / (visits + 1.0), visits
-
-
-_AMAF_PRIOR = 10.0  # visits of a move in an AMAF table before it counts half as much as it might
 
 
 @lean
@@ -247,14 +195,13 @@ def is_exact(tree: Tree, node: Int) -> bool:
 
 @numba_inner
 def _spread(tree: Tree, batch: Batch, parameters: Parameters, number: Int) -> None:
-    """Choose a joint move for each descent of a group, with the AMAF table of a node above if there is one.
+    """Choose a joint move for each descent of a group.
 
     Those with the same joint move become a group. Descents for which there is no room stay, and are READY.
     """
     nodes, group = tree.nodes, batch.groups[number]
     node, first = np.int64(group[GROUP_NODE]), np.int64(nodes[group[GROUP_NODE], FIRST])
-    group[TABLE] = group[TABLE] if nodes[node, AMAF] == NONE else nodes[node, AMAF]
-    table, roles, choosers = np.int64(group[TABLE]), nodes.shape[1] - COUNT, count_choosers(tree, node)
+    roles, choosers = nodes.shape[1] - COUNT, count_choosers(tree, node)
     start: Int = first
     decider, options, count, is_plain = 0, start, np.int64(1), choosers == 1
     for role in range(roles):
@@ -266,7 +213,7 @@ def _spread(tree: Tree, batch: Batch, parameters: Parameters, number: Int) -> No
             is_plain = is_plain and not parameters.nature[role] and not is_forced
             if not parameters.nature[role]:
                 _weigh_bounds(tree, batch, parameters, node, role)
-                _score(tree, batch, parameters, role, first, start, start + moves, table)
+                _score(tree, batch, parameters, role, first, start, start + moves)
         start += moves
     descent = np.int64(group[HEAD])
     group[HEAD] = group[TAIL] = NONE
@@ -296,7 +243,7 @@ def _spread(tree: Tree, batch: Batch, parameters: Parameters, number: Int) -> No
                 slot = np.int64(batch.chosen[role])
                 tree.in_flight[slot] += 1
                 if left > 1 and nodes[node, COUNT + role] > 1 and not parameters.nature[role]:
-                    _score(tree, batch, parameters, role, first, slot, slot + 1, table)
+                    _score(tree, batch, parameters, role, first, slot, slot + 1)
         descent = after
 
 
@@ -390,7 +337,7 @@ def _add_group(tree: Tree, batch: Batch, above: Int, deciding: Int, choosers: in
     twin = np.int64(batch.places[place])
     group[HEAD] = group[TAIL] = NONE
     group[SIZE] = group[NARROWED] = group[BELOW] = group[BELOW_END] = 0
-    group[TABLE], group[ABOVE], group[DEPTH] = parent[TABLE], above, parent[DEPTH] + 1
+    group[ABOVE], group[DEPTH] = above, parent[DEPTH] + 1
     is_twin = parent[BELOW] <= twin < number and _leads_by(batch, twin, deciding)
     group[TWIN] = twin if is_twin else np.int64(NONE)
     batch.places[place] = number
@@ -437,13 +384,13 @@ def _weigh_bounds(tree: Tree, batch: Batch, parameters: Parameters, node: Int, r
 
 @numba_inner
 def _score(  # noqa: PLR0913, PLR0917 - kernel: the innermost choice, its values stay in registers
-    tree: Tree, batch: Batch, parameters: Parameters, role: Int, first: Int, start: Int, end: Int, table: Int
+    tree: Tree, batch: Batch, parameters: Parameters, role: Int, first: Int, start: Int, end: Int
 ) -> None:
     """The upper bounds of some slots of a role, in `batch.scores` from the node's slot `first` on."""
     if parameters.prior_weight > 0.0:
         _score_by_priors(tree, batch, parameters, role, first, start, end)
     else:
-        _score_by_bounds(tree, batch, parameters, role, first, start, end, table)
+        _score_by_bounds(tree, batch, parameters, role, first, start, end)
 
 
 @numba_inner
@@ -479,9 +426,9 @@ def _score_by_priors(  # noqa: PLR0913, PLR0917 - as above
 
 @numba_inner
 def _score_by_bounds(  # noqa: PLR0913, PLR0917 - as above
-    tree: Tree, batch: Batch, parameters: Parameters, role: Int, first: Int, start: Int, end: Int, table: Int
+    tree: Tree, batch: Batch, parameters: Parameters, role: Int, first: Int, start: Int, end: Int
 ) -> None:
-    """UCB1 or UCB1-Tuned, with GRAVE where there is a table."""
+    """UCB1 or UCB1-Tuned."""
     assured, usual, growth = batch.terms[role, ASSURED], batch.terms[role, USUAL], batch.terms[role, GROWTH]
     untried = min(1.0, usual + parameters.first_play_urgency)
     visits, in_flight = tree.visits[start:end], tree.in_flight[start:end]
@@ -498,13 +445,6 @@ def _score_by_bounds(  # noqa: PLR0913, PLR0917 - as above
         value = min(max(value, lower[at]), upper[at])
         rate = growth / max(visits[at] + in_flight[at], 0.5)
         cut = min(1.0, 4.0 * (variance + np.sqrt(2.0 * rate)))
-        if table != NONE:
-            move = parameters.first_move[role] + tree.move[start + at]
-            amaf, seen = amaf_value(tree, table, move, usual)
-            amaf += parameters.first_play_urgency if visits[at] == 0 else 0.0
-            weight = parameters.grave_equivalence / (parameters.grave_equivalence + visits[at])
-            weight *= seen / (seen + _AMAF_PRIOR)
-            value = min(max((1.0 - weight) * value + weight * amaf, lower[at]), upper[at])
         score = value + parameters.exploration * np.sqrt(rate * (cut if parameters.ucb1_tuned else 1.0))
         scores[at] = score if lower[at] < upper[at] and upper[at] > assured else lower[at] - 2.0
 

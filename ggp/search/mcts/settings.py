@@ -60,14 +60,6 @@ class SearchSettings(Settings):
             "moves that end the match at once, or let another role do so, are known as soon as a state gets its moves"
         ),
     ] = True
-    mast_temperature: Annotated[
-        float, _NotNegative, About("MAST: temperature at which playouts prefer moves that did well; 0: off")
-    ] = 0.0
-    grave_equivalence: Annotated[
-        float,
-        _NotNegative,
-        About("GRAVE: visits of a move at which its value in the subtree counts half; 0: off"),
-    ] = 0.0
     playouts: Annotated[
         int, _NotNegative, About("playouts of each new state; 0: as many as take about as long as the descent to it")
     ] = 0

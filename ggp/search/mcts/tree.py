@@ -12,8 +12,7 @@ What is read together lies together: all fields of a slot are one line of the ca
 
 Locking, while workers run. Each node has a lock (column LOCK) for its kind, its row of `values` and `minimax`, its
 slots and its edges. `Tree.locks` has one for what is in use (STRUCTURE: the table, lists of free nodes, slots and
-edges, references, `numbers`) and one for statistics that nodes share (SHARED: tables of AMAF values, and
-`Parameters.mast`). Who holds several takes STRUCTURE first, then a node's, then SHARED; of two nodes at once, the
+edges, references, `numbers`). Who holds both takes STRUCTURE first, then a node's; of two nodes at once, the
 second one only if it is free. No lock is needed for what no other thread can reach: a node that is not linked yet, and
 the slots of one that is EXPANDING, by the worker that expands it. Nodes in flight are not freed and keep their slots.
 Bounds and minimax values of a node below, and the root's row of `values`, are read without a lock: each number is read
@@ -40,16 +39,16 @@ from ggp.simulation.state_table import StateTable, forget_state, make_state_tabl
 FREE, PENDING, LEAF, EXPANDING, INNER, END = range(6)  # PENDING: its state is not worked out; EXPANDING: getting slots
 
 # columns of Tree.nodes
-KIND, PHASE, IN_FLIGHT, FIRST, REFERENCES, LINK, EDGES, LOCK, LENGTH, AMAF, OWNER, COUNT = range(12)
+KIND, PHASE, IN_FLIGHT, FIRST, REFERENCES, LINK, EDGES, LOCK, LENGTH, OWNER, COUNT = range(11)
 # OWNER: the number of the worker that works on it, while it is EXPANDING
 
 VISITS = -1  # column of Tree.values
 
 # indices of Tree.numbers
 (NODE_TOP, SLOT_TOP, EDGE_TOP, FREE_NODE, FREE_EDGE, GARBAGE, NODES, SLOTS, ROOT, CLOCK_HAND, THRESHOLD, COLLAPSED,
- EDGE_COUNT, RETURNED, NEXT_AMAF) = range(15)  # fmt: skip
+ EDGE_COUNT, RETURNED) = range(14)  # fmt: skip
 
-STRUCTURE, SHARED = range(2)  # rows of Tree.locks
+STRUCTURE = 0  # row of Tree.locks
 
 GRAIN = 4  # blocks of slots have multiples of this
 NONE = -1
@@ -57,7 +56,6 @@ UNVALUED = -1.0  # a minimax value that is not known
 LOOSE = -2  # the link of a node that is in no list
 LONG = 1 << 24  # a length that is not known
 _ROUNDS = 64  # of making room for one block; one that needs more has to wait
-_MOST_AMAF = 4096
 _SHARE = 16  # blocks are joined when one in so many slots came back since the last time
 _MOST_CODES = 2.0**62  # joint moves of a node; where there are more, their codes are hashes
 
@@ -74,10 +72,10 @@ MOST_DEPTH = 400  # a longer descent plays out from where it is
 # ROOTS: nodes where descents begin; 0: all at the tree's root
 
 # columns of Batch.groups: the node, or NONE while it is FRESH; the descents that end there, as a list (HEAD, TAIL) or
-# NONE; how many came there (SIZE); the AMAF table above, or NONE (TABLE); the group that they came from, and the steps
+# NONE; how many came there (SIZE); the group that they came from (ABOVE), and the steps
 # from the root; the groups that follow are those from BELOW to before BELOW_END; another one with the same last slot
 # (TWIN); whether bounds became closer (NARROWED); from SLOT on the slot of each role that led there
-GROUP_NODE, HEAD, TAIL, SIZE, TABLE, ABOVE, DEPTH, BELOW, BELOW_END, TWIN, NARROWED, SLOT = range(12)
+GROUP_NODE, HEAD, TAIL, SIZE, ABOVE, DEPTH, BELOW, BELOW_END, TWIN, NARROWED, SLOT = range(11)
 ASSURED, USUAL, GROWTH = range(3)  # columns of Batch.terms: a lower bound, the mean, the term of exploration
 
 
@@ -85,7 +83,7 @@ class Tree(NamedTuple):
     """R roles; N nodes, S slots (one for each legal move of each role of a node), E joint-move edges."""
 
     table: StateTable  # finds nodes by their states; the numbers of states are those of nodes
-    nodes: Ids  # (N, 12 + R) see above; from COUNT on the number of slots of each role
+    nodes: Ids  # (N, 11 + R) see above; from COUNT on the number of slots of each role
     values: NDArray[np.float64]  # (N, 3 R + 1) sums over visits, lower bounds, upper bounds, of each role; visits
     move: Ids  # (S,) its number within the role
     visits: NDArray[np.float64]  # (S,) that were backed up; floats count to 2 ** 53, and are not converted in selection
@@ -101,11 +99,9 @@ class Tree(NamedTuple):
     edge_code: NDArray[np.int64]  # (E,) which joint move, see `joint_code`
     edge_child: Ids  # (E,) the node below
     edge_next: Ids  # (E,) the node's next edge
-    amaf: NDArray[np.float64]  # (A, 2, M) visits and value sums of all moves below some nodes
-    amaf_owner: Ids  # (A,) the node, or NONE
     heads: Ids  # free blocks by their size / GRAIN
     numbers: NDArray[np.int64]
-    locks: Ids  # (2, 16) the first column
+    locks: Ids  # (1, 16) the first column
 
 
 class Batch(NamedTuple):
@@ -114,7 +110,7 @@ class Batch(NamedTuple):
     status: Ids  # (512,)
     leaf: Ids  # (512,)
     following: Ids  # (512,) the next descent of the same group, but for the TAIL
-    groups: Ids  # (G, 12 + roles) descents that came to the same node in the same way, those of the root first
+    groups: Ids  # (G, 11 + roles) descents that came to the same node in the same way, those of the root first
     totals: NDArray[np.float64]  # (G, 2 roles) what is backed up from a group: sums of values, and of their squares
     places: Ids  # (most moves,) by the place of a slot in its node: a group that it leads to
     chosen: Ids  # (roles,) slots
@@ -145,8 +141,6 @@ class Parameters(NamedTuple):
     first_play_urgency: float
     virtual_loss: float
     tie_margin: float
-    mast_temperature: float  # 0 where the game is too large for MAST
-    grave_equivalence: float
     lookahead_moves: int
     prior_weight: float
     prior_floor: float
@@ -159,15 +153,14 @@ class Parameters(NamedTuple):
     lowest: NDArray[np.float64]  # (roles,) the goal value that counts as 0
     span: NDArray[np.float64]  # (roles,) what is added to it for 1
     first_move: Ids  # (roles,) where each role's moves start
-    mast: NDArray[np.float64]  # (2, M) visits and value sums of each move anywhere in the tree, while MAST is on
 
 
-def make_parameters(settings: SearchSettings, game: CompiledGame, *, with_mast: bool) -> Parameters:
-    """with_mast: whether playouts can prefer moves at all."""
+def make_parameters(settings: SearchSettings, game: CompiledGame) -> Parameters:
+    """The settings, and what the game adds."""
     counts = list(map(len, game.moves))
     lowest, span = goal_range(game.goals)
     empty = Parameters(
-        0.0, False, 0.0, 0.0, 0.0, 0.0, 0.0, 0, 0.0, 0.0, 0.0, 0.0,
+        0.0, False, 0.0, 0.0, 0.0, 0, 0.0, 0.0, 0.0, 0.0,
         phases=len(game.phases),
         zero_sum=np.zeros(1, np.bool_),
         nature=np.array([role == NATURE for role in game.roles]),
@@ -175,12 +168,11 @@ def make_parameters(settings: SearchSettings, game: CompiledGame, *, with_mast: 
         lowest=lowest,
         span=span,
         first_move=np.cumsum([0, *counts])[:-1].astype(np.int32),
-        mast=np.zeros((2, sum(counts))),
     )  # fmt: skip
-    return with_settings(empty, settings, with_mast=with_mast)
+    return with_settings(empty, settings)
 
 
-def with_settings(parameters: Parameters, settings: SearchSettings, *, with_mast: bool) -> Parameters:
+def with_settings(parameters: Parameters, settings: SearchSettings) -> Parameters:
     """The parameters of the same search by other settings."""
     return parameters._replace(
         exploration=settings.exploration,
@@ -188,8 +180,6 @@ def with_settings(parameters: Parameters, settings: SearchSettings, *, with_mast
         first_play_urgency=settings.first_play_urgency,
         virtual_loss=settings.virtual_loss,
         tie_margin=settings.tie_margin,
-        mast_temperature=settings.mast_temperature if with_mast else 0.0,
-        grave_equivalence=settings.grave_equivalence,
         lookahead_moves=settings.lookahead_moves,
         prior_weight=settings.prior_weight,
         prior_floor=settings.prior_floor,
@@ -215,7 +205,6 @@ def make_tree(words: int, roles: int, most_moves: int, budget_bytes: int) -> Tre
     nodes = min(nodes, 1 << (nodes.bit_length() - 1)) if nodes > 2048 else nodes
     slots = max((15 * share - nodes * node_bytes) // slot_bytes, 4 * (most_moves + GRAIN))
     edges = max(share // edge_bytes // 2, 1024) if roles > 1 else 1
-    tables = min(max(share // (32 * most_moves + 8), 1), _MOST_AMAF)
     numbers = np.zeros(16, np.int64)
     numbers[[FREE_NODE, FREE_EDGE, GARBAGE, ROOT]] = NONE
     numbers[THRESHOLD] = 2
@@ -226,11 +215,9 @@ def make_tree(words: int, roles: int, most_moves: int, budget_bytes: int) -> Tre
         edge_code=np.zeros(edges, np.int64),
         edge_child=np.zeros(edges, np.int32),
         edge_next=np.zeros(edges, np.int32),
-        amaf=np.zeros((tables, 2, most_moves)),
-        amaf_owner=np.full(tables, NONE, np.int32),
         heads=np.full(most_moves // GRAIN + 2, NONE, np.int32),
         numbers=numbers,
-        locks=np.zeros((2, _LINE // 4), np.int32),
+        locks=np.zeros((1, _LINE // 4), np.int32),
     )
 
 
@@ -269,7 +256,6 @@ def new_node(tree: Tree) -> Int:
     nodes[node, KIND] = PENDING
     nodes[node, FIRST] = nodes[node, EDGES] = NONE
     nodes[node, LENGTH] = LONG
-    nodes[node, AMAF] = NONE
     nodes[node, LINK] = LOOSE
     tree.values[node, : 2 * roles] = 0.0
     tree.values[node, 2 * roles : 3 * roles] = 1.0
@@ -437,11 +423,8 @@ def _sweep(tree: Tree) -> bool:
 
 @lean
 def collapse(tree: Tree, node: Int) -> None:
-    """Give up a node's slots, edges and AMAF values, and its references to the nodes below."""
+    """Give up a node's slots and edges, and its references to the nodes below."""
     nodes, numbers = tree.nodes, tree.numbers
-    if nodes[node, AMAF] != NONE:
-        tree.amaf_owner[nodes[node, AMAF]] = NONE
-        nodes[node, AMAF] = NONE
     first = nodes[node, FIRST]
     if first == NONE:
         return
