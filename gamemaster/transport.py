@@ -13,6 +13,8 @@ from types import SimpleNamespace
 from typing import Protocol, TypeAlias
 
 import aiohttp
+from aiohttp.client_proto import ResponseHandler
+from aiohttp.connector import Connection
 
 from gamemaster.concurrency import within
 from gamemaster.faults import LONGEST_TEXT, Fault, make_fault, shown
@@ -40,6 +42,9 @@ from ggp.protocol.messages import (
 from ggp.protocol.scramble import Scrambler, plain_rules
 
 Session: TypeAlias = aiohttp.ClientSession
+
+_HEAD_BYTES = 65_536  # of all that a player sends before its answer begins
+_HEAD_SECONDS = 0.05  # in which the headers are read from so many
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,12 +178,85 @@ async def open_session() -> AsyncIterator[Session]:
         connector=aiohttp.TCPConnector(force_close=True, limit=0),
         cookie_jar=aiohttp.DummyCookieJar(),
         timeout=aiohttp.ClientTimeout(total=None),
+        response_class=_Response,
         version=aiohttp.HttpVersion10,
         auto_decompress=False,
         skip_auto_headers=("User-Agent", "Accept-Encoding"),
         trace_configs=[trace],
     ) as session:
         yield session
+
+
+class _Response(aiohttp.ClientResponse):
+    """Ends the connection of a player that sends too much before the headers of its answer are complete.
+
+    Interim responses (HTTP status 1xx) could come without end, and reading them would hold up the event loop.
+    """
+
+    async def start(self, connection: Connection) -> aiohttp.ClientResponse:
+        """ClientResponseError where more than `_HEAD_BYTES` come before the answer."""
+        handler, transport = connection.protocol, connection.transport
+        if handler is None or not isinstance(transport, asyncio.Transport):
+            return await super().start(connection)
+        head = _Head(handler, transport)
+        transport.set_protocol(head)
+        try:
+            return await super().start(connection)
+        except aiohttp.ClientError:
+            if head.is_too_long:
+                message = f"it does not begin within {_HEAD_BYTES} bytes"
+                raise aiohttp.ClientResponseError(self.request_info, self.history, message=message) from None
+            raise
+        finally:
+            head.finish()
+
+
+class _Head(asyncio.Protocol):
+    """Gives the handler of a response `_HEAD_BYTES`, and the rest once the headers are complete."""
+
+    def __init__(self, handler: ResponseHandler, transport: asyncio.Transport) -> None:
+        self.is_too_long = False
+        self._handler = handler
+        self._transport = transport
+        self._left = _HEAD_BYTES
+        self._rest = b""
+        self._timer: asyncio.TimerHandle | None = None
+
+    def finish(self) -> None:
+        """The headers are complete, or will never be."""
+        if self._timer is not None:
+            self._timer.cancel()
+        if self._transport.is_closing():
+            return
+        self._transport.set_protocol(self._handler)
+        if self._rest:
+            self._handler.data_received(self._rest)
+            self._transport.resume_reading()
+
+    def data_received(self, data: bytes) -> None:
+        taken, self._rest = data[: self._left], self._rest + data[self._left :]
+        self._left -= len(taken)
+        if taken:
+            self._handler.data_received(taken)
+        if self._rest and self._timer is None:
+            self._transport.pause_reading()
+            self._timer = asyncio.get_running_loop().call_later(_HEAD_SECONDS, self._give_up)
+
+    def eof_received(self) -> None:
+        self._handler.eof_received()
+
+    def connection_lost(self, error: BaseException | None) -> None:
+        self._handler.connection_lost(error)
+
+    def pause_writing(self) -> None:
+        self._handler.pause_writing()
+
+    def resume_writing(self) -> None:
+        self._handler.resume_writing()
+
+    def _give_up(self) -> None:
+        self.is_too_long = True
+        self._transport.abort()
 
 
 @dataclass(slots=True)

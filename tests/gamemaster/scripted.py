@@ -175,14 +175,14 @@ def drip(interval: float) -> Trouble:
     return trouble
 
 
-def flood(size_bytes: int, head: bytes = b"HTTP/1.0 200 OK\r\n\r\n") -> Trouble:
+def flood(size_bytes: int, head: bytes = b"HTTP/1.0 200 OK\r\n\r\n", chunk: bytes = CHUNK) -> Trouble:
     """As much as it is let, up to the size."""
 
     async def trouble(exchange: Exchange) -> None:
         await exchange.send(head)
         while exchange.player.sent_bytes < size_bytes:
-            await exchange.send(CHUNK)
-            exchange.player.sent_bytes += len(CHUNK)
+            await exchange.send(chunk)
+            exchange.player.sent_bytes += len(chunk)
 
     return trouble
 

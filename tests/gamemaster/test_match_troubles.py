@@ -37,6 +37,7 @@ GAME = ggp.load("tictactoe")
 STEP = 1  # in which oplayer has a choice
 OUT_OF_TIME = 6.0  # seconds: playclock and grace
 HUNDRED_MB = 100_000_000
+INTERIM = b"HTTP/1.1 100 Continue\r\n\r\n"
 REDIRECT = b"HTTP/1.0 302 Found\r\nLocation: http://192.0.2.1/\r\nContent-Length: 0\r\n\r\n"
 
 TROUBLES: dict[str, tuple[Trouble, FaultKind, str, float]] = {
@@ -53,6 +54,12 @@ TROUBLES: dict[str, tuple[Trouble, FaultKind, str, float]] = {
         0.0,
     ),
     "floods the head": (flood(HUNDRED_MB, b"HTTP/1.0 200 OK\r\nX: "), "malformed", "is not HTTP", 0.0),
+    "interim responses without end": (
+        flood(HUNDRED_MB, INTERIM, INTERIM * 4096),
+        "malformed",
+        "it does not begin within 65536 bytes",
+        0.05,
+    ),
     "not HTTP": (raw(b"\x00\x80 (mark 1 1)\r\n\r\n"), "malformed", "is not HTTP", 0.0),
     "bad chunks": (
         raw(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n(mark 1 1)"),
@@ -118,7 +125,8 @@ HARMLESS: dict[str, Trouble] = {
     "bare line feeds": raw(b"HTTP/1.0 200 OK\nContent-type: text/acl\nContent-length: 10\n\n(mark 1 1)"),
     "no length": raw(b"HTTP/1.0 200 OK\r\n\r\n(mark 1 1)"),
     "chunked": raw(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\n(mar\r\n6\r\nk 1 1)\r\n0\r\n\r\n"),
-    "continue first": raw(b"HTTP/1.1 100 Continue\r\n\r\n" + response(b"(mark 1 1)")),
+    "continue first": raw(INTERIM + response(b"(mark 1 1)")),
+    "much after it": raw(INTERIM * 2600 + response(b"(mark 1 1)" + b" " * 60_000)),
     "a line end beyond its length": raw(response(b"(mark 1 1)\r\n", length=10)),
 }
 
