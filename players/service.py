@@ -7,7 +7,6 @@ import asyncio
 import json
 import logging
 import os
-import re
 import signal
 from collections.abc import AsyncIterator, Callable, Collection
 from contextlib import asynccontextmanager, suppress
@@ -27,9 +26,9 @@ from ggp.protocol.messages import (
     Ping,
     Preview,
     Start,
-    is_long_kind,
+    is_too_long,
     parse_message,
-    unread_start,
+    read_message,
 )
 from players.player import GamePlayer, MonotonicClock, TimeSource
 from players.settings import PlayerSettings, is_custom
@@ -46,8 +45,6 @@ _MOST_AT_ONCE = 2  # times the longest message: what all connections together ma
 _END_SECONDS = 1.5  # in which the service ends when it is told to, however it is
 _SHUTDOWN_SECONDS = 0.5  # of that, for replies that are still to be sent
 _FROM_US = frozenset({"none", "same-origin"})  # Sec-Fetch-Site, where no other page is behind a request
-_LONG = 20_000  # bytes of a message whose rules are not read here
-_PREVIEW = re.compile(r"\W*preview\b", re.IGNORECASE)
 _PAGES_REFUSED = "a web page may talk to this player only if --allow-origin names it"
 
 log = logging.getLogger(__name__)
@@ -190,29 +187,9 @@ async def _message(request: web.Request) -> Message:
         text = unquote_plus(request.raw_path.lstrip("/"))
         return parse_message(text) if text else Info()  # a look from a browser or a health check
     body = await request.read()
-    has_rules = is_long_kind(body)
-    if len(body) > LONGEST_OTHER and not has_rules:
+    if is_too_long(body):
         raise web.HTTPRequestEntityTooLarge(LONGEST_OTHER, len(body))
-    text = _text(body)
-    return _unread(text) if len(body) > _LONG and has_rules else parse_message(text)
-
-
-def _unread(text: str) -> Message:
-    """A long message whose rules are left to the process of its match, so that the loop is not held."""
-    if _PREVIEW.match(text):
-        return Preview("", 0)  # nothing is done about its rules
-    start = unread_start(text)
-    if start is None and len(text) > LONGEST_OTHER:
-        raise MessageError("a START that long ends with its clocks, which are whole numbers")
-    return parse_message(text) if start is None else start
-
-
-def _text(body: bytes) -> str:
-    """Never fails: old managers send whatever the encoding of their machine was."""
-    try:
-        return body.decode("utf-8")
-    except UnicodeDecodeError:
-        return body.decode("latin-1")
+    return read_message(body)
 
 
 def _response(request: web.Request, text: str, status: int = 200) -> web.Response:

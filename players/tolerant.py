@@ -15,7 +15,7 @@ from typing import cast
 from urllib.parse import quote
 
 from ggp.protocol.evaluation import HEADER, WANTED
-from ggp.protocol.messages import CONTENT_TYPE, LONGEST_OTHER, is_long_kind
+from ggp.protocol.messages import CONTENT_TYPE, LONGEST_OTHER, is_too_long
 
 _END_OF_HEAD = re.compile(rb"\r?\n\r?\n")
 _VERSIONS = frozenset({"1.0", "1.1"})
@@ -141,7 +141,7 @@ class RequestReader:
         size = max(len(self._body), self._length or 0 if self._request[0] not in _BODILESS else 0)
         if size > self._max_bytes:
             raise RequestRefusedError(413, f"a message of over {self._max_bytes} bytes")
-        if len(self._body) > LONGEST_OTHER and not is_long_kind(self._body):
+        if is_too_long(self._body):
             raise RequestRefusedError(413, f"a message of over {LONGEST_OTHER} bytes that is no START")
 
     def _unchunked(self, data: bytes) -> bytes:

@@ -13,6 +13,8 @@ from ggp.gdl.terms import Term, to_text
 NIL = "nil"  # stands where there is no move yet
 _WORD = re.compile(r"[^\s();]+")
 _START_HEAD = re.compile(r"\ufeff?\s*\(\s*start\s+([^\s();]+)\s+([^\s();]+)\s*(?=\()", re.IGNORECASE)
+_PREVIEW = re.compile(r"\W*preview\b", re.IGNORECASE)
+_LONG = 20_000  # bytes of a message whose rules are not read at once
 _LONG_KIND = re.compile(rb"(?:\xef\xbb\xbf)?\s*\(\s*(?:start|preview)[\s(]", re.IGNORECASE)
 _START_TAIL = re.compile(r"\)\s*([0-9]{1,9})\s+([0-9]{1,9})(?:\s[^();]*)?\)\Z")
 _START_TAIL_LENGTH = 1000  # characters at the end of a message where its clocks are looked for
@@ -142,9 +144,33 @@ def parse_message(text: str) -> Message:
     return parser(node.items[1:])
 
 
-def is_long_kind(data: bytes | bytearray) -> bool:
-    """Whether a message is one that has rules in it; of any other, `LONGEST_OTHER` bytes are more than enough."""
-    return _LONG_KIND.match(data) is not None
+def read_message(body: bytes) -> Message:
+    """The message of a request; MessageError as `parse_message`.
+
+    Any encoding: old game masters send that of their machine. Of a long START the rules are left as they are spelled,
+    of a long PREVIEW they are left out, since reading them takes seconds.
+    """
+    try:
+        text = body.decode("utf-8")
+    except UnicodeDecodeError:
+        text = body.decode("latin-1")
+    if len(body) <= _LONG or not _has_rules(body):
+        return parse_message(text)
+    if _PREVIEW.match(text):
+        return Preview("", 0)
+    start = unread_start(text)
+    if start is None and len(text) > LONGEST_OTHER:
+        raise MessageError("a START that long ends with its clocks, which are whole numbers")
+    return parse_message(text) if start is None else start
+
+
+def is_too_long(body: bytes | bytearray) -> bool:
+    """Whether a message without rules has more than `LONGEST_OTHER` bytes."""
+    return len(body) > LONGEST_OTHER and not _has_rules(body)
+
+
+def _has_rules(body: bytes | bytearray) -> bool:
+    return _LONG_KIND.match(body) is not None
 
 
 def unread_start(text: str) -> Start | None:

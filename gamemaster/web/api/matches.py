@@ -74,7 +74,7 @@ async def begin_branch(request: web.Request, match: str, course: Course, wanted:
             playclock=wanted.playclock,
             think=wanted.think,
             increment=wanted.increment,
-            seed=services.live_matches.following_seed(match, step),
+            seed=draw_seed(),
             has_percepts=sees,
             origin=RulesheetOrigin(match, step),
             visitor=visitor_of(request),

@@ -9,9 +9,11 @@ from hmac import compare_digest
 from importlib.metadata import version
 from typing import Any
 
+import aiohttp
 from aiohttp import web
 
 from gamemaster.evaluator import RulesheetSource
+from gamemaster.faults import shown
 from gamemaster.match import Began, Ended, Started, Stepped, new_match_name
 from gamemaster.record import MatchRecord, PlayerRecord, StartRecord, StepRecord, now
 from gamemaster.settings import make_settings
@@ -44,8 +46,9 @@ from ggp.protocol.messages import (
     Stop,
     StopPercepts,
     format_info,
-    parse_message,
+    is_too_long,
     parse_move,
+    read_message,
     same_match,
 )
 
@@ -381,15 +384,22 @@ class Endpoints:
         oldest.feed.end()
 
     async def _serve(self, request: web.Request) -> web.Response:
-        secret = request.match_info["secret"]
-        endpoint = next((one for one in self._endpoints.values() if compare_digest(one.secret, secret)), None)
+        secret = request.match_info["secret"].encode(errors="surrogateescape")
+        known = (one for one in self._endpoints.values() if compare_digest(one.secret.encode(), secret))
+        endpoint = next(known, None)
         if endpoint is None:
             return _response("no such player", 404)
         endpoint.used = _time()
         try:
-            message = parse_message(await request.text())
-        except (MessageError, UnicodeError) as error:
-            return _response(str(error), 400)
+            async with asyncio.timeout(self._limits.request_seconds):
+                body = await request.read()
+            if is_too_long(body):
+                return _response("the message is too long", 413)
+            message = read_message(body)
+        except TimeoutError:
+            return _response("the message did not arrive in time", 408)
+        except (MessageError, web.RequestPayloadError, aiohttp.ClientPayloadError) as error:
+            return _response(shown(str(error)), 400)
         return _response(await endpoint.answer(message))
 
 

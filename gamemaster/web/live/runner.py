@@ -2,7 +2,6 @@
 
 import asyncio
 import logging
-import secrets
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
@@ -15,7 +14,7 @@ from gamemaster.local_bots import Bots, LocalBot
 from gamemaster.match import MatchRunner, new_match_name
 from gamemaster.player import Player, parse_player
 from gamemaster.record import Keep, MatchRecord
-from gamemaster.settings import derived, make_settings
+from gamemaster.settings import make_settings
 from gamemaster.transport import HttpTransport, open_session
 from gamemaster.web.evaluators.pool import DrawnStates, Pool, evaluator_of
 from gamemaster.web.live.human import HumanPlayer
@@ -53,7 +52,6 @@ class LiveMatches:
         self._humans: dict[str, tuple[LiveMatch, HumanPlayer]] = {}
         self.bots = Bots()
         self.allowed = AllowedPlayers(settings)
-        self._secret = secrets.randbits(63)
         self.ledger = Ledger(settings.limits)
         self.on_change: Callable[[], None] = lambda: None  # told when a match begins or ends
 
@@ -67,10 +65,6 @@ class LiveMatches:
     def human(self, link: str) -> tuple[LiveMatch, HumanPlayer] | None:
         """The human that a secret link leads to, and its match."""
         return self._humans.get(link)
-
-    def following_seed(self, match: str, step: int) -> int:
-        """Of a match that goes on from another: always the same there, and known to nobody who knows the other's."""
-        return derived(self._secret, "following", match, step) % 2**32
 
     def begin(self, order: MatchOrder) -> LiveMatch:
         """The match, which is about to begin; a Problem when too many are being played."""
