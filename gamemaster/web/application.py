@@ -34,6 +34,7 @@ from ggp.errors import GgpError, SettingsError, StoreError
 
 RULESHEETS = "rulesheets"  # the folder in that of the records where pasted rulesheets are kept
 TOURNAMENTS = "tournaments"  # the same for tournaments that are begun here
+_MOST_FIELD_BYTES = 32_768  # of a header: other services on this host have cookies in the browser, too
 MOST_LINE_BYTES = 16_384  # of the first line of a request: the longest query that the API describes has 7,300
 log = logging.getLogger(__name__)
 _STATIC = Path(__file__).parent / "static"
@@ -222,6 +223,7 @@ async def _serve(settings: ServeSettings) -> None:
         access_log=None,
         shutdown_timeout=_SHUTDOWN_SECONDS,
         max_line_size=MOST_LINE_BYTES,
+        max_field_size=_MOST_FIELD_BYTES,
         keepalive_timeout=settings.limits.request_seconds,  # also of the first request of a connection
         lingering_time=_LINGER_SECONDS,
     )

@@ -30,6 +30,7 @@ BETWEEN = "~"  # between a tournament and a match of it, in what names the match
 
 _PATIENCE = 30.0  # seconds beyond its clocks after which a record that does not grow is not being written any more
 OVER = Ticking(phase="over", step=0, remaining=None, total=None, waiting=())
+_HUMAN_COOKIE, _BEGINNER_COOKIE = "ggp-human-", "ggp-began-"
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,12 +113,18 @@ def api_url(match: str) -> str:
 
 def human_cookie(match: str) -> str:
     """The name of the cookie of a browser in which a human of the match was opened."""
-    return f"ggp-human-{match}"
+    return f"{_HUMAN_COOKIE}{match}"
 
 
 def beginner_cookie(match: str) -> str:
     """The name of the cookie of a browser in which the match was begun."""
-    return f"ggp-began-{match}"
+    return f"{_BEGINNER_COOKIE}{match}"
+
+
+def match_of_cookie(name: str) -> str | None:
+    """The match of a cookie with one of these names."""
+    prefix = next((one for one in (_HUMAN_COOKIE, _BEGINNER_COOKIE) if name.startswith(one)), None)
+    return None if prefix is None else name.removeprefix(prefix)
 
 
 def player_of(player: PlayerRecord) -> Player:

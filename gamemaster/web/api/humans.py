@@ -154,7 +154,7 @@ async def post_again(request: web.Request) -> web.Response:
     later = dict(zip(roles, (*roles[1:], *roles[:1]) if wanted.swap else roles, strict=True))
     players = {later[role]: player for role, player in live.order.players.items()}
     order = replace(live.order, players={role: players[role] for role in roles}, seed=draw_seed())
-    return _linked(live, services.live_matches.begin(replace(order, visitor=visitor_of(request))), later)
+    return _linked(request, live, services.live_matches.begin(replace(order, visitor=visitor_of(request))), later)
 
 
 async def post_hint(request: web.Request) -> web.StreamResponse:
@@ -173,10 +173,12 @@ async def _again(request: web.Request, live: LiveMatch, step: int, reason: str) 
     clocks = {"startclock": order.startclock, "playclock": order.playclock, "think": order.think}
     clocks["increment"] = order.increment
     wanted = models.Branch(step=step, players=dict(order.players), **clocks)
-    return _linked(live, await begin_branch(request, live.id, course, wanted))
+    return _linked(request, live, await begin_branch(request, live.id, course, wanted))
 
 
-def _linked(before: LiveMatch, following: LiveMatch, later: Mapping[str, str] | None = None) -> web.Response:
+def _linked(
+    request: web.Request, before: LiveMatch, following: LiveMatch, later: Mapping[str, str] | None = None
+) -> web.Response:
     """The answer about a match that follows another; the humans of the other match are told the new links.
 
     later: role → that which its player takes in the match that follows, where these differ.
@@ -184,7 +186,7 @@ def _linked(before: LiveMatch, following: LiveMatch, later: Mapping[str, str] | 
     for role, human in before.humans.items():
         human.next = human_url(following.humans[role if later is None else later[role]].link)
         human.feed.publish("changed", {})
-    return begun_answer(following)
+    return begun_answer(request, following)
 
 
 def _may_undo(live: LiveMatch, human: HumanPlayer) -> int | None:

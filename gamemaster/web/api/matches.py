@@ -19,6 +19,7 @@ from gamemaster.web.api.operations import (
     read_body,
     read_query,
     services_of,
+    set_match_cookie,
     streamed,
     visitor_of,
 )
@@ -33,7 +34,6 @@ from ggp.errors import GgpError
 from ggp.gdl.rulesheet import NATURE
 
 NDJSON = "application/x-ndjson"
-_KEY_SECONDS = 7 * 24 * 3600
 
 
 def human_url(link: str) -> str:
@@ -46,12 +46,10 @@ def begun(live: LiveMatch) -> models.StartedMatch:
     return models.StartedMatch(match=live.id, url=match_url(live.id), key=live.key, links=links)
 
 
-def begun_answer(live: LiveMatch) -> web.Response:
+def begun_answer(request: web.Request, live: LiveMatch) -> web.Response:
     """The same as an answer; the browser keeps the right to end the match."""
     response = answer(begun(live), 201)
-    response.set_cookie(
-        beginner_cookie(live.id), live.key, max_age=_KEY_SECONDS, httponly=True, samesite="Strict", path="/"
-    )
+    set_match_cookie(request, response, beginner_cookie(live.id), live.key)
     return response
 
 
@@ -122,7 +120,7 @@ async def post_match(request: web.Request) -> web.Response:
             visitor=visitor_of(request),
         )
     )
-    return _created(live)
+    return _created(request, live)
 
 
 async def get_match(request: web.Request) -> web.Response:
@@ -193,7 +191,7 @@ async def post_end(request: web.Request) -> web.Response:
 async def post_branch(request: web.Request) -> web.Response:
     wanted = await read_body(request, models.Branch)
     found = await find_match(request)
-    return _created(await begin_branch(request, found.id, services_of(request).queries.course(found), wanted))
+    return _created(request, await begin_branch(request, found.id, services_of(request).queries.course(found), wanted))
 
 
 async def post_analysis(request: web.Request) -> web.StreamResponse:
@@ -239,8 +237,8 @@ async def _last_line(task: "asyncio.Future[models.Analysis]") -> bytes:
         return problem.as_json("") + b"\n"
 
 
-def _created(live: LiveMatch) -> web.Response:
-    response = begun_answer(live)
+def _created(request: web.Request, live: LiveMatch) -> web.Response:
+    response = begun_answer(request, live)
     response.headers["Location"] = f"/api/v1{match_url(live.id)}"
     return response
 

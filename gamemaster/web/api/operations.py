@@ -22,11 +22,13 @@ from gamemaster.web.repository import MatchRepository
 from gamemaster.web.safety import Guard
 from gamemaster.web.settings import Problem, ServeSettings
 from gamemaster.web.tournaments import TournamentProcesses, TournamentQueries
+from gamemaster.web.views import match_of_cookie
 
 Handler: TypeAlias = Callable[[web.Request], Awaitable[web.StreamResponse]]
 M = TypeVar("M", bound=BaseModel)
 A = TypeVar("A")
 JSON = "application/json"
+_COOKIE_SECONDS = 7 * 24 * 3600  # of a cookie of a match
 ROOT = "/api/v1"
 
 
@@ -104,6 +106,17 @@ async def read_body(request: web.Request, model: type[M]) -> M:
         return model.model_validate_json(data, strict=True)
     except ValidationError as error:
         raise _wrong(error) from None
+
+
+def set_match_cookie(request: web.Request, response: web.Response, name: str, value: str) -> None:
+    """A cookie of a match that goes on; those of matches that do not are deleted, since a browser sends them all."""
+    response.set_cookie(name, value, max_age=_COOKIE_SECONDS, httponly=True, samesite="Strict", path="/")
+    live_matches = services_of(request).live_matches
+    for other in request.cookies:
+        match = match_of_cookie(other)
+        live = None if match is None else live_matches.get(match)
+        if match is not None and other != name and (live is None or live.is_over):
+            response.del_cookie(other, path="/")
 
 
 async def read_form(request: web.Request) -> Mapping[str, object]:

@@ -23,6 +23,7 @@ from gamemaster.web.api.operations import (
     read_form,
     read_query,
     services_of,
+    set_match_cookie,
 )
 from gamemaster.web.html import games
 from gamemaster.web.html.rendering import Wording, page, role_words
@@ -42,7 +43,6 @@ _LATEST = 12  # matches of a tournament
 _MOST_IN_MATRIX = 40  # players
 _LONGEST_STEP = 7  # digits
 _COOKIE_SECONDS = 30 * 24 * 3600
-_LINK_SECONDS = 24 * 3600
 
 
 def add_pages(app: web.Application) -> None:
@@ -252,8 +252,7 @@ async def show_human(request: web.Request) -> web.Response:
     }
     response = page(request, "human.html", "/play", values)
     if not live.is_over:  # this browser is not told what other players think
-        name = human_cookie(live.id)
-        response.set_cookie(name, "1", max_age=_LINK_SECONDS, httponly=True, samesite="Strict", path="/")
+        set_match_cookie(request, response, human_cookie(live.id), "1")
     return response
 
 

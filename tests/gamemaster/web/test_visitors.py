@@ -102,6 +102,16 @@ async def test_only_who_began_a_match_or_the_operator_ends_it(serve: Serve) -> N
     await client.post(f"/matches/{by_cookie['match']}/end")  # the browser that began it
 
 
+async def test_a_browser_keeps_cookies_of_matches_that_go_on(client: ApiClient) -> None:
+    for _ in range(3):
+        begun = await client.begin("tictactoe", HUMANS)
+        async with client.http.get(begun["links"]["xplayer"]) as response:
+            assert response.status == 200
+        going_on = client.http.session.cookie_jar.filter_cookies(client.http.make_url("/"))
+        assert sorted(going_on) == [f"ggp-{what}-{begun['match']}" for what in ("began", "human")]
+        await client.post(f"/matches/{begun['match']}/end")
+
+
 async def test_only_who_may_end_a_match_is_shown_how(client: ApiClient) -> None:
     begun = await client.begin("tictactoe", HUMANS)
     assert "end" in (await client.get(f"/matches/{begun['match']}"))["links"]
