@@ -6,10 +6,11 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Any, Literal, Self, TypeAlias
 from urllib.parse import urlsplit
 
 from pydantic import (
+    AfterValidator,
     AwareDatetime,
     BaseModel,
     ConfigDict,
@@ -17,6 +18,7 @@ from pydantic import (
     SerializerFunctionWrapHandler,
     ValidationError,
     model_serializer,
+    model_validator,
 )
 
 from gamemaster.faults import Fault
@@ -24,11 +26,28 @@ from gamemaster.player import PlayerKind
 from gamemaster.referee import Ending, Goals, Opening
 from gamemaster.settings import Clock, MatchSettings
 from ggp.errors import RecordError
+from ggp.gdl.rulesheet import NATURE
 from ggp.protocol.evaluation import Evaluation
 from ggp.protocol.messages import Dialect
 
 Seconds: TypeAlias = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 Status = Literal["running"] | Ending
+
+
+def _checked_time(time: datetime) -> datetime:
+    """One that can be reckoned with in any time zone."""
+    if not _FIRST_YEAR <= time.year <= _LAST_YEAR:
+        raise ValueError(f"a time of the years {_FIRST_YEAR} to {_LAST_YEAR}")
+    return time
+
+
+def _checked_url(url: str) -> str:
+    urlsplit(url)  # ValueError for what is none
+    return url
+
+
+_FIRST_YEAR, _LAST_YEAR = 1970, 2999
+Time: TypeAlias = Annotated[AwareDatetime, AfterValidator(_checked_time)]
 
 
 class _Part(BaseModel):
@@ -53,7 +72,7 @@ class PlayerRecord(_Part):
     """What played a role, and how it was spoken to."""
 
     name: str
-    url: str = ""  # empty for a player in the game master's own process
+    url: Annotated[str, AfterValidator(_checked_url)] = ""  # empty for a player in the game master's own process
     bot: str | None = None  # the name of the bot, when the game master started it
     bot_seed: int | None = None
     dialect: Dialect = Dialect.GGP_BASE
@@ -85,7 +104,7 @@ class StepRecord(_Part):
     moves: tuple[str, ...]  # as executed, in the order of the roles
     seconds: dict[str, Seconds]  # role → from the request to the answer or fault; not of `random`
     faults: dict[str, Fault] = {}  # only of the roles that have one; their move is a replacement
-    time: AwareDatetime  # when the joint move was executed, UTC
+    time: Time  # when the joint move was executed, UTC
     evaluations: dict[str, Evaluation] = {}  # only of the roles whose players said something
 
     @model_serializer(mode="wrap")
@@ -113,7 +132,7 @@ class MatchRecord(_Part):
     roles: tuple[str, ...]
     players: dict[str, PlayerRecord]  # role → player; not of `random`
     settings: MatchSettings
-    started: AwareDatetime  # UTC
+    started: Time  # UTC
     start: dict[str, StartRecord] = {}  # empty before START
     status: Status = "running"
     reason: str | None = None  # why it ended, where the rules did not end it
@@ -122,8 +141,17 @@ class MatchRecord(_Part):
     absent: tuple[str, ...] = ()  # roles whose players were never reached, in a void match
     is_exhausted: bool = False  # broken because the rules took more time or memory than they may
     goals: Goals | None = None  # of the last state, or by the verdict; None where a match was void, broken or aborted
-    finished: AwareDatetime | None = None  # UTC
+    finished: Time | None = None  # UTC
     steps: tuple[StepRecord, ...] = ()
+
+    @model_validator(mode="after")
+    def _check_roles(self) -> Self:
+        wanted = set(self.roles) - {NATURE}
+        if self.players.keys() != wanted:
+            raise ValueError("players: not those of the roles")
+        if self.goals and not wanted <= self.goals.keys():
+            raise ValueError("goals: not those of the roles")
+        return self
 
     @property
     def faults(self) -> tuple[tuple[int | None, str, Fault], ...]:
@@ -164,7 +192,9 @@ def read_record(path: Path) -> MatchRecord:
     except ValidationError as error:
         first = error.errors()[0]
         field = ".".join(map(str, first["loc"]))
-        raise RecordError(f"{path}: {field + ': ' if field else ''}{first['msg']}") from None
+        raise RecordError(
+            f"{path}: {field + ': ' if field else ''}{first['msg'].removeprefix('Value error, ')}"
+        ) from None
 
 
 def _parsed(data: bytes) -> MatchRecord:

@@ -190,6 +190,15 @@ BROKEN = {
     "a field of its own in a fault": ("start.lonely.fault.why", "x", "start.lonely.fault.why: "),
     "negative seconds": ("steps.0.seconds.lonely", -1, "steps.0.seconds.lonely: "),
     "no time": ("started", "yesterday", "started: "),
+    "a time that no clock shows": (
+        "finished",
+        "0001-01-01T00:00:00+23:59",
+        "finished: a time of the years 1970 to 2999",
+    ),
+    "a step at the end of time": ("steps.0.time", "9999-12-31T23:59:59Z", "steps.0.time: a time of the years"),
+    "no address": ("players.lonely.url", "http://[bad", "players.lonely.url: Invalid IPv6 URL"),
+    "a role without a player": ("roles", ["lonely", "other"], "players: not those of the roles"),
+    "goals of others": ("goals", {"other": 5}, "goals: not those of the roles"),
 }
 
 
