@@ -28,8 +28,8 @@ Record = Annotated[
     str,
     typer.Option(
         metavar="FILE",
-        help="Where the record goes, replacing what is there. A folder, or a name that ends in /, takes it under the "
-        "name of the match and is created when needed.",
+        help="Where the record goes; it replaces a record that is there, but no other file. A folder, or a name that "
+        "ends in /, takes it under the name of the match and is created when needed.",
     ),
 ]
 Opening = Annotated[

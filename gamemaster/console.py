@@ -43,7 +43,9 @@ def run(
     addresses = [parse_player(text) for text in players]
     source = replace(_source(game_name), opening=parse_opening(opening))
     name = new_match_name("match" if checked.scramble else source.name)
-    writer = RecordWriter(record_path(wanted, name))
+    path = record_path(wanted, name)
+    _check_replaceable(path)
+    writer = RecordWriter(path)
     display = Display(_console(quiet=as_json))
     try:
         code = asyncio.run(until_signal(_played(source, addresses, checked, name, writer, display)))
@@ -70,6 +72,8 @@ def show(path: Path, export: Path | None, *, as_json: bool) -> None:
     to_stdout = export == Path(STDOUT)
     if export is not None and not to_stdout:
         _check_writable(export)
+        if export.exists() and export.samefile(path):
+            raise RecordError(f"{export}: it is the record itself, which --export would replace")
     is_quiet = as_json or to_stdout
     display = Display(_console(quiet=is_quiet), Layout() if is_quiet else _layout(record))
     display.head(record)
@@ -211,6 +215,16 @@ class _Console(Console):
 
 def _console(*, quiet: bool) -> Console:
     return _Console(markup=False, highlight=False, emoji=False, quiet=quiet)
+
+
+def _check_replaceable(path: Path) -> None:
+    """RecordError where there is a file that is no record, such as the rulesheet; an empty file holds nothing."""
+    if not path.is_file() or not path.stat().st_size:
+        return
+    try:
+        read_record(path)
+    except RecordError:
+        raise RecordError(f"{path}: it exists and is no match record, so --record does not replace it") from None
 
 
 def _check_writable(path: Path) -> None:

@@ -57,6 +57,7 @@ MISTAKES = {
     "match tictactoe x:1 x:2 --max-steps 0": "'--max-steps': Input should be greater than or equal to 1",
     "match tictactoe x:1 x:2 --replacement best": "'best' is not one of 'random', 'first'",
     "match tictactoe x:1 x:2 --record nosuch/record.json": "nosuch/record.json: the record cannot be written: No such",
+    "match dice.kif x:1 --record dice.kif": "dice.kif: it exists and is no match record, so --record does not",
     "match tictactoe x:1 bob=randm": "no bot is called 'randm' (did you mean random?)",
     "match tictactoe x:1 nosuch": "player 'nosuch': no bot is called 'nosuch'; the bots are mcts, ",
     "match bad.kif x:1 x:2": "bad.kif:1:1: '(' is never closed",
@@ -122,6 +123,16 @@ def test_replay_exports(record: MatchRecord, capsys: pytest.CaptureFixture[str])
     assert ggp_command("replay", "record.json", "--export", ".") == 2
     assert capsys.readouterr() == ("", "ggp: .: Is a directory\n")
     assert json.loads(Path("other.json").read_text(encoding="utf-8"))["matchId"] == record.match
+    Path("link.json").symlink_to("record.json")
+    assert ggp_command("replay", "record.json", "--export", "link.json") == 2
+    assert capsys.readouterr() == ("", "ggp: link.json: it is the record itself, which --export would replace\n")
+    assert read_record(Path("record.json")) == record
+
+
+def test_a_record_may_replace_another_one(record: MatchRecord, capsys: pytest.CaptureFixture[str]) -> None:
+    assert ggp_command("match", "tictactoe", "x:1", "--record", "record.json") == 2
+    assert capsys.readouterr().err == "ggp: tictactoe takes 2 players (xplayer, oplayer), not 1\n"
+    assert read_record(Path("record.json")) == record
 
 
 # Whole matches, with bots and signals, in processes of their own and in real time
