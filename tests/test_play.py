@@ -113,8 +113,13 @@ def test_the_first_legal_move() -> None:
 def test_roles_can_be_asked_for() -> None:
     lines = said(play("tictactoe", "--against", "random", typed="0\nplayer\no\nquit\n"))
     assert lines[0] == "1 xplayer, plays x and moves first"
-    assert "type a number or one of xplayer, oplayer" in lines
+    assert "type a number, one of xplayer, oplayer, or quit" in lines
     assert "oplayer> quit" in lines
+
+
+def test_quit_is_understood_when_the_role_is_asked_for() -> None:
+    lines = said(play("tictactoe", "--against", "random", typed="quit\n"))
+    assert lines[-1] == "your role> quit"
 
 
 def test_the_role_can_be_named() -> None:

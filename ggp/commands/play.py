@@ -170,4 +170,6 @@ def _own_role(game: Game, role: str | None, console: Console, ask: "Ask") -> str
         begun = [name for name in roles if line and name.startswith(line)]
         if len(begun) == 1:
             return begun[0]
-        console.print(f"type a number or one of {', '.join(roles)}", markup=False)
+        if line == "quit":
+            raise typer.Exit
+        console.print(f"type a number, one of {', '.join(roles)}, or quit", markup=False)
