@@ -6,7 +6,7 @@ from rich.console import Console
 from rich.status import Status
 from rich.text import Text
 
-from gamemaster.faults import Fault
+from gamemaster.faults import Fault, escaped
 from gamemaster.match import Began, Ended, Event, Started, Stepped
 from gamemaster.record import MatchRecord, StepRecord
 from ggp.boards import Layout, TextLine, make_picture, picture_lines
@@ -80,7 +80,7 @@ class Display:
         self._line(("START", _HEADING))
         for role, start in record.start.items():
             line = Text.assemble("  ", self._role(record, role), f"  {start.seconds:7.2f} s  ")
-            self._line(line, _fault(start.fault) if start.fault else Text(start.answer or ""))
+            self._line(line, _fault(start.fault) if start.fault else start.answer or "")
 
     def step(self, record: MatchRecord, number: int) -> None:
         """Who moved what in how long, and why not; then what the player expects, with `=` where that is proven."""
@@ -127,10 +127,11 @@ class Display:
         self._wait_no_more()
 
     def _role(self, record: MatchRecord, role: str) -> Text:
-        names = {role: record.players[role].name if role in record.players else NOBODY for role in record.roles}
-        role_width = max(map(len, record.roles))
-        name_width = max(map(len, names.values()))
-        return Text(f"{role:{role_width}}  {names[role]:{name_width}}")
+        players = (record.players.get(each) for each in record.roles)
+        names = [escaped(player.name) if player else NOBODY for player in players]
+        roles = list(map(escaped, record.roles))
+        name = names[record.roles.index(role)]
+        return Text(f"{escaped(role):{max(map(len, roles))}}  {name:{max(map(len, names))}}")
 
     def waiting(self, what: str) -> None:
         """Says on the last line of a terminal what is being waited for, until there is more to show."""
@@ -145,12 +146,23 @@ class Display:
             self._status = None
 
     def _line(self, *parts: str | Text | tuple[str, str]) -> None:
-        line = Text.assemble(*parts)
+        """Of these parts; strings may come from a record of anybody's, so that they are escaped."""
+        line = Text.assemble(*map(_printable, parts))
         line.rstrip()
         try:
             self._console.print(line, soft_wrap=True)
         except OSError:  # nobody looks any more, or the disk is full: the match goes on, and its record with it
             self._console.quiet = True
+
+
+def _printable(part: str | Text | tuple[str, str]) -> str | Text | tuple[str, str]:
+    match part:
+        case str():
+            return escaped(part)
+        case (text, style):
+            return escaped(text), style
+        case _:
+            return part
 
 
 def _timed(step: StepRecord, role: str) -> tuple[str | tuple[str, str], ...]:
@@ -175,7 +187,7 @@ def _value(evaluation: Evaluation | None) -> str:
 def _fault(fault: Fault) -> Text:
     answered = "" if fault.answer is None else f" {fault.answer}"
     answered += "" if fault.cause == "player" else f" by the {fault.cause}"
-    return Text.assemble((f"{fault.kind}{answered}", _FAULT), f": {fault.detail}")
+    return Text.assemble((escaped(f"{fault.kind}{answered}"), _FAULT), escaped(f": {fault.detail}"))
 
 
 def _alike(record: MatchRecord) -> dict[tuple[str, Fault], list[int | None]]:

@@ -36,8 +36,13 @@ def make_fault(kind: FaultKind, detail: str, answer: str | None = None) -> Fault
 def shown(text: str) -> str:
     """The text on one line, cut to `LONGEST_TEXT` characters, with escapes for what a terminal would obey."""
     kept = text[:LONGEST_TEXT].strip()
-    line = "".join(letter if letter.isprintable() else _escape(letter) for letter in kept)
+    line = escaped(kept)
     return line if len(text) <= LONGEST_TEXT else f"{line}… ({len(text)} characters)"
+
+
+def escaped(text: str) -> str:
+    """The text on one line, with escapes for what a terminal would obey."""
+    return "".join(letter if letter.isprintable() else _escape(letter) for letter in text)
 
 
 def _escape(letter: str) -> str:

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from gamemaster.faults import Fault, shown
+from gamemaster.faults import Fault, escaped, shown
 from gamemaster.record import MatchRecord, StepRecord
 from gamemaster.referee import MoveChoice, Outcome, Referee, Situation, replacement
 from gamemaster.settings import Replacement, derived
@@ -288,7 +288,7 @@ def _described(situation: Situation) -> str:
 
 
 def _wrong(message: str) -> RecordError:
-    return RecordError(f"the record does not replay: {message}")
+    return RecordError(f"the record does not replay: {escaped(message)}")
 
 
 def _errors(record: MatchRecord) -> list[list[str]]:

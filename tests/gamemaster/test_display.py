@@ -77,6 +77,23 @@ def test_a_match_that_ends_oddly_says_why(rules: str, tmp_path: Path) -> None:
     assert (record.reason or "no single goal value") in shown(events)
 
 
+def test_what_a_record_says_is_escaped(tmp_path: Path) -> None:
+    game = ggp.load("tictactoe")
+    record = play_match(game, {"xplayer": ScriptedPlayer(), "oplayer": ScriptedPlayer()}, tmp_path)
+    bad = "a\x1b[31m\x07\nb"
+    players = {role: player.model_copy(update={"name": bad, "url": bad}) for role, player in record.players.items()}
+    start = {role: told.model_copy(update={"answer": bad}) for role, told in record.start.items()}
+    changes = {"match": bad, "game": bad, "players": players, "start": start, "status": "aborted", "reason": bad}
+    record = record.model_copy(update=changes)
+    out = StringIO()
+    display = Display(Console(file=out, markup=False, highlight=False, emoji=False), Layout())
+    display.head(record)
+    display.start(record)
+    display.end(record)
+    assert out.getvalue().count(r"a\x1b[31m\x07\nb") == 13
+    assert out.getvalue().replace("\n", "").isprintable()
+
+
 def test_a_terminal_gets_colours_and_a_plain_file_none(tmp_path: Path) -> None:
     events: list[Event] = []
     players = {"xplayer": ScriptedPlayer(), "oplayer": ScriptedPlayer()}

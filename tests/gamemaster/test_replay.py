@@ -70,6 +70,7 @@ WRONG: dict[str, tuple[Change, str]] = {
     ),
     "an unreadable rulesheet": (lambda record: changed(record, rulesheet="(role x"), "is never closed"),
     "roles in another order": (lambda record: changed(record, roles=record.roles[::-1]), "roles should be"),
+    "a role that a terminal would obey": (lambda record: changed(record, roles=("\x1b[31m",)), r"not \\x1b\[31m$"),
     "a missing player": (lambda record: changed(record, players={}), "players should be of"),
     "an illegal move": (with_step(2, moves=("(mark 3 3)", "noop")), r"step 2: \(mark 3 3\) is not legal for xplayer: "),
     "a move that is none": (with_step(2, moves=("((", "noop")), r"step 2: \(\( is not legal for xplayer: "),
