@@ -31,7 +31,7 @@ from ggp.protocol.evaluation import Evaluation
 from ggp.protocol.messages import Dialect
 
 Seconds: TypeAlias = Annotated[float, Field(ge=0, allow_inf_nan=False)]
-Status = Literal["running"] | Ending
+Status = Literal["running", Ending]
 
 
 def _checked_time(time: datetime) -> datetime:

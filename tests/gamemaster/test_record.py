@@ -189,6 +189,7 @@ BROKEN = {
     "an unknown fault": ("start.lonely.fault.kind", "sleepy", "start.lonely.fault.kind: "),
     "a field of its own in a fault": ("start.lonely.fault.why", "x", "start.lonely.fault.why: "),
     "negative seconds": ("steps.0.seconds.lonely", -1, "steps.0.seconds.lonely: "),
+    "an unknown status": ("status", "over", "status: Input should be 'running', 'terminal', 'step limit', "),
     "no time": ("started", "yesterday", "started: "),
     "a time that no clock shows": (
         "finished",
