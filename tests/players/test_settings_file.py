@@ -49,6 +49,7 @@ def test_a_file_sets_what_it_names(tmp_path: Path) -> None:
         ("exploration = -1", "exploration: input should be greater than or equal to 0, not -1"),
         ('exploration = "much"', "exploration: input should be a valid number, not 'much'"),
         ("threads = 0", "threads: input should be greater than or equal to 1, not 0"),
+        ("threads = 20000", "threads: input should be less than or equal to 64, not 20000"),
         ("threads = true", "threads: input should be a valid integer, not True"),
         ("batch = 100", "batch: input should be 8, 16, 32, 64, 128, 256 or 512, not 100"),
         ("ponder = 1", "ponder: input should be a valid boolean, not 1"),

@@ -78,4 +78,4 @@ class SearchSettings(Settings):
     ] = 16
     batch: Annotated[Literal[8, 16, 32, 64, 128, 256, 512], About("descents in flight at a time, at most")] = 512
     memory_bytes: Annotated[int, Ge(2**20), About("memory that the search may take", unit="bytes")] = 2**29
-    threads: Annotated[int, Ge(1), About("threads that search one tree")] = 1
+    threads: Annotated[int, Ge(1), Le(64), About("threads that search one tree")] = 1
