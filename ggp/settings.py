@@ -145,7 +145,7 @@ def check(kind: type[Settings], given: Mapping[str, Any], place: Callable[[str],
             raise SettingsError(f"{place(name)}: {reason[:1].lower()}{reason[1:]}, not {value!r}") from None
 
 
-def read_toml(path: Path, *kinds: type[Settings]) -> dict[str, Any]:
+def read_toml(path: Path, *kinds: type[Settings], leave_out: frozenset[str] = frozenset()) -> dict[str, Any]:
     """What a file sets of these kinds; SettingsError with the file, the line, the field and the reason."""
     try:
         text = path.read_bytes().decode("utf-8")
@@ -161,7 +161,7 @@ def read_toml(path: Path, *kinds: type[Settings]) -> dict[str, Any]:
         line = _line_of(text, name)
         return f"{path}{f', line {line}' if line else ''}: {name}"
 
-    names = [setting.name for kind in kinds for setting in declared(kind)]
+    names = [setting.name for kind in kinds for setting in declared(kind) if setting.name not in leave_out]
     for name in given:
         if name not in names:
             raise SettingsError(f"{place(name)}: there is no such setting; the settings are {', '.join(names)}")

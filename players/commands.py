@@ -93,7 +93,7 @@ def run_player(  # noqa: PLR0913 - an option of a command is a parameter
     from players.pipe import log_to_stderr  # noqa: PLC0415
     from players.service import serve  # noqa: PLC0415 - aiohttp is loaded only when something is served
 
-    in_file = {} if settings is None else read_toml(settings, PlayerSettings, SearchSettings)
+    in_file = {} if settings is None else read_toml(settings, PlayerSettings, SearchSettings, leave_out=NO_OPTIONS)
     chosen = make_settings(strategy, {"seed": secrets.randbits(32), **in_file, **given(options)})
     check_knowledge(chosen)
     log_to_stderr(logging.WARNING if quiet else logging.INFO)

@@ -23,7 +23,7 @@ def written(folder: Path, text: str) -> Path:
 
 
 def read_settings(path: Path) -> dict[str, Any]:
-    return read_toml(path, PlayerSettings, SearchSettings)
+    return read_toml(path, PlayerSettings, SearchSettings, leave_out=NO_OPTIONS)
 
 
 def invoke(*arguments: str) -> Result:
@@ -63,6 +63,14 @@ def test_what_is_wrong_in_a_file_is_told_with_its_place(tmp_path: Path, text: st
     line = text.count("\n") + 1
     place = f"{path}" if "Expected" in reason else f"{path}, line {line}"
     assert str(caught.value).startswith(f"{place}: {reason}")
+
+
+def test_a_file_takes_no_other_settings_than_the_command_line(tmp_path: Path) -> None:
+    with pytest.raises(
+        SettingsError, match="line 1: memory_bytes: there is no such setting; the settings are "
+    ) as caught:
+        read_settings(written(tmp_path, "memory_bytes = 1048576"))
+    assert "memory_bytes" not in str(caught.value).split("; ")[1]
 
 
 def test_file_that_cannot_be_read(tmp_path: Path) -> None:
