@@ -19,7 +19,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup, TyperOption
 
 from ggp.commands.options import given, option_name, options_of, with_options
-from ggp.commands.shared import GameArgument, JsonOption, load_argument
+from ggp.commands.shared import GameArgument, JsonOption, check_memory, load_argument
 from ggp.errors import GroundingError, SettingsError
 from ggp.learning.settings import CHOICES
 from ggp.protocol.messages import DEFAULT_PORT
@@ -96,6 +96,7 @@ def run_player(  # noqa: PLR0913 - an option of a command is a parameter
     in_file = {} if settings is None else read_toml(settings, PlayerSettings, SearchSettings, leave_out=NO_OPTIONS)
     chosen = make_settings(strategy, {"seed": secrets.randbits(32), **in_file, **given(options)})
     check_knowledge(chosen)
+    check_memory(chosen.memory)
     log_to_stderr(logging.WARNING if quiet else logging.INFO)
     asyncio.run(serve(chosen, host, port, announce=announce, origins=allow_origin or ()))
 

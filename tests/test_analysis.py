@@ -1,6 +1,7 @@
 """Stage 6: what a search finds out, as the Python API and the command `ggp analyse` give it."""
 
 import json
+import re
 import signal
 import subprocess
 import sys
@@ -140,6 +141,10 @@ def test_mistakes(tictactoe: ggp.Game) -> None:
         analyse(tictactoe.initial_state, seconds=1, role="z")
     with pytest.raises(SettingsError, match="seconds cannot be negative"):
         analyse(tictactoe.initial_state, seconds=-1)
+    assert re.fullmatch(
+        r"--memory: this computer has [\d,]+ MiB, not 99,999,999",
+        str(invoke("tictactoe", "--memory", "99999999").exception),
+    )
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from ggp.analysis import Analyser, Analysis, Line, make_analyser
 from ggp.analysis import learn as learn_game
 from ggp.cache import is_warm
 from ggp.commands.options import given, options_of, with_options
-from ggp.commands.shared import GameArgument, JsonOption, load_argument
+from ggp.commands.shared import GameArgument, JsonOption, check_memory, load_argument
 from ggp.errors import GroundingError, SettingsError
 from ggp.game import State
 from ggp.gdl.reader import Node, read
@@ -73,6 +73,7 @@ def run_analysis(  # noqa: PLR0913, PLR0917 - each is an option
 
     The same:          ggp analyse tictactoe --moves "((mark 2 2) noop) ((noop (mark 1 1)))"
     """
+    check_memory(memory)
     console = Console(highlight=False, soft_wrap=True)
     if not is_warm():
         typer.echo("ggp: the kernels are compiled first, which takes minutes; see `ggp cache warm`", err=True)

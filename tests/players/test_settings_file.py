@@ -73,6 +73,12 @@ def test_a_file_takes_no_other_settings_than_the_command_line(tmp_path: Path) ->
     assert "memory_bytes" not in str(caught.value).split("; ")[1]
 
 
+def test_more_memory_than_the_computer_has_is_refused_at_the_start(tmp_path: Path) -> None:
+    done = invoke("mcts", "--settings", str(written(tmp_path, "memory = 99999999")))
+    assert isinstance(done.exception, SettingsError)
+    assert str(done.exception).startswith("--memory: this computer has ")
+
+
 def test_file_that_cannot_be_read(tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match=r"absent.toml: No such file or directory"):
         read_settings(tmp_path / "absent.toml")
