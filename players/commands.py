@@ -10,6 +10,7 @@ import keyword
 import logging
 import re
 import secrets
+import sys
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -177,6 +178,8 @@ def write_skeleton(name: str, folder: Path) -> tuple[Path, Path]:
     module = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name.removesuffix(".py")).replace("-", "_").lower()
     if not re.fullmatch(r"[a-z][a-z0-9_]*", module) or keyword.iskeyword(module):
         raise SettingsError(f"a strategy is called by letters, digits and _, as my_bot or MyBot, not {name!r}")
+    if module in sys.stdlib_module_names:
+        raise SettingsError(f"{module}.py would hide Python's own module {module}: the strategy needs another name")
     shown = "".join(part[:1].upper() + part[1:] for part in module.split("_"))
     files = folder / f"{module}.py", folder / f"test_{module}.py"
     for file in files:

@@ -290,3 +290,5 @@ def test_a_new_strategy_passes_its_own_test(tmp_path: Path) -> None:
             write_skeleton(name, tmp_path)
     with pytest.raises(SettingsError, match="No such file"):
         write_skeleton("other", tmp_path / "absent")
+    with pytest.raises(SettingsError, match=r"^json.py would hide Python's own module json: "):
+        write_skeleton("json", tmp_path)
