@@ -31,6 +31,7 @@ from players.settings import NO_OPTIONS, PLAYERS, SERVICE_SETTINGS, PlayerSettin
 _PANEL = "The search of mcts"
 _SEARCHER = "mcts"  # the only one that uses the options of the search
 _CUSTOM = "FILE.py:NAME"  # the command that runs a user's strategy, whatever its name
+_OTHER_ORIGINS = ("*", "null")  # of any page; of a page that is a file
 _ALL_PLAY = "A player plays one match at a time and answers busy to others. Ctrl-C or SIGTERM stops it."
 OPTIONS = (
     *options_of(PlayerSettings, only=SERVICE_SETTINGS),
@@ -98,8 +99,9 @@ def run_player(  # noqa: PLR0913 - an option of a command is a parameter
     chosen = make_settings(strategy, {"seed": secrets.randbits(32), **in_file, **given(options)})
     check_knowledge(chosen)
     check_memory(chosen.memory)
+    origins = tuple(map(_origin, allow_origin or ()))
     log_to_stderr(logging.WARNING if quiet else logging.INFO)
-    asyncio.run(serve(chosen, host, port, announce=announce, origins=allow_origin or ()))
+    asyncio.run(serve(chosen, host, port, announce=announce, origins=origins))
 
 
 def write_new(
@@ -129,6 +131,16 @@ def make_settings(strategy: str, chosen: dict[str, Any]) -> PlayerSettings:
     search = make(SearchSettings, part_of(SearchSettings, chosen), option_name)
     own = part_of(PlayerSettings, chosen)
     return make(PlayerSettings, {**own, "strategy": strategy, "search": search}, option_name)
+
+
+def _origin(text: str) -> str:
+    """As browsers send it; SettingsError for what none sends."""
+    origin = text.lower()
+    if origin not in _OTHER_ORIGINS and not re.fullmatch(r"[a-z][a-z0-9+.-]*://[^\s/?#@]+", origin):
+        raise SettingsError(
+            f"--allow-origin: scheme, host and port of a page, as https://ggp.example, or *, not {text!r}"
+        )
+    return origin
 
 
 def _options_of_service() -> list[inspect.Parameter]:

@@ -6,6 +6,7 @@ import pytest
 import typer
 from typer.testing import CliRunner, Result
 
+from ggp.errors import SettingsError
 from players.commands import add_commands
 from players.settings import PLAYERS, PlayerSettings
 from players.strategies import STRATEGIES
@@ -54,6 +55,21 @@ def test_options_may_stand_before_the_name(served: list[tuple[PlayerSettings, st
     assert invoke("--port", "7", "--name", "x", "--no-ponder", "legal", "--name", "y").exit_code == 0
     [(settings, _, port)] = served
     assert (settings.strategy, settings.name, settings.ponder, port) == ("legal", "y", False, 7)
+
+
+@pytest.mark.parametrize("origin", ["https://GGP.example:8080", "*", "null"])
+def test_pages_may_be_named(origin: str, served: list[tuple[PlayerSettings, str, int]]) -> None:
+    done = invoke("random", "--allow-origin", origin)
+    assert done.exit_code == 0, done.output
+    assert len(served) == 1
+
+
+@pytest.mark.parametrize("origin", ["foo", "https://ggp.example/", "ggp.example", ""])
+def test_what_is_no_origin_is_refused(origin: str, served: list[tuple[PlayerSettings, str, int]]) -> None:
+    done = invoke("random", "--allow-origin", origin)
+    assert isinstance(done.exception, SettingsError)
+    assert str(done.exception).startswith("--allow-origin: scheme, host and port of a page")
+    assert not served
 
 
 def test_only_mcts_shows_the_options_of_its_search() -> None:
