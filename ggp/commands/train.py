@@ -81,6 +81,8 @@ def run_training(  # noqa: PLR0913, PLR0917 - the options of a command
         check_address(cluster)
     if minutes is not None and generations is not None:
         raise SettingsError("either --minutes or --generations is given, not both")
+    if plot is not None:
+        _check_plot(plot)
     if not is_warm():
         typer.echo("ggp: the kernels are compiled first, which takes minutes; see `ggp cache warm`", err=True)
     machine, name = _machine_of(game)
@@ -121,9 +123,19 @@ def _path_of(output: Path | None, machine: "CircuitMachine") -> Path:
     path = automatic_path(machine.rulesheet) if output is None else output
     if path is None:
         raise SettingsError("there is no cache (GGP_CACHE is off), so --output must be given")
-    if not path.absolute().parent.is_dir():
-        raise SettingsError(f"--output: {path}: there is no such folder")
+    _check_folder("--output", path)
     return path
+
+
+def _check_plot(plot: Path) -> None:
+    if plot.suffix.lower() != ".svg":
+        raise SettingsError(f"--plot: {plot}: the picture is SVG, so its name ends in .svg")
+    _check_folder("--plot", plot)
+
+
+def _check_folder(option: str, path: Path) -> None:
+    if not path.absolute().parent.is_dir():
+        raise SettingsError(f"{option}: {path}: there is no such folder")
 
 
 def _hosts(
@@ -175,6 +187,7 @@ class _Run:
         self._name = name
         self._path = path
         self._plot = plot
+        self._plot_problem = ""  # why it could not be written
         self._shown = shown
         self._as_json = as_json
 
@@ -213,6 +226,8 @@ class _Run:
     def say_end(self, *, is_interrupted: bool) -> None:
         training = self._training
         matches = training.matches
+        if self._plot is not None and not training.generations:
+            self._shown.say(f"no picture was drawn: no test was completed; {self._plot}")
         if self._as_json:
             said = {
                 "file": str(self._path), "generations": len(training.generations), "seconds": training.seconds,
@@ -228,7 +243,16 @@ class _Run:
 
         save_training(self._path, self._training, self._machine.rulesheet, self._name)
         if self._plot is not None and self._training.generations:
-            self._plot.write_text(draw(self._training.generations, self._name), encoding="utf-8")
+            self._draw(self._plot)
+
+    def _draw(self, plot: Path) -> None:
+        """Where the picture cannot be written that is said once, and training goes on."""
+        try:
+            plot.write_text(draw(self._training.generations, self._name), encoding="utf-8")
+        except OSError as error:
+            if not self._plot_problem:
+                self._plot_problem = error.strerror or str(error)
+                self._shown.say(f"{plot}: the picture cannot be written: {self._plot_problem}")
 
     def _show(self, generation: "Generation") -> None:
         if self._as_json:

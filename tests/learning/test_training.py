@@ -416,9 +416,24 @@ def test_the_command_trains_and_goes_on(tmp_path: Path) -> None:
         np.testing.assert_array_equal(one, two)
 
 
+def test_training_goes_on_without_its_picture(tmp_path: Path) -> None:
+    small = ("tictactoe", "-o", str(tmp_path / "t.knowledge"), "--memory", "8", "--seed", "3")
+    picture = tmp_path / "t.svg"
+    none = invoke(*small, "--minutes", "0", "--plot", str(picture))
+    assert none.exit_code == 0, none.output
+    assert f"no picture was drawn: no test was completed; {picture}" in none.stderr
+    picture.mkdir()
+    done = invoke(*small, "--generations", "2", "--plot", str(picture))
+    assert done.exit_code == 0, done.output
+    assert done.stderr.count("t.svg: the picture cannot be written: Is a directory") == 1
+    assert done.stdout.count("matches against the best") == 2
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
+        (("--plot", "x.txt"), "--plot: x.txt: the picture is SVG, so its name ends in .svg"),
+        (("--plot", "nosuch/x.svg"), "--plot: nosuch/x.svg: there is no such folder"),
         (("--seed", "4"), "was begun with --seed 3, not 4"),
         (("--minutes", "1", "--generations", "1"), "not both"),
     ],
