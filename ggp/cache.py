@@ -22,6 +22,7 @@ import json
 import logging
 import os
 import re
+import secrets
 import shutil
 import struct
 import subprocess
@@ -253,8 +254,8 @@ def read_entry(path: Path, identity: bytes) -> CacheEntry | None:
 
 
 def write_entry(path: Path, entry: CacheEntry, identity: bytes) -> None:
-    """Whole or not at all; OSError, and TypeError or ValueError for what no file can hold."""
-    _write(path, _pack(entry, identity))
+    """Whole or not at all, with the umask's mode; OSError, and TypeError or ValueError for what no file can hold."""
+    _write(path, _pack(entry, identity), 0o666)
 
 
 def kernel_folder() -> Path:
@@ -462,12 +463,11 @@ def _read(path: Path) -> bytes:
         return file.readall()
 
 
-def _write(path: Path, parts: list[bytes]) -> None:
+def _write(path: Path, parts: list[bytes], mode: int = 0o600) -> None:
     """Puts the file in its place in one step: readers see all of it, or what was there before."""
-    descriptor, name = tempfile.mkstemp(dir=path.parent, prefix="", suffix=_UNFINISHED)
-    unfinished = Path(name)
+    unfinished = path.with_name(secrets.token_hex(8) + _UNFINISHED)
     try:
-        with os.fdopen(descriptor, "wb") as file:
+        with open(unfinished, "xb", opener=lambda name, flags: os.open(name, flags, mode)) as file:
             file.writelines(parts)
         _touch(unfinished)
         unfinished.replace(path)

@@ -429,6 +429,15 @@ def test_training_goes_on_without_its_picture(tmp_path: Path) -> None:
     assert done.stdout.count("matches against the best") == 2
 
 
+def test_the_files_have_the_mode_that_the_umask_gives(machine: CircuitMachine, tmp_path: Path) -> None:
+    before = os.umask(0o027)
+    try:
+        save(tmp_path / "t.knowledge", Training(machine.compiled, SMALL), machine.rulesheet, "tictactoe")
+    finally:
+        os.umask(before)
+    assert {path.stat().st_mode & 0o777 for path in tmp_path.iterdir()} == {0o640}
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
