@@ -69,6 +69,7 @@ async def _services(settings: ServeSettings, given: Store | None, app: web.Appli
     services = _make_services(settings, store)
     await asyncio.to_thread(services.catalogue.load)
     await asyncio.to_thread(load_templates)
+    await asyncio.to_thread(services.repository.make_folder)
     lost = await asyncio.to_thread(services.repository.end_lost)
     services.live_matches.ledger.total_bytes = await asyncio.to_thread(services.repository.size_bytes)
     await services.pool.prepare()

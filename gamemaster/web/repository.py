@@ -234,11 +234,17 @@ class MatchRepository:
         """What keeps the growing record of a match that is played here; RecordError where that is impossible."""
         if self._store is not None:
             return _StoreWriter(self._store).write
+        self.make_folder()
+        return RecordWriter(self._folder.path / f"{match}.json").write
+
+    def make_folder(self) -> None:
+        """The one of the records, unless the store keeps them; RecordError where that is impossible."""
+        if self._store is not None:
+            return
         try:
             self._folder.path.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise RecordError(f"{self._folder.path}: {error.strerror or error}") from None
-        return RecordWriter(self._folder.path / f"{match}.json").write
 
     def size_bytes(self) -> int:
         """Of the records in the folder. StoreError if it cannot be read."""

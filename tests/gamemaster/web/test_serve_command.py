@@ -53,6 +53,7 @@ async def test_it_serves_until_it_is_told_to_stop(tmp_path: Path) -> None:
         (("--host", "0.0.0.0"), "ggp: --host 0.0.0.0: others can reach this address, so writing needs a token"),
         (("--token", "short"), "ggp: --token: between 8 and 200 characters"),
         (("--store", "{folder}"), "ggp: {folder}: "),
+        (("--records", "/proc/x"), "ggp: /proc/x: "),
         (("--endpoint-port", "{taken}"), "ggp: --endpoint-port {taken}: "),
         (("--port", "{taken}"), "ggp: cannot listen on 127.0.0.1, port {taken}: "),
     ],
