@@ -145,6 +145,36 @@ def test_a_tree_is_kept_from_state_to_state(game: ggp.Game) -> None:
         assert search.analysis().state == child.state
 
 
+def test_the_moves_of_a_solved_state_need_no_search() -> None:
+    unsearched = 0
+    with ggp.Search(ggp.load("nim", "circuit").initial_state, seed=1) as search:
+        start = search.state
+        assert search.run(visits=1_000_000).is_solved
+        for first in start.legal_moves("first"):
+            state = start.play({"first": first, "second": "noop"})
+            for second in state.legal_moves("second"):
+                search.go_to(state.play({"first": "noop", "second": second}))
+                if search.state.is_terminal:
+                    continue
+                found = search.analysis(lines=100)
+                unsearched += not any(line.visits for line in found.lines)
+                assert sorted(line.steps[0]["first"] for line in found.lines) == sorted(
+                    search.state.legal_moves("first")
+                )
+                values = [line.goals["first"] or 0.0 for line in found.lines]
+                assert found.is_solved
+                assert values[0] == max(values)
+                assert [line.bounds["first"] for line in found.lines] == [(value, value) for value in values]
+    assert unsearched > 10
+
+
+def test_a_search_that_is_stopped_at_once_has_a_move(game: ggp.Game) -> None:
+    with ggp.Search(game.initial_state, seed=1) as search:
+        found = search.run(visits=10, stop=lambda: True)
+    assert found.best in game.initial_state.legal_moves(found.role)
+    assert found.lines[0].goals[found.role] is None
+
+
 def test_what_a_function_raises_is_raised_and_the_tree_goes_on(game: ggp.Game) -> None:
     fails = [False]
 

@@ -281,6 +281,16 @@ class Reader:
         bounds = self.as_goal(role, 0.0), self.as_goal(role, 1.0)
         return [MoveReport(move, 0, None, *bounds) for move in machine.legal_moves(state, machine.roles[role])]
 
+    def bounds_after(self, role: int, move: Term) -> tuple[tuple[float, ...], tuple[float, ...]]:
+        """Lower and upper bounds of all roles after a move of one, by what is known of all states."""
+        solution, roles = self.solver.solution, range(len(self.machine.roles))
+        number = None if solution is None else solution.find(self.root_bits)
+        low, high = [0.0 for _ in roles], [1.0 for _ in roles]
+        if solution is not None and number is not None:
+            target = solution.choices(number, role).get(self.machine.compiled.moves[role].index(move), number)
+            low, high = (list(map(float, bounds)) for bounds in solution.bounds(target)[:2])
+        return tuple(map(self.as_goal, roles, low)), tuple(map(self.as_goal, roles, high))
+
     def _with_solution(
         self, reports: list[MoveReport], prospects: list[Prospect], role: int
     ) -> tuple[list[MoveReport], list[Prospect]]:
@@ -314,13 +324,31 @@ class Variations:
         """The best variation of each of the best moves of a role, best first."""
         tree = self._tree
         if tree.nodes[self._reader.root, FIRST] == NONE:
-            return ()
+            return self._unsearched(role, count)
         names, best = self._machine.compiled.moves[role], self._reader.best(*self._reader.reports(role), role)
         ranked = sorted(
             self._ranking(self._reader.root, role),
             key=lambda slot: best is None or names[int(tree.move[slot])] != best.move,
         )
         return tuple(self._variation(role, slot) for slot in ranked[:count])
+
+    def _unsearched(self, role: int, count: int) -> tuple[Variation, ...]:
+        """Of a root whose moves were never searched: by what is proven of them, where all states are known."""
+        reader, roles = self._reader, range(len(self._machine.roles))
+        reports = [reader.reports(each) for each in roles]
+        chosen = [reader.best(*each, number) for number, each in enumerate(reports)]
+        choices = tuple(len(moves) > 1 for moves, _ in reports)
+        found = []
+        for report in sorted(reports[role][0], key=lambda each: (each is not chosen[role], -each.lower))[:count]:
+            moves = [report if each == role else chosen[each] for each in roles]
+            steps, chosen_in = [tuple(each.move for each in moves if each is not None)], [choices]
+            if len(steps[0]) < len(moves):
+                return ()  # a role has no move
+            self._extend(steps, chosen_in)
+            low, high = reader.bounds_after(role, report.move)
+            values = tuple(least if least == most else None for least, most in zip(low, high, strict=True))
+            found.append(Variation(tuple(steps), tuple(chosen_in), 0, values, low, high, report.prior))
+        return tuple(found)
 
     def principal(self, role: int, move: Term | None, most_steps: int) -> tuple[JointMove, ...]:
         """The best variation with this move of the role, as far as the tree holds it; few steps take little work."""
