@@ -1,5 +1,6 @@
 """The pages of games: the list, each game, and a rulesheet of one's own with coloured words."""
 
+import asyncio
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -19,6 +20,7 @@ from ggp.gdl.rulesheet import KEYWORDS
 SECTION = "/games"
 _COLOURED = 64  # rulesheets that are at hand with their colours
 _MOST_LINES = 6000  # that are coloured
+_MOST_CHARACTERS = 100_000  # likewise; each can become 24 of HTML
 
 
 async def show_games(request: web.Request) -> web.Response:
@@ -63,7 +65,7 @@ async def show_game(request: web.Request) -> web.Response:
         "start": start,
         "problem": problem,
         "engine": services.analyses.measured(entry.source),
-        "rules": _coloured(entry.source.text),
+        "rules": await asyncio.to_thread(_coloured_game, entry.source.text),
     }
     return page(request, "game.html", SECTION, values)
 
@@ -74,7 +76,7 @@ async def show_paste(request: web.Request) -> web.Response:
     text = ""
     if "example" in request.query:
         text = services.catalogue.simplest.source.text
-    values: dict[str, object] = {"name": "A game", "text": text, "check": None, "lines": None, "marks": {}}
+    values: dict[str, object] = {"name": "A game", "text": text, "check": None, "rules": ""}
     return page(request, "paste.html", SECTION, values)
 
 
@@ -93,22 +95,25 @@ async def take_paste(request: web.Request) -> web.StreamResponse:
             raise web.HTTPSeeOther(game_head(entry).url)
     check = await check_text(services, text, evidence=True)
     marks = {finding.line: finding.severity for finding in reversed(check.findings)}
-    values = {"name": name, "text": text, "check": check, "lines": _lines(text), "marks": marks}
+    rules = await asyncio.to_thread(_coloured, text, marks)
+    values = {"name": name, "text": text, "check": check, "rules": rules}
     return page(request, "paste.html", SECTION, values)
 
 
 @lru_cache(_COLOURED)
-def _coloured(text: str) -> str:
-    """A rulesheet as HTML, empty where it has too many lines; that takes most of the time of the page."""
-    lines, parts = _lines(text), environment().get_template("parts.html").make_module()
-    html: str = getattr(parts, "rulesheet")(lines) if lines else ""  # noqa: B009 - a macro
+def _coloured_game(text: str) -> str:
+    """As `_coloured`; that takes most of the time of the page."""
+    return _coloured(text, {})
+
+
+def _coloured(text: str, marks: Mapping[int, str]) -> str:
+    """A rulesheet as HTML, `marks` being the classes of lines; empty where it is too long for colours."""
+    lines = highlighted(text) if len(text) <= _MOST_CHARACTERS else []
+    if not 0 < len(lines) <= _MOST_LINES:
+        return ""
+    parts = environment().get_template("parts.html").make_module()
+    html: str = getattr(parts, "rulesheet")(lines, marks)  # noqa: B009 - a macro
     return html
-
-
-def _lines(text: str) -> object:
-    """Coloured lines, unless there are too many."""
-    lines = highlighted(text)
-    return lines if len(lines) <= _MOST_LINES else None
 
 
 Kind = Literal["blank", "comment", "open", "close", "keyword", "variable", "number", "name", "constant"]

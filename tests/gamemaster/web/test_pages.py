@@ -1,7 +1,11 @@
 """The pages as HTML: what can be read without JavaScript."""
 
 import re
+import threading
 
+import pytest
+
+from gamemaster.web.html import games as games_pages
 from tests.gamemaster import games
 from tests.gamemaster.scripted import ScriptedPlayer, says, silent
 from tests.gamemaster.web.api_client import ApiClient
@@ -73,6 +77,28 @@ async def test_a_rulesheet_is_checked_by_a_form(client: ApiClient) -> None:
         page = await response.text()
     assert '<a class="where" href="#L2" data-line="2" data-column="1">2:1</a>' in page
     assert '<li id="L2" class="error">' in page
+
+
+async def test_colours_are_found_in_threads_and_not_for_long_texts(
+    client: ApiClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    coloured: list[tuple[int, bool]] = []
+    highlighted = games_pages.highlighted
+
+    def watched(text: str) -> list[list[games_pages.Word]]:
+        coloured.append((len(text), threading.current_thread() is threading.main_thread()))
+        return highlighted(text)
+
+    monkeypatch.setattr(games_pages, "highlighted", watched)
+    for text in ("(role", 200_000 * "("):
+        async with client.http.post("/games/new", data={"name": "mine", "rulesheet": text, "do": "check"}) as response:
+            assert ('<li id="L1"' in await response.text()) == (text == "(role")
+    words = games.GUESSING + f"; {1000 * 'long '}"
+    kept = await client.post("/games", {"name": "mine", "rulesheet": words}, 201)
+    assert '<li id="L1">' in await client.page(kept["url"])
+    assert coloured == [(5, False), (len(words), False)]
+    kept = await client.post("/games", {"name": "mine", "rulesheet": games.GUESSING + f"; {200_000 * 'x'}"}, 201)
+    assert '<pre class="kif plain">' in await client.page(kept["url"])
 
 
 async def test_a_rulesheet_is_kept_by_a_form(client: ApiClient) -> None:
