@@ -4,6 +4,7 @@ import asyncio
 import logging
 import os
 import signal
+import socket
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import suppress
@@ -23,7 +24,7 @@ from gamemaster.web.evaluators.pool import DrawnStates, Pool
 from gamemaster.web.html.pages import HOME_GAMES, add_pages, problem_page
 from gamemaster.web.html.rendering import load_templates
 from gamemaster.web.live.external import Endpoints
-from gamemaster.web.live.feed import Feed, Streams
+from gamemaster.web.live.feed import PATIENCE, Feed, Streams
 from gamemaster.web.live.runner import LiveMatches
 from gamemaster.web.queries import MatchQueries, Watchers
 from gamemaster.web.repository import MatchRepository
@@ -51,6 +52,7 @@ def make_app(settings: ServeSettings, store: Store | None = None) -> web.Applica
     """The service; needs no running event loop yet. `store` stands for the one that the settings name."""
     app = web.Application(client_max_size=settings.limits.body_bytes, middlewares=[_explained])
     app.on_response_prepare.append(add_headers)
+    app.on_response_prepare.append(_bound_patience)
     for operation in OPERATIONS:
         app.router.add_route(
             operation.method, ROOT + operation.path, operation.handler, expect_handler=answer_expectation
@@ -177,6 +179,13 @@ async def _explained(
         log.exception("%s %s", request.method, request.path)
         problem = Problem(500, "the service made a mistake; its log says more")
     return _response(request, problem)
+
+
+async def _bound_patience(request: web.Request, _: web.StreamResponse) -> None:
+    """The system ends a connection whose client takes nothing of its answer, of which a part may be in memory."""
+    connection = None if request.transport is None else request.transport.get_extra_info("socket")
+    if connection is not None:
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, round(1000 * PATIENCE))
 
 
 def _compressed(request: web.Request, response: web.StreamResponse) -> web.StreamResponse:

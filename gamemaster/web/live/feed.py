@@ -16,11 +16,11 @@ KEPT_BYTES = 2_000_000  # of events, for those who come back after a break
 QUEUE = 64  # events that a listener may be behind
 RESYNC = b"event: resync\ndata: {}\n\n"  # what was missed has to be fetched
 MEDIA_TYPE = "text/event-stream"
+PATIENCE = 30.0  # seconds for which a client may take nothing of what it is sent
 _RETRY = b"retry: 1000\n\n"  # milliseconds after which a browser comes back
 _ALIVE = b": still here\n\n"
 _LOOK = 1.0  # seconds between two looks whether the listener is still there
 _SILENCE = 15.0  # seconds after which something is sent, so that a dead connection is found out
-_PATIENCE = 30.0  # seconds for which a listener may take nothing
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +164,7 @@ class Streams:
                 silence = 0.0
                 async with self._turn:  # one after the other, so that the game master gets its turn between them
                     await asyncio.sleep(0)
-                async with asyncio.timeout(_PATIENCE):
+                async with asyncio.timeout(PATIENCE):
                     await response.write(data)
             data = b""
             try:

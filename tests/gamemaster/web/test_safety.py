@@ -3,6 +3,7 @@
 import asyncio
 import json
 import shutil
+import socket
 from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import urljoin
@@ -12,6 +13,7 @@ import pytest
 
 import ggp
 from gamemaster.record import RecordWriter, now
+from gamemaster.web import application
 from gamemaster.web.safety import HEADERS
 from gamemaster.web.settings import Limits, ServeSettings, check_settings
 from ggp.errors import SettingsError
@@ -447,6 +449,17 @@ async def test_who_listens_slowly_slows_nobody(client: ApiClient, players: Playe
     assert match["faults"] == 0
     for _, writer in writers:
         writer.close()
+
+
+async def test_who_takes_no_answers_is_let_go(client: ApiClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The client sees it by its next requests, which nobody reads until then."""
+    monkeypatch.setattr(application, "PATIENCE", 0.3)
+    url = client.http.make_url("/api/v1/openapi.json")
+    requests = 100_000 * f"GET {url.path} HTTP/1.1\r\nHost: {url.host}\r\n\r\n".encode()
+    with socket.create_connection((url.host, url.port)) as connection:
+        connection.setblocking(False)
+        with pytest.raises(ConnectionError):
+            await asyncio.wait_for(asyncio.get_running_loop().sock_sendall(connection, requests), PATIENCE)
 
 
 async def test_files_are_compressed_as_a_whole_only(client: ApiClient) -> None:
