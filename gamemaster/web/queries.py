@@ -2,9 +2,11 @@
 
 import asyncio
 import logging
+from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass
+from hashlib import sha256
 
 from gamemaster.evaluator import RulesheetSource
 from gamemaster.record import MatchRecord
@@ -33,6 +35,7 @@ from gamemaster.web.views import (
 from ggp.errors import GgpError
 
 log = logging.getLogger(__name__)
+_KEPT_VERDICTS = 1000  # of records that were verified last
 _EVERY = 0.7  # seconds between two looks
 _IDLE_LOOKS = 20  # after which nobody seems to come back
 
@@ -71,6 +74,7 @@ class MatchQueries:
         self._catalogue = catalogue
         self._limits = limits
         self._percepts: dict[str, bool] = {}  # SHA-256 of a rulesheet → whether its roles are told percepts
+        self._verdicts: OrderedDict[str, Verdict] = OrderedDict()  # SHA-256 of a record → what was found
         self._states = states
 
     async def find(self, match: str, viewer: Viewer = STRANGER) -> FoundMatch:
@@ -168,14 +172,20 @@ class MatchQueries:
         return await asyncio.to_thread(visible_export, exported, found.sight)
 
     async def verify(self, found: FoundMatch) -> Verdict:
-        """Replays the record against its rules and its seed, which is known when the match is over."""
+        """Replays the record against its rules and its seed, which is known when the match is over; done once."""
         if found.is_hidden:
             raise Problem(403, "the moves of this match are hidden until it is over")
         if found.sight.goes_on:
             raise conflict("a record is verified when the match is over")
-        request = {"do": "verify", "record": _record(found).model_dump_json()}
-        problem = await self._pool.ask(None, request, self._limits.replay_seconds)
-        return Verdict(holds=problem is None, problem=problem)
+        text = await asyncio.to_thread(_record(found).model_dump_json)
+        key = sha256(text.encode()).hexdigest()
+        if key not in self._verdicts:
+            problem = await self._pool.ask(None, {"do": "verify", "record": text}, self._limits.replay_seconds)
+            self._verdicts[key] = Verdict(holds=problem is None, problem=problem)
+        self._verdicts.move_to_end(key)
+        while len(self._verdicts) > _KEPT_VERDICTS:
+            self._verdicts.popitem(last=False)
+        return self._verdicts[key]
 
 
 def _record(found: FoundMatch) -> MatchRecord:

@@ -41,6 +41,18 @@ async def test_a_match_from_order_to_record(client: ApiClient, players: Players,
     assert len(tiltyard["states"]) == match["steps"] + 1
 
 
+async def test_a_record_is_verified_once(client: ApiClient, players: Players, tmp_path: Path) -> None:
+    begun = await client.begin("tictactoe", await players(*ROLES))
+    await client.ended(begun["match"])
+    record = read_record(tmp_path / f"{begun['match']}.json")
+    verdict = await client.get(f"/matches/{begun['match']}/verdict")
+    RecordWriter(tmp_path / "other.json").write(record.model_copy(update={"goals": {"xplayer": 0, "oplayer": 100}}))
+    assert not (await client.get("/matches/other/verdict"))["holds"]
+    await client.services.pool.close()  # what is not known now cannot be found out any more
+    assert await client.get(f"/matches/{begun['match']}/verdict") == verdict
+    assert not (await client.get("/matches/other/verdict"))["holds"]
+
+
 async def test_each_step_is_told_once_and_drawn(client: ApiClient, players: Players) -> None:
     is_heard, clock_is_seen = asyncio.Event(), asyncio.Event()
     held = ScriptedPlayer({"start": held_until(is_heard), 0: held_until(clock_is_seen)})
