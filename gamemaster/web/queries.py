@@ -11,7 +11,7 @@ from hashlib import sha256
 from gamemaster.evaluator import RulesheetSource
 from gamemaster.record import MatchRecord
 from gamemaster.web.catalogue import Catalogue
-from gamemaster.web.evaluators.pool import Course, DrawnStates, DrawnText, Pool
+from gamemaster.web.evaluators.pool import Course, DrawnStates, DrawnText, Pool, VisitorPool
 from gamemaster.web.live.feed import Feed
 from gamemaster.web.live.match import LiveMatch
 from gamemaster.web.live.runner import LiveMatches
@@ -92,7 +92,7 @@ class MatchQueries:
             own = own.model_copy(update={"status": head.status, "reason": own.reason or head.reason})
         # also of one that has not grown for long: its game master may only be held up
         sight = await self._sight(record) if record.status == "running" else Sight(goes_on=False)
-        return FoundMatch(match, visible(record, sight), own, None, sight)
+        return FoundMatch(match, visible(record, sight), own, None, sight, viewer)
 
     async def _sight(self, record: MatchRecord) -> Sight:
         """Of a match that another process plays; nobody knows here who takes part."""
@@ -141,14 +141,14 @@ class MatchQueries:
     async def drawn(self, found: FoundMatch, step: int) -> DrawnText:
         """As `state`, with its text."""
         try:
-            return await self._states.drawn(self._pool, self.course(found), step, self._limits.replay_seconds)
+            return await self._states.drawn(self._share(found), self.course(found), step, self._limits.replay_seconds)
         except GgpError as error:
             raise conflict(f"the record cannot be replayed: {error}") from None
 
     async def picture(self, found: FoundMatch, step: int) -> str:
         """As `state`, as a file of its own."""
         try:
-            return await self._states.picture(self._pool, self.course(found), step, self._limits.replay_seconds)
+            return await self._states.picture(self._share(found), self.course(found), step, self._limits.replay_seconds)
         except GgpError as error:
             raise conflict(f"the record cannot be replayed: {error}") from None
 
@@ -168,7 +168,7 @@ class MatchQueries:
             raise Problem(403, "the moves of this match are hidden until it is over")
         course = self.course(found)
         request = {"do": "export", "record": _record(found).model_dump_json(), **course.at(len(course.steps))}
-        exported = await self._pool.ask(course.source, request, self._limits.replay_seconds)
+        exported = await self._share(found).ask(course.source, request, self._limits.replay_seconds)
         return await asyncio.to_thread(visible_export, exported, found.sight)
 
     async def verify(self, found: FoundMatch) -> Verdict:
@@ -180,12 +180,16 @@ class MatchQueries:
         text = await asyncio.to_thread(_record(found).model_dump_json)
         key = sha256(text.encode()).hexdigest()
         if key not in self._verdicts:
-            problem = await self._pool.ask(None, {"do": "verify", "record": text}, self._limits.replay_seconds)
+            problem = await self._share(found).ask(None, {"do": "verify", "record": text}, self._limits.replay_seconds)
             self._verdicts[key] = Verdict(holds=problem is None, problem=problem)
         self._verdicts.move_to_end(key)
         while len(self._verdicts) > _KEPT_VERDICTS:
             self._verdicts.popitem(last=False)
         return self._verdicts[key]
+
+    def _share(self, found: FoundMatch) -> VisitorPool:
+        """What works things out for who asks."""
+        return self._pool.of(found.viewer.visitor)
 
 
 def _record(found: FoundMatch) -> MatchRecord:

@@ -50,27 +50,27 @@ async def whole_game(services: Services, entry: CatalogueEntry) -> models.Game:
     )
 
 
-async def start_state(services: Services, entry: CatalogueEntry) -> models.State:
+async def start_state(services: Services, entry: CatalogueEntry, visitor: str) -> models.State:
     """The first state of a game, drawn once."""
     known = services.starts.get(entry.source.key)
     if known is None:
         request = {"do": "draw", **START}
         try:
-            look = await services.pool.ask(entry.source, request, services.settings.limits.state_seconds)
+            look = await services.pool.of(visitor).ask(entry.source, request, services.settings.limits.state_seconds)
         except GgpError as error:
             raise refused(f"the rules of {entry.id} cannot be evaluated: {error}") from None
         known = services.starts[entry.source.key] = state_of(look, 0)
     return known
 
 
-async def check_text(services: Services, text: str, *, evidence: bool) -> models.Check:
+async def check_text(services: Services, text: str, visitor: str, *, evidence: bool) -> models.Check:
     """What there is to say about a rulesheet."""
     limits = services.settings.limits
     if len(text.encode(errors="replace")) > limits.rulesheet_bytes:
         raise Problem(413, f"a rulesheet has at most {limits.rulesheet_bytes:,} bytes")
     request = {"do": "check", "text": text, "evidence": evidence}
     try:
-        return check_of(await services.pool.ask(None, request, limits.check_seconds))
+        return check_of(await services.pool.of(visitor).ask(None, request, limits.check_seconds))
     except GgpError as error:
         empty: models.Json = {"findings": (), "roles": (), "start": None, "evidence": None}
         return models.Check(**empty, is_playable=False, problem=str(error))
@@ -79,7 +79,7 @@ async def check_text(services: Services, text: str, *, evidence: bool) -> models
 async def add_game(request: web.Request, paste: models.Paste) -> CatalogueEntry:
     """Keeps a rulesheet; a Problem where it cannot be played."""
     services = services_of(request)
-    check = await check_text(services, paste.rulesheet, evidence=False)
+    check = await check_text(services, paste.rulesheet, visitor_of(request), evidence=False)
     if not check.is_playable or not check.roles or check.start is None or check.start.problem:
         reason = check.problem or (check.start.problem if check.start else None) or "it names no role"
         raise refused(
@@ -109,7 +109,8 @@ async def post_game(request: web.Request) -> web.Response:
 
 async def post_check(request: web.Request) -> web.Response:
     paste = await read_body(request, models.Paste)
-    return answer(await check_text(services_of(request), paste.rulesheet, evidence=True))
+    found = await check_text(services_of(request), paste.rulesheet, visitor_of(request), evidence=True)
+    return answer(found)
 
 
 async def get_rulesheet(request: web.Request) -> web.Response:
@@ -119,22 +120,25 @@ async def get_rulesheet(request: web.Request) -> web.Response:
 
 async def get_start(request: web.Request) -> web.Response:
     services = services_of(request)
-    return answer(await start_state(services, find_game(services, request.match_info["game"])))
+    entry = find_game(services, request.match_info["game"])
+    return answer(await start_state(services, entry, visitor_of(request)))
 
 
 async def get_picture(request: web.Request) -> web.Response:
     services = services_of(request)
-    response = svg(await look_of(services, find_game(services, request.match_info["game"])))
+    entry = find_game(services, request.match_info["game"])
+    response = svg(await look_of(services, entry, visitor_of(request)))
     response.headers["Cache-Control"] = "max-age=3600"
     return response
 
 
-async def look_of(services: Services, entry: CatalogueEntry) -> str:
+async def look_of(services: Services, entry: CatalogueEntry, visitor: str = "") -> str:
     """The picture that stands for a game, from the middle of a match; drawn once."""
     source = entry.source
     if source.key not in services.images:
         try:
-            found = await services.pool.ask(source, {"do": "look"}, services.settings.limits.state_seconds)
+            seconds = services.settings.limits.state_seconds
+            found = await services.pool.of(visitor).ask(source, {"do": "look"}, seconds)
         except GgpError as error:
             raise refused(f"this game cannot be drawn: {error}") from None
         services.images[source.key] = str(found)

@@ -93,7 +93,9 @@ def viewer_of(request: web.Request, match: str) -> Viewer:
     keys = bearer(request), request.cookies.get(beginner_cookie(match), "")
     is_beginner = live is not None and any(is_same(key, live.key) for key in keys)
     return Viewer(
-        takes_part=human_cookie(match) in request.cookies, may_end=is_beginner or services.guard.is_operator(request)
+        takes_part=human_cookie(match) in request.cookies,
+        may_end=is_beginner or services.guard.is_operator(request),
+        visitor=visitor_of(request),
     )
 
 

@@ -1,11 +1,12 @@
 """The pool of processes that evaluate rules for pages, and what their answers mean."""
 
 import asyncio
-from collections import OrderedDict
-from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections import Counter, OrderedDict
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from typing import Any, Protocol
+from weakref import WeakValueDictionary
 
 from gamemaster.evaluator import Evaluator, Report, RulesheetSource
 from gamemaster.web.models import Check, Evidence, Finding, Move, State
@@ -37,8 +38,10 @@ class Pool:
     ) -> None:
         self._evaluators = [evaluator_of(limits, niceness, memory_bytes) for _ in range(size)]
         self._free = asyncio.Semaphore(size)
-        self._waiting = 0
+        self._turns: WeakValueDictionary[str, asyncio.Semaphore] = WeakValueDictionary()  # visitor → see `_turn`
+        self._waiting: Counter[str] = Counter()  # visitor → requests
         self._most_waiting = waiting
+        self._most_of_visitor = limits.visitor_waiting
 
     async def prepare(self) -> None:
         async with asyncio.TaskGroup() as group:
@@ -46,33 +49,66 @@ class Pool:
                 group.create_task(evaluator.prepare())
 
     async def ask(
-        self, source: RulesheetSource | None, request: Mapping[str, Any], seconds: float, tell: Report | None = None
+        self,
+        source: RulesheetSource | None,
+        request: Mapping[str, Any],
+        seconds: float,
+        tell: Report | None = None,
+        visitor: str = "",
     ) -> Any:  # noqa: ANN401 - any JSON
-        """As `Evaluator.ask`; a Problem when too many wait already."""
-        async with self._taken(source) as evaluator:
-            return await evaluator.ask(source, request, seconds, tell)
+        """As `Evaluator.ask`; a Problem when too many wait already. `visitor` is nobody where it is the operator."""
+        async with self._turn(visitor):
+            return await self._choice(source).ask(source, request, seconds, tell)
+
+    def of(self, visitor: str) -> "VisitorPool":
+        return VisitorPool(self, visitor)
 
     async def close(self) -> None:
         for evaluator in self._evaluators:
             await evaluator.close()
 
     @asynccontextmanager
-    async def _taken(self, source: RulesheetSource | None) -> AsyncIterator[Evaluator]:
-        if self._waiting >= self._most_waiting:
+    async def _turn(self, visitor: str) -> AsyncIterator[None]:
+        """Begins when a process is free.
+
+        No more of a visitor's requests than there are processes wait among those of others, so that these come next.
+        """
+        own = self._turns.setdefault(visitor, asyncio.Semaphore(len(self._evaluators)))
+        async with AsyncExitStack() as turn:
+            with self._counted(visitor):
+                await turn.enter_async_context(own)
+                await turn.enter_async_context(self._free)
+            yield
+
+    @contextmanager
+    def _counted(self, visitor: str) -> Iterator[None]:
+        """A request that waits; a Problem where as many do as may."""
+        if self._waiting.total() >= self._most_waiting:
             raise busy("too much is being worked out already; try again in a moment")
-        self._waiting += 1
+        if visitor and self._waiting[visitor] >= self._most_of_visitor:
+            raise busy(f"{self._waiting[visitor]} requests of yours wait already, as many as may be; try again later")
+        self._waiting[visitor] += 1
         try:
-            await self._free.acquire()
+            yield
         finally:
-            self._waiting -= 1
-        try:
-            yield self._choice(source)
-        finally:
-            self._free.release()
+            self._waiting -= Counter((visitor,))
 
     def _choice(self, source: RulesheetSource | None) -> Evaluator:
         free = [evaluator for evaluator in self._evaluators if evaluator.is_free]
         return next((one for one in free if source is not None and source.key in one.known), free[0])
+
+
+@dataclass(frozen=True, slots=True)
+class VisitorPool:
+    """The pool as it is there for one visitor."""
+
+    pool: Pool
+    visitor: str
+
+    async def ask(
+        self, source: RulesheetSource | None, request: Mapping[str, Any], seconds: float, tell: Report | None = None
+    ) -> Any:  # noqa: ANN401 - any JSON
+        return await self.pool.ask(source, request, seconds, tell, self.visitor)
 
 
 @dataclass(frozen=True, slots=True)

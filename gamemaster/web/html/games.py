@@ -12,7 +12,7 @@ from aiohttp import web
 
 from gamemaster.web import models
 from gamemaster.web.api.games import add_game, check_text, find_game, game_head, start_state, whole_game
-from gamemaster.web.api.operations import read_form, read_query, services_of
+from gamemaster.web.api.operations import read_form, read_query, services_of, visitor_of
 from gamemaster.web.html.rendering import environment, page
 from gamemaster.web.settings import Problem
 from ggp.gdl.rulesheet import KEYWORDS
@@ -57,7 +57,7 @@ async def show_game(request: web.Request) -> web.Response:
     entry = find_game(services, request.match_info["game"])
     start, problem = None, ""
     try:
-        start = await start_state(services, entry)
+        start = await start_state(services, entry, visitor_of(request))
     except Problem as error:
         problem = error.detail
     values = {
@@ -93,7 +93,7 @@ async def take_paste(request: web.Request) -> web.StreamResponse:
                 raise
         else:
             raise web.HTTPSeeOther(game_head(entry).url)
-    check = await check_text(services, text, evidence=True)
+    check = await check_text(services, text, visitor_of(request), evidence=True)
     marks = {finding.line: finding.severity for finding in reversed(check.findings)}
     rules = await asyncio.to_thread(_coloured, text, marks)
     values = {"name": name, "text": text, "check": check, "rules": rules}

@@ -14,7 +14,7 @@ from gamemaster.web import models
 from gamemaster.web.api.document import OPERATIONS
 from gamemaster.web.api.games import game_head, start_state
 from gamemaster.web.api.humans import endpoint_view, find_endpoint, find_human
-from gamemaster.web.api.matches import find_match
+from gamemaster.web.api.matches import find_match, viewer_of
 from gamemaster.web.api.operations import (
     ROOT,
     Services,
@@ -24,6 +24,7 @@ from gamemaster.web.api.operations import (
     read_query,
     services_of,
     set_match_cookie,
+    visitor_of,
 )
 from gamemaster.web.html import games
 from gamemaster.web.html.rendering import Wording, page, role_words
@@ -85,7 +86,7 @@ async def show_home(request: web.Request) -> web.Response:
     values = {
         "count": len(entries),
         "hero": _hero(services, shipped),
-        "watched": await _watched(services, [one.id for one in running if not one.is_hidden]),
+        "watched": await _watched(request, [one.id for one in running if not one.is_hidden]),
         "some": shipped[:HOME_GAMES],
         "live": live,
         "matches": last,
@@ -95,11 +96,12 @@ async def show_home(request: web.Request) -> web.Response:
     return page(request, "home.html", "/", values)
 
 
-async def _watched(services: Services, running: list[str]) -> tuple[models.MatchHead, models.State] | None:
+async def _watched(request: web.Request, running: list[str]) -> tuple[models.MatchHead, models.State] | None:
     """The first match that can be looked at, with its state."""
+    services = services_of(request)
     for name in running:
         with suppress(Problem, GgpError):
-            found = await services.queries.find(name)
+            found = await services.queries.find(name, viewer_of(request, name))
             return found.head, await services.queries.state(found, found.head.steps)
     return None
 
@@ -207,7 +209,7 @@ async def show_play(request: web.Request) -> web.Response:
     }
     roles: object = {entry.id: entry.players for entry in entries}
     if "match" in request.query:
-        found = await services.queries.find(request.query["match"])
+        found = await services.queries.find(request.query["match"], viewer_of(request, request.query["match"]))
         step = _step(request, 0)
         state = await services.queries.state(found, step)
         roles = {"": [role for role in found.head.players if role != NATURE]}
@@ -216,7 +218,7 @@ async def show_play(request: web.Request) -> web.Response:
     else:
         entry = next((one for one in entries if one.id == values["chosen"]), services.catalogue.simplest)
         with suppress(Problem, GgpError):  # then the page asks again
-            values |= {"state": await start_state(services, entry)}
+            values |= {"state": await start_state(services, entry, visitor_of(request))}
         values |= {"title": entry.title, "words": entry.metadata.description}
     values |= {"games": [game_head(entry) for entry in entries], "roles": roles}
     values |= {"bots": [*services.settings.bots]}

@@ -105,6 +105,24 @@ async def test_a_pool_turns_away_whom_it_could_not_serve_soon() -> None:
     await pool.close()
 
 
+async def test_who_asks_much_waits_behind_those_who_ask_little() -> None:
+    pool, answered = Pool(1, Limits(visitor_waiting=2), 4), list[str]()
+
+    async def ask(visitor: str) -> None:
+        await pool.of(visitor).ask(source("tictactoe"), LOOK, 20)
+        answered.append(visitor)
+
+    async with asyncio.TaskGroup() as group:
+        for visitor in ("greedy", "greedy", "greedy", "modest"):
+            group.create_task(ask(visitor))
+        await asyncio.sleep(0)
+        with pytest.raises(Problem, match="2 requests of yours wait already") as refused:
+            await ask("greedy")
+        assert refused.value.status == 503
+    assert answered == ["greedy", "modest", "greedy", "greedy"]
+    await pool.close()
+
+
 async def test_processes_end_with_the_pool() -> None:
     pool = Pool(2, Limits(), 4)
     await pool.prepare()

@@ -220,6 +220,22 @@ async def test_a_visitor_has_a_share_of_rulesheets_and_listeners(serve: Serve) -
         assert response.status == 503
 
 
+async def test_a_visitor_has_a_share_of_what_is_worked_out(serve: Serve, players: Players) -> None:
+    client = await serve(Limits(workers=1, visitor_waiting=1))
+    begun = await client.begin("tictactoe", await players("xplayer", "oplayer"))
+    await client.ended(begun["match"])
+    match = f"/matches/{begun['match']}"
+    paths = ["/games/chess/start", "/games/chess/picture", f"{match}/states/2/picture", f"{match}/tiltyard"]
+    with client.services.pool._counted("127.0.0.1"):
+        for path in (*paths, f"{match}/verdict"):
+            assert "requests of yours wait" in (await client.get(path, 503))["detail"]
+        await client.post("/rulesheets/check", {"name": "mine", "rulesheet": games.GUESSING}, 503)
+        assert "requests of yours wait" in await client.page("/games/chess")
+    for path in paths:
+        async with client.http.get(f"/api/v1{path}") as response:
+            assert response.status == 200
+
+
 async def test_matches_of_a_killed_service_are_ended_and_their_players_freed(serve: Serve, tmp_path: Path) -> None:
     freed = asyncio.Event()
 
