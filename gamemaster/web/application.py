@@ -28,7 +28,7 @@ from gamemaster.web.live.feed import PATIENCE, Feed, Streams
 from gamemaster.web.live.runner import LiveMatches
 from gamemaster.web.queries import MatchQueries, Watchers
 from gamemaster.web.repository import MatchRepository
-from gamemaster.web.safety import Guard, add_headers
+from gamemaster.web.safety import READING, Guard, add_headers
 from gamemaster.web.settings import MEDIA_TYPE, Problem, ServeSettings
 from gamemaster.web.tournaments import TournamentProcesses, TournamentQueries
 from ggp.errors import GgpError, SettingsError, StoreError
@@ -163,7 +163,9 @@ async def _explained(
         request.app[SERVICES].guard.check(request)
         if request.path.startswith("/static/") and len(request.path.encode(errors="replace")) > _LONGEST_FILE:
             raise Problem(404, "there is no such file")  # the file system would say that the name is too long
-        return _compressed(request, await handler(request))
+        handled = handler(request)
+        # of a client that goes, only what reads is cancelled
+        return _compressed(request, await (handled if request.method in READING else asyncio.shield(handled)))
     except Problem as error:
         problem = error
     except web.HTTPException as error:
@@ -228,15 +230,7 @@ async def _serve(settings: ServeSettings) -> None:
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         loop.add_signal_handler(number, _end, stop)
     app = make_app(settings)
-    runner = web.AppRunner(
-        app,
-        access_log=None,
-        shutdown_timeout=_SHUTDOWN_SECONDS,
-        max_line_size=MOST_LINE_BYTES,
-        max_field_size=_MOST_FIELD_BYTES,
-        keepalive_timeout=settings.limits.request_seconds,  # also of the first request of a connection
-        lingering_time=_LINGER_SECONDS,
-    )
+    runner = _runner(app, settings)
     await runner.setup()
     try:
         for strategy in settings.bots.values():
@@ -251,6 +245,19 @@ async def _serve(settings: ServeSettings) -> None:
         await stop.wait()
     finally:
         await runner.cleanup()
+
+
+def _runner(app: web.Application, settings: ServeSettings) -> web.AppRunner:
+    return web.AppRunner(
+        app,
+        access_log=None,
+        shutdown_timeout=_SHUTDOWN_SECONDS,
+        max_line_size=MOST_LINE_BYTES,
+        max_field_size=_MOST_FIELD_BYTES,
+        keepalive_timeout=settings.limits.request_seconds,  # also of the first request of a connection
+        lingering_time=_LINGER_SECONDS,
+        handler_cancellation=True,  # when the client goes; `_explained` keeps what changes something from it
+    )
 
 
 def _end(stop: asyncio.Event) -> None:

@@ -25,9 +25,7 @@ def evaluator_of(limits: Limits, niceness: int = 0, memory_bytes: int | None = N
 class Evaluates(Protocol):
     """One process that evaluates rules, or several."""
 
-    async def ask(
-        self, source: RulesheetSource | None, request: Mapping[str, Any], seconds: float, tell: Report | None = None
-    ) -> Any: ...  # noqa: ANN401 - any JSON
+    async def ask(self, source: RulesheetSource | None, request: Mapping[str, Any], seconds: float) -> Any: ...  # noqa: ANN401 - any JSON
 
 
 class Pool:
@@ -49,16 +47,28 @@ class Pool:
                 group.create_task(evaluator.prepare())
 
     async def ask(
-        self,
-        source: RulesheetSource | None,
-        request: Mapping[str, Any],
-        seconds: float,
-        tell: Report | None = None,
-        visitor: str = "",
+        self, source: RulesheetSource | None, request: Mapping[str, Any], seconds: float, tell: Report | None = None
     ) -> Any:  # noqa: ANN401 - any JSON
-        """As `Evaluator.ask`; a Problem when too many wait already. `visitor` is nobody where it is the operator."""
-        async with self._turn(visitor):
+        """As `Evaluator.ask`; a Problem when too many wait already."""
+        async with self._turn(""):
             return await self._choice(source).ask(source, request, seconds, tell)
+
+    async def ask_for(
+        self, visitor: str, source: RulesheetSource | None, request: Mapping[str, Any], seconds: float
+    ) -> Any:  # noqa: ANN401 - any JSON
+        """As `ask`, from the share of a visitor, who is nobody where it is the operator.
+
+        A request that is cancelled waits no longer; one that is worked on is finished, so that no process ends.
+        """
+
+        async def work(turn: AsyncExitStack) -> Any:  # noqa: ANN401
+            async with turn:
+                return await self._choice(source).ask(source, request, seconds)
+
+        async with AsyncExitStack() as turn:
+            await turn.enter_async_context(self._turn(visitor))
+            working = asyncio.create_task(work(turn.pop_all()))
+        return await asyncio.shield(working)
 
     def of(self, visitor: str) -> "VisitorPool":
         return VisitorPool(self, visitor)
@@ -105,10 +115,8 @@ class VisitorPool:
     pool: Pool
     visitor: str
 
-    async def ask(
-        self, source: RulesheetSource | None, request: Mapping[str, Any], seconds: float, tell: Report | None = None
-    ) -> Any:  # noqa: ANN401 - any JSON
-        return await self.pool.ask(source, request, seconds, tell, self.visitor)
+    async def ask(self, source: RulesheetSource | None, request: Mapping[str, Any], seconds: float) -> Any:  # noqa: ANN401 - any JSON
+        return await self.pool.ask_for(self.visitor, source, request, seconds)
 
 
 @dataclass(frozen=True, slots=True)

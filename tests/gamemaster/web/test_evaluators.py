@@ -123,6 +123,24 @@ async def test_who_asks_much_waits_behind_those_who_ask_little() -> None:
     await pool.close()
 
 
+async def test_a_visitor_who_goes_waits_no_longer_and_ends_no_process() -> None:
+    pool = Pool(1, Limits(), 4)
+    await pool.prepare()
+    process = pool._evaluators[0]._process
+    asked = [asyncio.create_task(pool.of("visitor").ask(source("tictactoe"), LOOK, 20)) for _ in range(3)]
+    for _ in range(10):
+        await asyncio.sleep(0)
+    assert pool._waiting == {"visitor": 2}
+    for task in asked:
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+    assert not pool._waiting
+    assert len((await pool.ask(source("tictactoe"), LOOK, 20))["facts"]) == 10
+    assert pool._evaluators[0]._process is process
+    await pool.close()
+
+
 async def test_processes_end_with_the_pool() -> None:
     pool = Pool(2, Limits(), 4)
     await pool.prepare()

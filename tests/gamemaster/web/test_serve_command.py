@@ -12,9 +12,13 @@ from urllib.parse import urlsplit
 
 import aiohttp
 import pytest
+from aiohttp import web
 
 from gamemaster.record import is_growing
-from gamemaster.web.application import _address
+from gamemaster.web.api.operations import SERVICES
+from gamemaster.web.application import _address, _runner, make_app
+from gamemaster.web.settings import Limits, ServeSettings
+from tests.gamemaster.games import GUESSING
 from tests.gamemaster.processes import descendants, is_alive, until
 
 CODE = "import ggp.commands; raise SystemExit(ggp.commands.main())"
@@ -72,6 +76,25 @@ async def test_mistakes_are_told_in_one_line(tmp_path: Path, options: tuple[str,
 def test_an_address_is_one_to_click_on() -> None:
     assert _address(("::1", 8080, 0, 0)) == "http://[::1]:8080/"
     assert _address(("127.0.0.1", 8080)) == "http://127.0.0.1:8080/"
+
+
+async def test_who_goes_is_not_worked_for_but_what_was_to_be_changed_is(tmp_path: Path) -> None:
+    settings = ServeSettings(records=tmp_path, warm=False, limits=Limits(workers=1))
+    app = make_app(settings)
+    runner = _runner(app, settings)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", 0).start()
+    services, url = app[SERVICES], f"{_address(runner.addresses[0])}api/v1"
+    async with aiohttp.ClientSession() as session:
+        async with services.pool._turn("somebody else"):
+            reads = asyncio.create_task(session.get(f"{url}/games/chess/start"))
+            writes = asyncio.create_task(session.post(f"{url}/games", json={"name": "mine", "rulesheet": GUESSING}))
+            await until(lambda: services.pool._waiting.total() == 2)
+            reads.cancel()
+            writes.cancel()
+            await until(lambda: services.pool._waiting.total() == 1)
+        await until(lambda: any(not entry.is_shipped for entry in services.catalogue.find()))
+    await runner.cleanup()
 
 
 SLOW = f"""
