@@ -67,7 +67,9 @@ class Limits(Settings):
     visitor_listeners: Annotated[Count, About("of these by one visitor")] = 250
     kept: Annotated[int, Ge(0), About("matches that are over and still in memory")] = 20
     kept_bytes: Annotated[Count, About("of drawn states that are kept in memory", "bytes")] = 64_000_000
-    workers: Annotated[Count, About("processes that evaluate rules for readers; one more does for people who play")] = 2
+    workers: Annotated[
+        Count, About("processes that evaluate rules for readers; one more does for humans at endpoints")
+    ] = 2
     waiting: Annotated[Count, About("requests that wait for one of them")] = 64
     visitor_waiting: Annotated[Count, About("of these by one visitor")] = 16
     state_seconds: Annotated[Seconds, About("for one state", "seconds")] = 10.0

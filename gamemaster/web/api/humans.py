@@ -8,7 +8,7 @@ from aiohttp import web
 
 from gamemaster.settings import draw_seed
 from gamemaster.web import models
-from gamemaster.web.api.matches import analysed, begin_branch, begun_answer, human_url
+from gamemaster.web.api.matches import analysed, begun_answer, branched, human_url
 from gamemaster.web.api.operations import (
     Operation,
     Services,
@@ -19,6 +19,7 @@ from gamemaster.web.api.operations import (
     streamed,
     visitor_of,
 )
+from gamemaster.web.evaluators.derivation import RulesheetOrigin
 from gamemaster.web.live.external import Endpoint
 from gamemaster.web.live.human import PLAY_URL, HumanPlayer
 from gamemaster.web.live.match import LiveMatch
@@ -167,13 +168,18 @@ async def post_hint(request: web.Request) -> web.StreamResponse:
 
 
 async def _again(request: web.Request, live: LiveMatch, step: int, reason: str) -> web.Response:
-    services, order = services_of(request), live.order
-    course = live.course
+    services, visitor = services_of(request), visitor_of(request)
+    order = replace(
+        live.order,
+        seed=draw_seed(),
+        origin=RulesheetOrigin(live.id, step),
+        visitor=visitor,
+        is_external=False,
+    )
+    evaluator = services.pool.of(visitor) if live.is_over else live.evaluator
+    order = await branched(services, order, live.course, evaluator)
     await services.live_matches.end(live, reason)
-    clocks = {"startclock": order.startclock, "playclock": order.playclock, "think": order.think}
-    clocks["increment"] = order.increment
-    wanted = models.Branch(step=step, players=dict(order.players), **clocks)
-    return _linked(request, live, await begin_branch(request, live.id, course, wanted))
+    return _linked(request, live, services.live_matches.begin(order))
 
 
 def _linked(

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 from urllib.parse import quote
 
@@ -13,6 +14,7 @@ from gamemaster.web.api.games import find_game, svg
 from gamemaster.web.api.operations import (
     JSON,
     Operation,
+    Services,
     answer,
     file,
     number,
@@ -24,7 +26,7 @@ from gamemaster.web.api.operations import (
     visitor_of,
 )
 from gamemaster.web.evaluators.derivation import RulesheetOrigin
-from gamemaster.web.evaluators.pool import Course
+from gamemaster.web.evaluators.pool import Course, Evaluates
 from gamemaster.web.live.match import LiveMatch, MatchOrder
 from gamemaster.web.queries import FoundMatch
 from gamemaster.web.safety import bearer, is_same
@@ -53,31 +55,16 @@ def begun_answer(request: web.Request, live: LiveMatch) -> web.Response:
     return response
 
 
-async def begin_branch(request: web.Request, match: str, course: Course, wanted: models.Branch) -> LiveMatch:
-    """A match that goes on from a state of another."""
-    services = services_of(request)
-    source, step = course.source, wanted.step
-    asked = {"do": "derive", "origin": match, **course.at(step)}
+async def branched(services: Services, order: MatchOrder, course: Course, evaluator: Evaluates) -> MatchOrder:
+    """The order of a match that goes on from its origin, a state of the course, with the rules that begin there."""
+    assert order.origin is not None
+    request = {"do": "derive", "origin": order.origin.match, **course.at(order.origin.step)}
     try:
-        derived = await services.people.ask(source, asked, services.settings.limits.replay_seconds)
+        derived = await evaluator.ask(course.source, request, services.settings.limits.replay_seconds)
     except GgpError as error:
         raise conflict(f"the rules of this match cannot be read: {error}") from None
-    text, roles, sees = derived["text"], derived["roles"], derived["has_percepts"]
-    services.live_matches.allowed.check(tuple(role for role in roles if role != NATURE), wanted.players)
-    return services.live_matches.begin(
-        MatchOrder(
-            source=services.catalogue.varied(source.name, text),
-            players=wanted.players,
-            startclock=wanted.startclock,
-            playclock=wanted.playclock,
-            think=wanted.think,
-            increment=wanted.increment,
-            seed=draw_seed(),
-            has_percepts=sees,
-            origin=RulesheetOrigin(match, step),
-            visitor=visitor_of(request),
-        )
-    )
+    source = services.catalogue.varied(course.source.name, derived["text"])
+    return replace(order, source=source, has_percepts=derived["has_percepts"])
 
 
 async def find_match(request: web.Request) -> FoundMatch:
@@ -191,9 +178,26 @@ async def post_end(request: web.Request) -> web.Response:
 
 
 async def post_branch(request: web.Request) -> web.Response:
+    services = services_of(request)
     wanted = await read_body(request, models.Branch)
     found = await find_match(request)
-    return _created(request, await begin_branch(request, found.id, services_of(request).queries.course(found), wanted))
+    course, live_matches = services.queries.course(found), services.live_matches
+    live_matches.allowed.check(tuple(role for role in found.head.players if role != NATURE), wanted.players)
+    order = MatchOrder(
+        source=course.source,
+        players=wanted.players,
+        startclock=wanted.startclock,
+        playclock=wanted.playclock,
+        think=wanted.think,
+        increment=wanted.increment,
+        seed=draw_seed(),
+        has_percepts=False,  # until the rules have been read
+        origin=RulesheetOrigin(found.id, wanted.step),
+        visitor=visitor_of(request),
+    )
+    live_matches.check_share(order)
+    order = await branched(services, order, course, services.pool.of(order.visitor))
+    return _created(request, live_matches.begin(order))
 
 
 async def post_analysis(request: web.Request) -> web.StreamResponse:

@@ -39,7 +39,7 @@ class Services:
     settings: ServeSettings
     guard: Guard
     pool: Pool  # for spectators
-    people: Pool  # for people who play, and for what they wait for, so that they do not wait for others
+    people: Pool  # for people who play for other game masters, so that they do not wait for others
     analyses: Analyses
     catalogue: Catalogue
     live_matches: LiveMatches

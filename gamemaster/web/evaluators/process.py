@@ -265,7 +265,7 @@ class PageServer(RuleServer):
         rulesheet = self.game_of(request).rulesheet
         origin = RulesheetOrigin(request["origin"], len(request["steps"]))
         text = derived_rulesheet(rulesheet, self._state(request), origin).text
-        return {"text": text, "roles": self.game_of(request).roles, "has_percepts": rulesheet.has_percepts}
+        return {"text": text, "has_percepts": rulesheet.has_percepts}
 
     def _state(self, request: Request, step: int | None = None) -> Facts:
         """The state after the `steps` of a match, or after the first ones; those on the way are kept at intervals."""

@@ -68,7 +68,7 @@ class LiveMatches:
 
     def begin(self, order: MatchOrder) -> LiveMatch:
         """The match, which is about to begin; a Problem when too many are being played."""
-        self._check_share(order)
+        self.check_share(order)
         name, seconds = new_match_name(order.source.name), self._settings.limits.state_seconds
         live = LiveMatch(name, order, self._pool, self._states, seconds)
         self._matches[live.id] = live
@@ -79,7 +79,7 @@ class LiveMatches:
         self.on_change()
         return live
 
-    def _check_share(self, order: MatchOrder) -> None:
+    def check_share(self, order: MatchOrder) -> None:
         """A Problem where the service, or the visitor, has as much under way as may be."""
         limits, running = self._settings.limits, [self._matches[match].order for match in self._tasks]
         own = [one for one in running if order.visitor and one.visitor == order.visitor]

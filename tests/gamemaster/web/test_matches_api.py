@@ -170,6 +170,23 @@ async def test_a_match_goes_on_from_a_state(client: ApiClient, players: Players)
     assert (await client.ended(third["match"]))["origin"]["match"] == second["match"]
 
 
+async def test_who_may_not_go_on_is_told_before_anything_is_worked_out(serve: Serve, players: Players) -> None:
+    client = await serve(Limits(workers=1, visitor_matches=1))
+    wanted = await players(*ROLES)
+    first = await client.begin("tictactoe", wanted)
+    await client.ended(first["match"])
+    await client.services.people.close()  # which is for people only
+    path, branch = f"/matches/{first['match']}/branches", {"step": 1, "players": wanted}
+    second = await client.post(path, branch, 201)
+    await client.ended(second["match"])
+    await client.services.pool.close()
+    assert "players must be" in (await client.post(path, {"step": 1, "players": {}}, 422))["detail"]
+    held = await client.begin("tictactoe", {role: {"kind": "human"} for role in ROLES})
+    assert "you began" in (await client.post(path, branch, 503))["detail"]
+    await client.post(f"/matches/{held['match']}/end", Authorization=f"Bearer {held['key']}")
+    assert "cannot be read" in (await client.post(path, branch, 409))["detail"]
+
+
 async def test_a_match_is_ended_by_a_user(client: ApiClient, players: Players, tmp_path: Path) -> None:
     slow = ScriptedPlayer({1: silent})
     begun = await client.begin("tictactoe", await players("xplayer", oplayer=slow))
