@@ -71,7 +71,7 @@ class Limits(Settings):
         Count, About("processes that evaluate rules for readers; one more does for humans at endpoints")
     ] = 2
     waiting: Annotated[Count, About("requests that wait for one of them")] = 64
-    visitor_waiting: Annotated[Count, About("of these by one visitor")] = 16
+    visitor_waiting: Annotated[Count, About("of these by one visitor")] = 32
     state_seconds: Annotated[Seconds, About("for one state", "seconds")] = 10.0
     check_seconds: Annotated[Seconds, About("for a pasted rulesheet", "seconds")] = 20.0
     replay_seconds: Annotated[Seconds, About("for a whole record", "seconds")] = 60.0
