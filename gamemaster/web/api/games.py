@@ -153,7 +153,8 @@ def svg(text: str) -> web.Response:
 
 async def get_engine(request: web.Request) -> web.Response:
     services = services_of(request)
-    return answer(await services.analyses.measure(find_game(services, request.match_info["game"]).source))
+    entry = find_game(services, request.match_info["game"])
+    return answer(await services.analyses.measure(entry.source, visitor_of(request)))
 
 
 OPERATIONS = (

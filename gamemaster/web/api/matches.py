@@ -211,13 +211,13 @@ async def analysed(
     request: web.Request, course: Course, step: int, wanted: models.AnalysisRequest
 ) -> web.StreamResponse:
     """What a search finds, in one piece or as it goes."""
-    services = services_of(request)
+    services, visitor = services_of(request), visitor_of(request)
     source = course.source
     given: Mapping[str, Any] = {**course.at(step), **wanted.model_dump(include={"seconds", "role", "lines"})}
     if not wanted.stream:
-        return answer(await services.analyses.analyse(source, given))
+        return answer(await services.analyses.analyse(source, given, visitor))
     reports: asyncio.Queue[models.Analysis | None] = asyncio.Queue()
-    task = asyncio.ensure_future(services.analyses.analyse(source, given, reports.put_nowait))
+    task = asyncio.ensure_future(services.analyses.analyse(source, given, visitor, reports.put_nowait))
     task.add_done_callback(lambda _: reports.put_nowait(None))
     response = web.StreamResponse(headers={"Content-Type": NDJSON})
     try:

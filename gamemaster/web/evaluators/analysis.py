@@ -25,11 +25,15 @@ class Analyses:
         self._engines: dict[str, asyncio.Future[Engine]] = {}
 
     async def analyse(
-        self, source: RulesheetSource, request: Mapping[str, Any], tell: Callable[[Analysis], None] | None = None
+        self,
+        source: RulesheetSource,
+        request: Mapping[str, Any],
+        visitor: str,
+        tell: Callable[[Analysis], None] | None = None,
     ) -> Analysis:
         """What a search finds; `request` has the state, the role, the seconds and the number of lines.
 
-        A Problem where the game cannot be searched, or too many searches wait already.
+        A Problem where the game cannot be searched, or too many searches wait already, of the visitor or of all.
         """
         given = {**request, "do": "analyse", "memory": self._limits.search_bytes}
         given["seconds"] = min(request["seconds"], self._limits.analysis_seconds)
@@ -41,7 +45,7 @@ class Analyses:
 
         most = given["seconds"] + self._limits.compile_seconds
         try:
-            return analysis_of(await self._pool.ask(circuit, given, most, report), is_final=True)
+            return analysis_of(await self._pool.ask(circuit, given, most, report, visitor), is_final=True)
         except GroundingError as error:
             raise refused(f"this game cannot be searched: {error}") from None
         except GgpError as error:
@@ -52,12 +56,12 @@ class Analyses:
         found = self._engines.get(source.key)
         return found.result() if found is not None and found.done() and found.exception() is None else None
 
-    async def measure(self, source: RulesheetSource) -> Engine:
-        """What the engine makes of a game; worked out once."""
+    async def measure(self, source: RulesheetSource, visitor: str) -> Engine:
+        """What the engine makes of a game; worked out once, from the share of the visitor who asks first."""
         if source.key not in self._engines:
             while len(self._engines) >= _MOST_MEASURED:
                 self._engines.pop(next(iter(self._engines)))
-            self._engines[source.key] = asyncio.ensure_future(self._measure(source))
+            self._engines[source.key] = asyncio.ensure_future(self._measure(source, visitor))
         task = self._engines[source.key]
         try:
             return await asyncio.shield(task)
@@ -70,10 +74,10 @@ class Analyses:
             task.cancel()
         await self._pool.close()
 
-    async def _measure(self, source: RulesheetSource) -> Engine:
+    async def _measure(self, source: RulesheetSource, visitor: str) -> Engine:
         request = {"do": "measure", "text": source.text, "seconds": _MEASURED_SECONDS}
         try:
-            found = await self._pool.ask(None, request, self._limits.compile_seconds)
+            found = await self._pool.ask(None, request, self._limits.compile_seconds, visitor=visitor)
         except GgpError as error:
             raise refused(f"this game cannot be measured: {error}") from None
         sizes = found["sizes"] or {}

@@ -39,7 +39,7 @@ class Pool:
         self._turns: WeakValueDictionary[str, asyncio.Semaphore] = WeakValueDictionary()  # visitor → see `_turn`
         self._waiting: Counter[str] = Counter()  # visitor → requests
         self._most_waiting = waiting
-        self._most_of_visitor = limits.visitor_waiting
+        self._most_of_visitor = min(limits.visitor_waiting, max(1, waiting // 2))
 
     async def prepare(self) -> None:
         async with asyncio.TaskGroup() as group:
@@ -47,10 +47,15 @@ class Pool:
                 group.create_task(evaluator.prepare())
 
     async def ask(
-        self, source: RulesheetSource | None, request: Mapping[str, Any], seconds: float, tell: Report | None = None
+        self,
+        source: RulesheetSource | None,
+        request: Mapping[str, Any],
+        seconds: float,
+        tell: Report | None = None,
+        visitor: str = "",
     ) -> Any:  # noqa: ANN401 - any JSON
-        """As `Evaluator.ask`; a Problem when too many wait already."""
-        async with self._turn(""):
+        """As `Evaluator.ask`, from the share of a visitor, if one is named; a Problem when too many wait already."""
+        async with self._turn(visitor):
             return await self._choice(source).ask(source, request, seconds, tell)
 
     async def ask_for(
