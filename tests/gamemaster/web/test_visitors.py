@@ -230,13 +230,13 @@ async def test_a_visitor_has_a_share_of_what_is_worked_out(serve: Serve, players
         for path in (*paths, f"{match}/verdict"):
             assert "requests of yours wait" in (await client.get(path, 503))["detail"]
         await client.post("/rulesheets/check", {"name": "mine", "rulesheet": games.GUESSING}, 503)
+        assert "requests of yours wait" in await client.page("/games/chess")
     with client.services.analyses._pool._counted("127.0.0.1"):
         for problem in (
             await client.get("/games/chess/engine", 503),
             await client.post(f"{match}/states/2/analysis", {"seconds": 1.0}, 503),
         ):
             assert "requests of yours wait" in problem["detail"]
-        assert "requests of yours wait" in await client.page("/games/chess")
     for path in paths:
         async with client.http.get(f"/api/v1{path}") as response:
             assert response.status == 200
