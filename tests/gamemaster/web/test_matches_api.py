@@ -14,6 +14,7 @@ from gamemaster.record import RecordWriter, read_record
 from gamemaster.replay import replay
 from gamemaster.web.settings import Limits
 from tests.gamemaster import games
+from tests.gamemaster.processes import until
 from tests.gamemaster.scripted import ScriptedPlayer, held_until, says, silent
 from tests.gamemaster.web.api_client import ApiClient
 from tests.gamemaster.web.conftest import Players, Serve
@@ -170,15 +171,22 @@ async def test_a_match_goes_on_from_a_state(client: ApiClient, players: Players)
     assert (await client.ended(third["match"]))["origin"]["match"] == second["match"]
 
 
+async def nothing_is_played(client: ApiClient) -> None:
+    """Waits until the players of matches that are over have been told so."""
+    await until(lambda: not client.services.live_matches._tasks)
+
+
 async def test_who_may_not_go_on_is_told_before_anything_is_worked_out(serve: Serve, players: Players) -> None:
     client = await serve(Limits(workers=1, visitor_matches=1))
     wanted = await players(*ROLES)
     first = await client.begin("tictactoe", wanted)
     await client.ended(first["match"])
+    await nothing_is_played(client)
     await client.services.people.close()  # which is for people only
     path, branch = f"/matches/{first['match']}/branches", {"step": 1, "players": wanted}
     second = await client.post(path, branch, 201)
     await client.ended(second["match"])
+    await nothing_is_played(client)
     await client.services.pool.close()
     assert "players must be" in (await client.post(path, {"step": 1, "players": {}}, 422))["detail"]
     held = await client.begin("tictactoe", {role: {"kind": "human"} for role in ROLES})
