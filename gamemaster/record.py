@@ -32,10 +32,11 @@ from ggp.protocol.messages import Dialect
 
 Seconds: TypeAlias = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 Status = Literal["running", Ending]
+_FIRST_YEAR, _LAST_YEAR = 1970, 2999
 
 
 def _checked_time(time: datetime) -> datetime:
-    """One that can be reckoned with in any time zone."""
+    """ValueError for one that may overflow in another time zone or when seconds are added."""
     if not _FIRST_YEAR <= time.year <= _LAST_YEAR:
         raise ValueError(f"a time of the years {_FIRST_YEAR} to {_LAST_YEAR}")
     return time
@@ -46,7 +47,6 @@ def _checked_url(url: str) -> str:
     return url
 
 
-_FIRST_YEAR, _LAST_YEAR = 1970, 2999
 Time: TypeAlias = Annotated[AwareDatetime, AfterValidator(_checked_time)]
 
 

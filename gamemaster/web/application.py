@@ -164,7 +164,7 @@ async def _explained(
         if request.path.startswith("/static/") and len(request.path.encode(errors="replace")) > _LONGEST_FILE:
             raise Problem(404, "there is no such file")  # the file system would say that the name is too long
         handled = handler(request)
-        # of a client that goes, only what reads is cancelled
+        # when the client has gone, only requests that read are cancelled
         return _compressed(request, await (handled if request.method in READING else asyncio.shield(handled)))
     except Problem as error:
         problem = error
@@ -184,7 +184,7 @@ async def _explained(
 
 
 async def _bound_patience(request: web.Request, _: web.StreamResponse) -> None:
-    """The system ends a connection whose client takes nothing of its answer, of which a part may be in memory."""
+    """The operating system ends a connection whose client takes nothing of its answer, which is in memory meanwhile."""
     connection = None if request.transport is None else request.transport.get_extra_info("socket")
     if connection is not None:
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, round(1000 * PATIENCE))
@@ -256,7 +256,7 @@ def _runner(app: web.Application, settings: ServeSettings) -> web.AppRunner:
         max_field_size=_MOST_FIELD_BYTES,
         keepalive_timeout=settings.limits.request_seconds,  # also of the first request of a connection
         lingering_time=_LINGER_SECONDS,
-        handler_cancellation=True,  # when the client goes; `_explained` keeps what changes something from it
+        handler_cancellation=True,  # when the client has gone; see `_explained`
     )
 
 

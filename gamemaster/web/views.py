@@ -39,7 +39,7 @@ class Viewer:
 
     takes_part: bool = False  # is a human of it
     may_end: bool = False  # began it, or is the operator
-    visitor: str = ""  # whose share what is worked out comes from; nobody where it is the operator
+    visitor: str = ""  # whose share of the pool is used; empty for the operator
 
 
 STRANGER = Viewer()

@@ -129,7 +129,7 @@ def test_replay_exports(record: MatchRecord, capsys: pytest.CaptureFixture[str])
     assert read_record(Path("record.json")) == record
 
 
-def test_a_record_may_replace_another_one(record: MatchRecord, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_file_that_is_a_record_is_not_refused(record: MatchRecord, capsys: pytest.CaptureFixture[str]) -> None:
     assert ggp_command("match", "tictactoe", "x:1", "--record", "record.json") == 2
     assert capsys.readouterr().err == "ggp: tictactoe takes 2 players (xplayer, oplayer), not 1\n"
     assert read_record(Path("record.json")) == record

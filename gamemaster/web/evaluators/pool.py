@@ -61,7 +61,7 @@ class Pool:
     async def ask_for(
         self, visitor: str, source: RulesheetSource | None, request: Mapping[str, Any], seconds: float
     ) -> Any:  # noqa: ANN401 - any JSON
-        """As `ask`, from the share of a visitor, who is nobody where it is the operator.
+        """As `ask`, from the share of a visitor; the operator, for whom it is empty, has none.
 
         A request that is cancelled waits no longer; one that is worked on is finished, so that no process ends.
         """

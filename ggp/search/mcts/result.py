@@ -282,7 +282,7 @@ class Reader:
         return [MoveReport(move, 0, None, *bounds) for move in machine.legal_moves(state, machine.roles[role])]
 
     def bounds_after(self, role: int, move: Term) -> tuple[tuple[float, ...], tuple[float, ...]]:
-        """Lower and upper bounds of all roles after a move of one, by what is known of all states."""
+        """Lower and upper bounds by role after a move of one role; those of the retrograde solver if it is done."""
         solution, roles = self.solver.solution, range(len(self.machine.roles))
         number = None if solution is None else solution.find(self.root_bits)
         low, high = [0.0 for _ in roles], [1.0 for _ in roles]
@@ -333,22 +333,21 @@ class Variations:
         return tuple(self._variation(role, slot) for slot in ranked[:count])
 
     def _unsearched(self, role: int, count: int) -> tuple[Variation, ...]:
-        """Of a root whose moves were never searched: by what is proven of them, where all states are known."""
+        """Those of a root that has no slots yet, with what the retrograde solver has proven of its moves."""
         reader, roles = self._reader, range(len(self._machine.roles))
         reports = [reader.reports(each) for each in roles]
-        chosen = [reader.best(*each, number) for number, each in enumerate(reports)]
-        choices = tuple(len(moves) > 1 for moves, _ in reports)
-        found = []
-        for report in sorted(reports[role][0], key=lambda each: (each is not chosen[role], -each.lower))[:count]:
-            moves = [report if each == role else chosen[each] for each in roles]
-            steps, chosen_in = [tuple(each.move for each in moves if each is not None)], [choices]
-            if len(steps[0]) < len(moves):
-                return ()  # a role has no move
-            self._extend(steps, chosen_in)
+        best = [found for number, each in enumerate(reports) if (found := reader.best(*each, number)) is not None]
+        if len(best) < len(reports):
+            return ()  # a role has no move
+        variations = []
+        for report in sorted(reports[role][0], key=lambda each: (each is not best[role], -each.lower))[:count]:
+            steps: list[JointMove] = [tuple(report.move if each == role else best[each].move for each in roles)]
+            choices = [tuple(len(moves) > 1 for moves, _ in reports)]
+            self._extend(steps, choices)
             low, high = reader.bounds_after(role, report.move)
             values = tuple(least if least == most else None for least, most in zip(low, high, strict=True))
-            found.append(Variation(tuple(steps), tuple(chosen_in), 0, values, low, high, report.prior))
-        return tuple(found)
+            variations.append(Variation(tuple(steps), tuple(choices), 0, values, low, high, report.prior))
+        return tuple(variations)
 
     def principal(self, role: int, move: Term | None, most_steps: int) -> tuple[JointMove, ...]:
         """The best variation with this move of the role, as far as the tree holds it; few steps take little work."""

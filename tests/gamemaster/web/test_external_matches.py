@@ -120,13 +120,13 @@ async def test_what_is_no_match_of_the_endpoint_is_answered_at_once(client: ApiC
 
 async def test_odd_messages_of_game_masters_are_refused(client: ApiClient) -> None:
     endpoint = await client.post("/endpoints", {"name": "Ann"}, 201)
-    elsewhere = urljoin(endpoint["address"], "/%C3%A9/")
+    unknown = urljoin(endpoint["address"], "/%C3%A9/")
     odd: list[tuple[str, bytes, dict[str, str], int, str]] = [
         (endpoint["address"], b"( PLAY m (" + b"(a b) " * 30_000 + b"))", {}, 413, "the message is too long"),
         (endpoint["address"], b"( INFO )", {"Content-Type": "text/acl; charset=foo"}, 200, "( ( name Ann )"),
         (endpoint["address"], b"\1\2\3garbage", {"Content-Encoding": "deflate"}, 400, "Can not decode"),
         (endpoint["address"], b"(\xe9)", {}, 400, "no message of the protocol"),
-        (elsewhere, b"( INFO )", {}, 404, "no such player"),
+        (unknown, b"( INFO )", {}, 404, "no such player"),
     ]
     async with aiohttp.ClientSession() as session:
         for url, body, headers, status, answer in odd:

@@ -165,7 +165,7 @@ async def test_a_move_is_taken_back(client: ApiClient) -> None:
     before = await move(client, link, "(mark 3 3)")
     after = await client.asked(link)
     assert after["may_undo"]
-    await client.services.pool.close()  # readers hold nobody up
+    await client.services.pool.close()  # taking back does not need it
     await client.services.people.close()
     again = await client.post(f"{link}/undo", status=201)
     assert (await client.get(link))["next"] == again["links"]["xplayer"]

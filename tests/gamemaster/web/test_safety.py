@@ -451,8 +451,10 @@ async def test_who_listens_slowly_slows_nobody(client: ApiClient, players: Playe
         writer.close()
 
 
-async def test_who_takes_no_answers_is_let_go(client: ApiClient, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The client sees it by its next requests, which nobody reads until then."""
+async def test_a_connection_whose_client_does_not_read_is_closed(
+    client: ApiClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The client sends requests until the connection is reset."""
     monkeypatch.setattr(application, "PATIENCE", 0.3)
     url = client.http.make_url("/api/v1/openapi.json")
     requests = 100_000 * f"GET {url.path} HTTP/1.1\r\nHost: {url.host}\r\n\r\n".encode()
