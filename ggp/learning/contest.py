@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ggp.elo import Estimate, Pairs, bounds, elo_estimate, log_likelihood_ratio
 from ggp.kernel import LANES, Int, draw, fused
-from ggp.learning.net import Net, QuantizedNet, hidden_units, quantize
+from ggp.learning.net import Net, QuantizedNet, activate, quantize
 from ggp.learning.self_play import (
     SelfPlay,
     SelfPlaySettings,
@@ -217,7 +217,7 @@ def _list_match(  # noqa: PLR0913, PLR0917 - kernel: whose successors, and where
             back.joint[rows, role] = nth_legal(front, match, np.int64(role), draw(play.random, count))
             continue
         net = newer if is_newer[match, role] else older
-        hidden_units(net, front.before, match, front.legal, match, play.hidden)
+        activate(net, front.before, match, front.legal, match, play.found)
         back.joint[rows, role] = draw_by_policy(play, net, match, np.int64(role))
 
 

@@ -16,18 +16,22 @@ from ggp.learning.net import (
     NO_INPUT,
     UNITS,
     WEIGHTS,
-    Floats,
+    Activations,
     Net,
     Symmetries,
     later,
     list_pairs,
+    make_activations,
     move_logit,
     no_symmetries,
     role_value,
 )
+from ggp.learning.patterns import NO_PATTERN, Floats, add_fact, begin_indices, first_weight, sum_patterns
 from ggp.row_sums import add_multiples, add_multiples_to_rows, add_rows, add_to_rows, prefetch
 from ggp.simulation.evaluate import Bits
 
+VALUE_RATE, POLICY_RATE = 0.005, 0.05  # of Adagrad (Duchi, Hazan and Singer, 2011), by which patterns learn
+FIRST_SQUARE = 0.1  # in place of the squares of gradients before the first one
 VALUE_LOSS_WEIGHT = 4.0  # of the squared error of the values, next to the policy; chosen by matches of the search
 _FIRST_DECAY, _SECOND_DECAY, _EPSILON = 0.9, 0.999, 1e-8  # of Adam (Kingma and Ba, 2015)
 
@@ -60,7 +64,9 @@ class Fitting(NamedTuple):
     gradient: Net
     mean: Net  # of the gradients so far
     square: Net  # likewise, of their squares
-    hidden: Floats  # (H,)
+    value_squares: Floats  # sums of the squares of the gradients so far of `net.patterns.value`
+    policy_squares: Floats  # likewise of `net.patterns.policy`
+    found: Activations
     back: Floats  # (H,) the gradient of the hidden units
     image: Bits  # (1, words) a state as a symmetry puts it
     active: Ids  # (I,) inputs that hold
@@ -83,7 +89,9 @@ def make_fitting(net: Net, symmetries: Symmetries | None = None) -> Fitting:
         gradient,
         mean,
         square,
-        np.zeros_like(net.first_bias),
+        np.full_like(net.patterns.value, FIRST_SQUARE),
+        np.full_like(net.patterns.policy, FIRST_SQUARE),
+        make_activations(),
         np.zeros_like(net.first_bias),
         np.zeros((1, words), np.uint64),
         np.zeros(len(net.first) + 1, np.int32),
@@ -179,7 +187,7 @@ def _add_gradients(fitting: Fitting, samples: Samples, random: NDArray[np.uint64
 @numba_inner
 def _add_gradient(fitting: Fitting, samples: Samples, sample: Int, image: Int, weight: np.float32, units: Int) -> None:
     """Of an image of the sample by one of the symmetries."""
-    net, hidden, back = fitting.net, fitting.hidden, fitting.back
+    net, hidden, back = fitting.net, fitting.found.hidden, fitting.back
     active = _list_inputs(fitting, samples, sample, image)
     for unit in range(units):
         hidden[unit] = net.first_bias[unit]
@@ -187,17 +195,20 @@ def _add_gradient(fitting: Fitting, samples: Samples, sample: Int, image: Int, w
     for unit in range(units):
         hidden[unit] = max(hidden[unit], np.float32(0.0))
     back[:] = np.float32(0.0)
+    opposed = np.float32(0.0)  # the gradient of the value's logit of role 0, less that of role 1
     for own in range(len(net.value)):
         role = np.int64(fitting.symmetries.roles[image, own])
-        value = np.float32(role_value(net, hidden, role))
+        value = np.float32(role_value(net, fitting.found, role))
         error = value - samples.values[sample, own]
         fitting.losses[0] += error * error
         slope = np.float32(2.0 * VALUE_LOSS_WEIGHT) * weight * error * value * (np.float32(1.0) - value)
         fitting.gradient.value_bias[role] += slope
+        opposed += slope if role == 0 else -slope
         for unit in range(units):
             fitting.gradient.value[role, unit] += slope * hidden[unit]
             back[unit] += slope * net.value[role, unit]
     _add_policy_gradient(fitting, samples, sample, image, weight, units)
+    _change_patterns(fitting, opposed / weight)
     fitting.losses[2] += 1.0
     for unit in range(units):
         back[unit] = back[unit] if hidden[unit] > 0 else np.float32(0.0)
@@ -210,6 +221,7 @@ def _list_inputs(fitting: Fitting, samples: Samples, sample: Int, image: Int) ->
     """Writes the inputs that hold in an image of the sample to `fitting.active`; returns how many."""
     net, facts = fitting.net, fitting.image
     active: Int = np.int64(0)
+    begin_indices(net.patterns, fitting.found.patterns)
     for word in range(facts.shape[1]):
         facts[0, word] = np.uint64(0)
     for word in range(facts.shape[1]):
@@ -218,6 +230,8 @@ def _list_inputs(fitting: Fitting, samples: Samples, sample: Int, image: Int) ->
             fact = np.int64(fitting.symmetries.facts[image, 64 * word + lowest(bits)])
             bits &= bits - np.uint64(1)
             facts[0, fact >> 6] |= np.uint64(1) << np.uint64(fact & 63)
+            add_fact(net.patterns, fact, fitting.found.patterns.indices)
+    sum_patterns(net.patterns, facts, np.int64(0), fitting.found.patterns)
     for word in range(facts.shape[1]):
         facts[0, word] ^= net.complemented[word]
     for word in range(facts.shape[1]):
@@ -246,12 +260,12 @@ def _list_inputs(fitting: Fitting, samples: Samples, sample: Int, image: Int) ->
 def _add_policy_gradient(
     fitting: Fitting, samples: Samples, sample: Int, image: Int, weight: np.float32, units: Int
 ) -> None:
-    net, hidden, back, logits, moves = fitting.net, fitting.hidden, fitting.back, fitting.logits, fitting.moves
+    net, hidden, back, logits, moves = fitting.net, fitting.found.hidden, fitting.back, fitting.logits, fitting.moves
     start, count, room = samples.policy_start[sample], np.int64(samples.policy_count[sample]), len(samples.moves)
     highest = np.float32(-1e30)
     for at in range(count):
         moves[at] = fitting.symmetries.moves[image, samples.moves[(start + at) % room]]
-        logits[at] = np.float32(move_logit(net, hidden, np.int64(moves[at])))
+        logits[at] = np.float32(move_logit(net, fitting.found, np.int64(moves[at])))
         highest = max(highest, logits[at])
     total, expected = np.float32(0.0), np.float32(0.0)
     for at in range(count):
@@ -263,6 +277,11 @@ def _add_policy_gradient(
     for at in range(count):
         logits[at] = weight * (logits[at] / total - samples.shares[(start + at) % room])  # the slope
         fitting.gradient.policy_bias[moves[at]] += logits[at]
+        for column in range(net.patterns.of_move.shape[1]):
+            pattern, table = net.patterns.of_move[moves[at], column]
+            if pattern != NO_PATTERN:
+                place = table + fitting.found.patterns.indices[pattern]
+                _adagrad(net.patterns.policy, fitting.policy_squares, place, logits[at] / weight, POLICY_RATE)
     add_multiples(net.policy, moves, logits, count, back, units)
     add_multiples_to_rows(fitting.gradient.policy, moves, logits, count, hidden, units)
 
@@ -289,3 +308,22 @@ def _adam(weights: Floats, gradient: Floats, mean: Floats, square: Floats, scale
         square[at] += np.float32(1.0 - _SECOND_DECAY) * (gradient[at] * gradient[at] - square[at])
         weights[at] -= scale * mean[at] / (np.sqrt(square[at]) + np.float32(_EPSILON))
         gradient[at] = np.float32(0.0)
+
+
+@numba_inner
+def _change_patterns(fitting: Fitting, slope: np.float32) -> None:
+    """The weights of the values' patterns after a sample, at once: few of them have a gradient.
+
+    Patterns without anything in them, which most are and which say nothing, stay without weight.
+    """
+    patterns, indices = fitting.net.patterns, fitting.found.patterns.indices
+    first = first_weight(patterns, fitting.found.patterns.turn[0])
+    for pattern in range(len(patterns.starts)):
+        if indices[pattern] != patterns.starts[pattern]:
+            _adagrad(patterns.value, fitting.value_squares, first + indices[pattern], slope, VALUE_RATE)
+
+
+@numba_inner
+def _adagrad(weights: Floats, squares: Floats, at: Int, gradient: np.float32, rate: float) -> None:
+    squares[at] += gradient * gradient
+    weights[at] -= np.float32(rate) * gradient / np.sqrt(squares[at])

@@ -23,11 +23,11 @@ from ggp.circuit.compile import CompiledGame
 from ggp.errors import KnowledgeError, SettingsError
 from ggp.gdl.rulesheet import Rulesheet
 from ggp.gdl.terms import to_text
-from ggp.learning.net import Net
+from ggp.learning.net import Net, arrays_of, copied, net_of
 from ggp.learning.settings import AUTO, NO_KNOWLEDGE, TrainingSettings
 from ggp.learning.training import Expert, Generation, Host, Training, net_problem
 
-VERSION = 6
+VERSION = 7
 SUFFIX, TRAINING, MATCHES = ".knowledge", ".training", ".matches"
 _NET, _TRAINING = (sha256(b"ggp " + kind).digest() for kind in (b"knowledge", b"training"))
 _LARGEST = 2**32  # bytes of a file
@@ -98,7 +98,7 @@ def save_after_match(knowledge: Knowledge, rulesheet: Rulesheet, game: CompiledG
     None where nothing was saved; OSError where it cannot be.
     """
     path = matches_path(rulesheet)
-    if path is None or net_problem(knowledge.net._asdict(), *_sizes(game)):  # learning may have diverged
+    if path is None or net_problem(arrays_of(knowledge.net), game):  # learning may have diverged
         return None
     with suppress(KnowledgeError):  # what cannot be read is replaced
         if path.exists() and load_knowledge(path, rulesheet, game).origin.samples >= knowledge.origin.samples:
@@ -110,7 +110,7 @@ def save_after_match(knowledge: Knowledge, rulesheet: Rulesheet, game: CompiledG
 def save_knowledge(path: Path, knowledge: Knowledge, rulesheet: Rulesheet, game: CompiledGame) -> None:
     """Whole or not at all; OSError where it cannot be written."""
     notes = _notes(rulesheet, game) | {"origin": asdict(knowledge.origin)}
-    write_entry(path, CacheEntry(knowledge.net._asdict(), notes), _NET)
+    write_entry(path, CacheEntry(arrays_of(knowledge.net), notes), _NET)
 
 
 def load_knowledge(path: Path, rulesheet: Rulesheet, game: CompiledGame) -> Knowledge:
@@ -170,11 +170,6 @@ def _notes(rulesheet: Rulesheet, game: CompiledGame) -> dict[str, Any]:
     return {"version": VERSION, "rules": rulesheet.sha256, "circuit": _circuit_key(game), "name": rulesheet.source}
 
 
-def _sizes(game: CompiledGame) -> tuple[int, int, int]:
-    """What the shapes of a net depend on: facts, roles, moves of all roles."""
-    return game.circuit.facts, len(game.roles), sum(map(len, game.moves))
-
-
 def _circuit_key(game: CompiledGame) -> str:
     """The same for circuits with the same roles, facts, moves and goal values in the same order."""
     names = [
@@ -216,10 +211,10 @@ def _value(path: Path, kind: type[T], given: Any) -> T:  # noqa: ANN401 - whatev
 
 
 def _checked_net(path: Path, arrays: Arrays, game: CompiledGame) -> Net:
-    problem = net_problem(arrays, *_sizes(game))
+    problem = net_problem(arrays, game)
     if problem:
         raise _wrong(path, problem)
-    return Net(**{name: array.copy() for name, array in arrays.items()})
+    return copied(net_of(arrays))
 
 
 def _wrong(path: Path, reason: str) -> KnowledgeError:

@@ -21,7 +21,15 @@ from ggp.learning.fitting import (
     make_samples,
     samples_problem,
 )
-from ggp.learning.inputs import Inputs, can_read_moves, find_complemented, find_inputs, find_pairs
+from ggp.learning.inputs import (
+    Inputs,
+    can_read_moves,
+    can_use_patterns,
+    find_complemented,
+    find_inputs,
+    find_pairs,
+    find_patterns,
+)
 from ggp.learning.net import (
     MOST_UNITS,
     NO_PAIRS,
@@ -35,6 +43,8 @@ from ggp.learning.net import (
     no_symmetries,
     quantize,
     requantize,
+    set_weights,
+    weights_of,
     widened,
 )
 from ggp.learning.self_play import CAPPED, CUTS, RANDOM_SHARE, STEPS, VALUED, SelfPlaySettings, make_self_play, play_on
@@ -169,12 +179,16 @@ class _Candidate:
             for kind, net in (("net", fitting.net), ("mean", fitting.mean), ("square", fitting.square))
             for name in WEIGHTS
         }
+        patterns = {
+            "patterns.value": fitting.net.patterns.value, "patterns.policy": fitting.net.patterns.policy,
+            "value_squares": fitting.value_squares, "policy_squares": fitting.policy_squares,
+        }  # fmt: skip
         others = {
             "losses": fitting.losses, "fitting.numbers": fitting.numbers, "random": self.random,
             "sample.numbers": self.samples.numbers, "fitted": np.array([self.fitted]),
             "known": np.array([self.known_samples]),
         }  # fmt: skip
-        return front | own | nets | others
+        return front | own | nets | patterns | others
 
     def rate(self, samples: int) -> float:
         """The learning rate after so many samples of self-play."""
@@ -213,6 +227,8 @@ class Learner:
         self._seconds = 0.0
         self._batches_at_once = 1
         self._pairs = find_pairs(batches.game) if net is None else NO_PAIRS
+        patterns = find_patterns(batches.game) if net is None else net.patterns
+        self._patterns = patterns if net is not None or can_use_patterns(batches, patterns) else None
         self._complemented = find_complemented(batches) if net is None else net.complemented
         self._inputs = Inputs() if net is None else inputs_of(net)  # of the chosen net
         self._is_decided = net is not None
@@ -268,10 +284,10 @@ class Learner:
         own = self._chosen.fitting.net
         if len(own.first_bias) > len(net.first_bias):
             raise ValueError(f"the net has {len(net.first_bias)} hidden units, fewer than {len(own.first_bias)}")
-        if own.first.shape != net.first.shape or (own.complemented != net.complemented).any():
+        shapes = [(each.first.shape, each.patterns.value.shape) for each in (own, net)]
+        if shapes[0] != shapes[1] or (own.complemented != net.complemented).any():
             raise ValueError("the net has other inputs")
-        for name in WEIGHTS:
-            getattr(own, name)[:] = getattr(net, name)
+        set_weights(own, weights_of(net))
 
     def imitate(self, samples: Samples, uses: float) -> None:
         """Fits the net to samples of a stronger player: so many draws in all, which are not counted in `progress`."""
@@ -400,6 +416,7 @@ class Learner:
             made = make_net(
                 find_inputs(game), roles, moves, self._seed,
                 complemented=self._complemented, reads_moves=inputs.moves, pairs=pairs,
+                patterns=self._patterns,
             )  # fmt: skip
             net = made if net is None else widened(net, made)
         return make_fitting(copied(net), self._symmetries)

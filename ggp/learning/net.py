@@ -7,13 +7,26 @@ moves are inputs, too: they show captures, mobility and who must do what, which 
 valued the first layer is quantized to 16 bits, as in NNUE: half as much memory is read, and sums are exact.
 """
 
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ggp.circuit.network import Ids
 from ggp.kernel import Int, count_ones, fused, kernel, lowest, numba_inner
+from ggp.learning.patterns import (
+    Floats,
+    Patterns,
+    Sums,
+    find_indices,
+    make_sums,
+    no_patterns,
+    pattern_logit,
+    sum_changed_patterns,
+    sum_patterns,
+    without_weights,
+)
 from ggp.row_sums import (
     BLOCK,
     LISTED,
@@ -26,8 +39,6 @@ from ggp.simulation.evaluate import Bits
 UNITS, MOST_UNITS = BLOCK, LISTED  # of the hidden layer, at first and later on
 NO_INPUT = NONE = -1
 NO_PAIRS = np.zeros((0, 2), np.int32)
-
-Floats = NDArray[np.float32]
 
 _WORD = 64  # bits
 
@@ -49,6 +60,7 @@ class Net(NamedTuple):
     value_bias: Floats  # (R,)
     policy: Floats  # (M, H)
     policy_bias: Floats  # (M,)
+    patterns: Patterns
 
 
 class QuantizedNet(NamedTuple):
@@ -69,6 +81,15 @@ class QuantizedNet(NamedTuple):
     value_bias: Floats
     policy: Floats
     policy_bias: Floats
+    patterns: Patterns
+
+
+class Activations(NamedTuple):
+    """What a net makes of states: room for one thread."""
+
+    sums: Ids  # (MOST_UNITS,) of `sum_inputs` and `add_common_moves`
+    patterns: Sums  # indices of the same state
+    hidden: Floats  # (MOST_UNITS,) of the state that was valued last
 
 
 class Symmetries(NamedTuple):
@@ -88,10 +109,11 @@ def make_net(  # noqa: PLR0913 - what the net reads
     complemented: Bits | None = None,
     reads_moves: bool = False,
     pairs: Ids = NO_PAIRS,
+    patterns: Patterns | None = None,
 ) -> Net:
     """A net whose values are all near 0.5 and whose policy is nearly uniform; moves and pairs say nothing yet.
 
-    pairs: (P, 2) facts that are inputs; complemented: none by default.
+    pairs: (P, 2) facts that are inputs; complemented: none by default; patterns: none by default, their weights are 0.
     """
     random = np.random.default_rng(seed)
     inputs = int(input_of_fact.max(initial=NO_INPUT)) + 1
@@ -117,7 +139,12 @@ def make_net(  # noqa: PLR0913 - what the net reads
         np.zeros(roles, np.float32),
         np.zeros((moves, UNITS), np.float32),
         np.zeros(moves, np.float32),
+        no_patterns(len(input_of_fact), moves) if patterns is None else without_weights(patterns),
     )
+
+
+def make_activations() -> Activations:
+    return Activations(np.zeros(MOST_UNITS, np.int32), make_sums(), np.zeros(MOST_UNITS, np.float32))
 
 
 def no_symmetries(facts: int, moves: int, roles: int) -> Symmetries:
@@ -127,9 +154,8 @@ def no_symmetries(facts: int, moves: int, roles: int) -> Symmetries:
 
 def widened(net: Net, wider: Net) -> Net:
     """The wider net, which reads more, with the weights of the other: it says the same as that as yet."""
-    for name in WEIGHTS:
-        if name != "first":
-            getattr(wider, name)[:] = getattr(net, name)
+    weights = weights_of(net)
+    set_weights(wider, weights_of(wider) | {name: weights[name] for name in weights if name != "first"})
     facts = int(net.input_of_fact.max(initial=NO_INPUT)) + 1
     wider.first[:facts], wider.first[facts:] = net.first[:facts], np.float32(0.0)
     if len(net.input_of_move):
@@ -148,7 +174,7 @@ def grown(net: Net, units: int) -> Net:
         made[name][..., :known] = array
     random = np.random.default_rng(known)
     made["first"][:facts, known:] = random.standard_normal((facts, units - known)) / np.sqrt(max(facts, 1) / 2)
-    return net._replace(**made)
+    return net_of(arrays_of(net) | made)
 
 
 def are_symmetries(given: Symmetries, like: Symmetries) -> bool:
@@ -166,7 +192,32 @@ def no_net() -> Net:
     return make_net(np.zeros(0, np.int32), 0, 0, 0)
 
 
-WEIGHTS = Net._fields[8:]
+def arrays_of(net: Net | QuantizedNet) -> dict[str, NDArray[Any]]:
+    """All arrays of a net by the names of their fields."""
+    patterns = {f"patterns.{name}": array for name, array in net.patterns._asdict().items()}
+    return {name: array for name, array in net._asdict().items() if name != "patterns"} | patterns
+
+
+def weights_of(net: Net) -> dict[str, Floats]:
+    """Views of all that is learned, by names as in `arrays_of`."""
+    arrays = arrays_of(net)
+    return {name: arrays[name] for name in (*WEIGHTS, "patterns.value", "patterns.policy")}
+
+
+def set_weights(net: Net, weights: Mapping[str, Floats]) -> None:
+    """Those of another net of the same size."""
+    for name, array in weights_of(net).items():
+        array[:] = weights[name]
+
+
+def net_of(arrays: Mapping[str, NDArray[Any]]) -> Net:
+    """The net of the arrays that `arrays_of` gave."""
+    found = dict(arrays)
+    patterns = Patterns(**{name: found.pop(f"patterns.{name}") for name in Patterns._fields})
+    return Net(**found, patterns=patterns)
+
+
+WEIGHTS = Net._fields[8:14]  # dense ones
 _LARGEST = 32767.0  # of a number in the first layer of a quantized net
 
 
@@ -196,11 +247,18 @@ def requantize(net: Net, quantized: QuantizedNet) -> None:
 
 def copied(net: Net) -> Net:
     """The net as it is now."""
-    return net._replace(**{name: getattr(net, name).copy() for name in WEIGHTS})
+    return net_of(arrays_of(net) | {name: array.copy() for name, array in weights_of(net).items()})
 
 
 @fused
-def sum_inputs(net: QuantizedNet, states: Bits, row: Int, sums: Ids) -> None:
+def sum_inputs(net: QuantizedNet, states: Bits, row: Int, found: Activations) -> None:
+    """The sums and the indices of states[row], without its legal moves."""
+    _sum_facts(net, states, row, found.sums)
+    find_indices(net.patterns, states, row, found.patterns)
+
+
+@fused
+def _sum_facts(net: QuantizedNet, states: Bits, row: Int, sums: Ids) -> None:
     """The hidden units of a state before rectification, without its legal moves, as multiples of the scale."""
     places, listed, units = make_list(), np.int64(0), len(net.first_bias)
     for unit in range(units):
@@ -299,12 +357,12 @@ def rectify(net: QuantizedNet, sums: Ids, hidden: Floats, units: Int) -> None:
 
 
 @fused
-def hidden_units(net: QuantizedNet, states: Bits, row: Int, legal: Bits, legal_row: Int, hidden: Floats) -> None:
-    """Of states[row], in which the moves of legal[legal_row] are legal."""
-    sums = make_list()
-    sum_inputs(net, states, row, sums)
-    add_moves(net, legal, legal_row, sums, len(net.first_bias))
-    rectify(net, sums, hidden, len(net.first_bias))
+def activate(net: QuantizedNet, states: Bits, row: Int, legal: Bits, legal_row: Int, found: Activations) -> None:
+    """All of states[row], in which the moves of legal[legal_row] are legal."""
+    sum_inputs(net, states, row, found)
+    add_moves(net, legal, legal_row, found.sums, len(net.first_bias))
+    rectify(net, found.sums, found.hidden, len(net.first_bias))
+    sum_patterns(net.patterns, states, row, found.patterns)
 
 
 @numba_inner
@@ -324,19 +382,23 @@ def add_common_moves(net: QuantizedNet, legal: Bits, row: Int, sums: Ids) -> np.
 
 
 @numba_inner
-def rectify_changed(  # noqa: PLR0913, PLR0917 - kernel: two states, a sibling, and what is made of them
-    net: QuantizedNet, states: Bits, row: Int, legal: Bits, common: Int, before: Bits, before_row: Int, sums: Ids,
-    hidden: Floats,
+def activate_changed(  # noqa: PLR0913, PLR0917 - kernel: two states, a sibling, and what is made of them
+    net: QuantizedNet, states: Bits, row: Int, legal: Bits, common: Int, before: Bits, before_row: Int,
+    found: Activations,
 ) -> None:  # fmt: skip
-    """The hidden units of states[row], with its moves legal[row], from the sums of before[before_row].
+    """The hidden units of states[row], with its moves legal[row], from the sums of before[before_row], which stay.
 
     These are what `sum_inputs` gave, and the moves of legal[common], unless that is NONE.
     """
-    gone, come = make_list(), make_list()
+    gone, come, sums, hidden = make_list(), make_list(), found.sums, found.hidden
     fewer = _list_difference(net, before, before_row, states, row, gone)
     more = _list_difference(net, states, row, before, before_row, come)
+    sum_changed_patterns(net.patterns, states, row, before, before_row, found.patterns)
     if fewer < 0 or more < 0:
-        hidden_units(net, states, row, legal, row, hidden)
+        others = make_list()
+        _sum_facts(net, states, row, others)
+        add_moves(net, legal, row, others, len(net.first_bias))
+        rectify(net, others, hidden, len(net.first_bias))
     elif len(net.first_bias) == UNITS:  # loops of known lengths are much faster
         _rectify_difference(net, gone, fewer, come, more, legal, row, common, sums, hidden, UNITS)
     else:
@@ -383,16 +445,19 @@ def _change_moves(net: QuantizedNet, legal: Bits, row: Int, common: Int, sums: I
 
 
 @numba_inner
-def role_value(net: Net | QuantizedNet, hidden: Floats, role: Int) -> float:
-    """What a state is worth to a role, from 0 to 1."""
-    total = _product(net.value, role, hidden) + net.value_bias[role]
+def role_value(net: Net | QuantizedNet, found: Activations, role: Int) -> float:
+    """What the state that was valued last is worth to a role, from 0 to 1."""
+    total = _product(net.value, role, found.hidden) + net.value_bias[role]
+    if len(net.patterns.starts) > 0:
+        total += found.patterns.value[0] if role == 0 else -found.patterns.value[0]
     return np.float64(1.0 / (1.0 + np.exp(-np.float64(total))))
 
 
 @numba_inner
-def move_logit(net: Net | QuantizedNet, hidden: Floats, move: Int) -> float:
+def move_logit(net: Net | QuantizedNet, found: Activations, move: Int) -> float:
     """Of a move, numbered over the moves of all roles in a row."""
-    return np.float64(_product(net.policy, move, hidden) + net.policy_bias[move])
+    total = _product(net.policy, move, found.hidden) + net.policy_bias[move]
+    return np.float64(total + pattern_logit(net.patterns, move, found.patterns))
 
 
 @numba_inner

@@ -21,17 +21,18 @@ from ggp.gdl.rulesheet import NATURE
 from ggp.kernel import LANES, Int, draw, fused, numba_inner
 from ggp.learning.fitting import MATCHES, MOVES, SAMPLES, Samples
 from ggp.learning.net import (
-    MOST_UNITS,
     NONE,
-    Floats,
+    Activations,
     QuantizedNet,
+    activate,
+    activate_changed,
     add_common_moves,
-    hidden_units,
+    make_activations,
     move_logit,
-    rectify_changed,
     role_value,
     sum_inputs,
 )
+from ggp.learning.patterns import Floats
 from ggp.simulation.evaluate import UNKNOWN, Batches, Bits, copy_state
 from ggp.simulation.expansion import (
     OVER,
@@ -81,9 +82,8 @@ class SelfPlay(NamedTuple):
     waiting: Ids  # (N,) a list of these matches
     drawn: Ids  # (R,) moves of the other roles
     outcome: Floats  # (R,) of a match, or of its part before a random move
-    sums: Ids  # (H,) of `sum_inputs` and `add_common_moves`
-    hidden: Floats  # (H,)
-    best_hidden: Floats  # (H,) of the row that `value_rows` gave last, unless its match is over
+    found: Activations
+    best_values: Floats  # (R,) by the net, of the row that `value_rows` gave last, unless its match is over
     nature: NDArray[np.bool_]  # (R,) whether chance plays the role
     random: NDArray[np.uint64]  # (1,)
     knobs: NDArray[np.float64]  # (7,) the settings in their order, but for the opening
@@ -115,7 +115,7 @@ def make_self_play(batches: Batches, settings: SelfPlaySettings, places: int, se
         np.zeros(LANES, np.int32), np.zeros(LANES, np.int32), np.zeros(LANES, np.float32),
         np.zeros((LANES, roles), np.int32), np.zeros(LANES, np.int32),
         np.zeros(roles, np.int32), np.zeros(roles, np.float32),
-        np.zeros(MOST_UNITS, np.int32), np.zeros(MOST_UNITS, np.float32), np.zeros(MOST_UNITS, np.float32),
+        make_activations(), np.zeros(roles, np.float32),
         np.array([role == NATURE for role in batches.game.roles]),
         np.array([seed * 2 + 1], np.uint64) * np.uint64(0x9E3779B97F4A7C15),
         np.array(knobs, np.float64), numbers,
@@ -202,7 +202,7 @@ def list_moves(play: SelfPlay, net: QuantizedNet, match: Int, chooser: Int, rows
     count = np.int64(play.front.moves[match])
     is_drawn = 1 < needed < count
     if is_drawn:
-        hidden_units(net, front.before, match, front.legal, match, play.hidden)
+        activate(net, front.before, match, front.legal, match, play.found)
     at = draw(play.random, count) if needed < count else np.int64(0)
     move = nth_legal(front, match, np.int64(chooser), at)
     first, end = front.rows.first_move[chooser], np.int64(front.rows.first_move[chooser + 1])
@@ -224,15 +224,15 @@ def list_moves(play: SelfPlay, net: QuantizedNet, match: Int, chooser: Int, rows
 
 @numba_inner
 def _gumbel_score(play: SelfPlay, net: QuantizedNet, move: Int) -> float:
-    """Logit plus Gumbel noise: the move with the greatest score is drawn by the policy; `play.hidden`: of its state."""
-    return np.float64(move_logit(net, play.hidden, move) - np.log(-np.log(_uniform(play.random))))
+    """Logit plus Gumbel noise: the move with the greatest score is drawn by the policy; `play.found`: of its state."""
+    return np.float64(move_logit(net, play.found, move) - np.log(-np.log(_uniform(play.random))))
 
 
 @fused
 def _list_jointly(play: SelfPlay, net: QuantizedNet, match: Int, rows: Int) -> None:
     """For each role with a choice its moves, against moves of the others drawn from the policy."""
     front, back, roles = play.front, play.back, len(play.nature)
-    hidden_units(net, front.before, match, front.legal, match, play.hidden)
+    activate(net, front.before, match, front.legal, match, play.found)
     end = rows + play.rows[match]
     for role in range(roles):
         for other in range(roles):
@@ -254,7 +254,7 @@ def _list_jointly(play: SelfPlay, net: QuantizedNet, match: Int, rows: Int) -> N
 
 @fused
 def draw_by_policy(play: SelfPlay, net: QuantizedNet, match: Int, role: Int) -> Int:
-    """A legal move; `play.hidden` is of the match's state. Chance, and all in the opening, draw uniformly."""
+    """A legal move; `play.found` is of the match's state. Chance, and all in the opening, draw uniformly."""
     front = play.front
     count = count_legal(front, match, role)
     if count == 1 or play.nature[role] or play.opening[match] > 0:
@@ -278,7 +278,7 @@ def _choose(  # noqa: PLR0913, PLR0917 - kernel: which rows of the batch, and wh
     if count == 1:
         return np.int64(skip)
     best = value_rows(play, net, match, role, first, count)
-    _write_sample(play, net, samples, match, role, first, count, best)
+    _write_sample(play, samples, match, role, first, count, best)
     chance = _uniform(play.random)
     if chance < play.knobs[RANDOM_SHARE]:
         chosen = np.int64(first + draw(play.random, np.int64(count)))
@@ -298,28 +298,28 @@ def _choose(  # noqa: PLR0913, PLR0917 - kernel: which rows of the batch, and wh
 
 @numba_inner
 def value_rows(play: SelfPlay, net: QuantizedNet, match: Int, role: Int, first: Int, count: Int) -> Int:
-    """`worth` of these rows for the role; returns the best row, whose hidden units are kept."""
+    """`worth` of these rows for the role; returns the best row, with its values for all roles in `best_values`."""
     front, back = play.front, play.back
-    sum_inputs(net, front.before, match, play.sums)
-    common = add_common_moves(net, back.legal, first, play.sums)
+    sum_inputs(net, front.before, match, play.found)
+    common = add_common_moves(net, back.legal, first, play.found.sums)
     best, highest = first, -1.0
     for row in range(first, first + count):
         if back.chooser[row] == OVER:
             play.worth[row] = back.value[row, role]
         else:
-            rectify_changed(net, back.after, row, back.legal, common, front.before, match, play.sums, play.hidden)
-            play.worth[row] = role_value(net, play.hidden, role)
+            activate_changed(net, back.after, row, back.legal, common, front.before, match, play.found)
+            play.worth[row] = role_value(net, play.found, role)
         if play.worth[row] > highest:
             best, highest = row, np.float64(play.worth[row])
             if back.chooser[row] != OVER:
-                for unit in range(len(net.first_bias)):
-                    play.best_hidden[unit] = play.hidden[unit]
+                for each in range(len(play.best_values)):
+                    play.best_values[each] = role_value(net, play.found, np.int64(each))
     return np.int64(best)
 
 
 @numba_inner
 def _write_sample(  # noqa: PLR0913, PLR0917 - kernel: which rows of the batch, and whose
-    play: SelfPlay, net: QuantizedNet, samples: Samples, match: Int, role: Int, first: Int, count: Int, best: Int
+    play: SelfPlay, samples: Samples, match: Int, role: Int, first: Int, count: Int, best: Int
 ) -> None:
     back, places, room = play.back, len(samples.is_complete), len(samples.moves)
     number = samples.numbers[SAMPLES]
@@ -332,8 +332,7 @@ def _write_sample(  # noqa: PLR0913, PLR0917 - kernel: which rows of the batch, 
     play.earlier[place], play.last_sample[match] = play.last_sample[match], number
     is_end = back.chooser[best] == OVER
     for each in range(samples.values.shape[1]):
-        value = back.value[best, each] if is_end else role_value(net, play.best_hidden, np.int64(each))
-        samples.values[place, each] = value
+        samples.values[place, each] = back.value[best, each] if is_end else play.best_values[each]
     total, highest = 0.0, np.float64(play.worth[best])
     for row in range(first, first + count):
         total += np.exp((play.worth[row] - highest) / play.knobs[1])

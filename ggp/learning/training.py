@@ -22,9 +22,21 @@ from ggp.errors import SettingsError
 from ggp.gdl.rulesheet import NATURE
 from ggp.learning.contest import Contest
 from ggp.learning.fitting import Samples, joined
-from ggp.learning.inputs import Inputs
+from ggp.learning.inputs import Inputs, find_patterns
 from ggp.learning.learner import SLICE_BATCHES, Learner, LearningProgress
-from ggp.learning.net import MOST_UNITS, NO_INPUT, UNITS, WEIGHTS, Net, Symmetries, copied
+from ggp.learning.net import (
+    MOST_UNITS,
+    NO_INPUT,
+    UNITS,
+    WEIGHTS,
+    Net,
+    Symmetries,
+    arrays_of,
+    copied,
+    net_of,
+    weights_of,
+)
+from ggp.learning.patterns import Patterns, no_patterns
 from ggp.learning.settings import TrainingSettings
 from ggp.simulation.evaluate import Batches
 
@@ -187,9 +199,9 @@ class Training:
         if len(learners) > 1:
             nets = [learner.net for learner in self.learners]
             mean = nets[0]
-            for name in WEIGHTS:
-                total = np.asarray(sum(getattr(net, name) for net in nets), np.float32)
-                getattr(mean, name)[:] = total / np.float32(len(nets))
+            for name, array in weights_of(mean).items():
+                total = np.asarray(sum(weights_of(net)[name] for net in nets), np.float32)
+                array[:] = total / np.float32(len(nets))
             for learner in self.learners:
                 learner.use_net(mean)
         return True
@@ -248,7 +260,9 @@ class Training:
 
     def state(self) -> dict[str, NDArray[Any]]:
         """Arrays from which `restore` goes on, together with the generations and seconds."""
-        found: dict[str, NDArray[Any]] = {f"best.{name}": array for name, array in copied(self._best)._asdict().items()}
+        found: dict[str, NDArray[Any]] = {
+            f"best.{name}": array for name, array in arrays_of(copied(self._best)).items()
+        }
         found["round.ends"], found["round.counts"] = self._round_ends, self._rounds.copy()
         if self._imitated is not None:
             found |= {f"imitated.{name}": array for name, array in self._imitated._asdict().items()}
@@ -272,7 +286,7 @@ class Training:
         imitated = parts.pop("imitated", {})
         if parts.keys() != set(map(str, range(len(self.learners)))):
             raise ValueError("parts are missing")
-        problem = net_problem(best, self.game.circuit.facts, len(self.game.roles), sum(map(len, self.game.moves)))
+        problem = net_problem(best, self.game)
         if problem:
             raise ValueError(f"the best net is none: {problem}")
         for number, learner in enumerate(self.learners):
@@ -282,13 +296,14 @@ class Training:
             raise ValueError(f"samples of the expert: {problem}")
         self._round_ends, self._rounds = ends.copy(), counts.copy()
         self._imitated = Samples(**{name: array.copy() for name, array in imitated.items()}) if imitated else None
-        self._best = Net(**{name: array.copy() for name, array in best.items()})
+        self._best = copied(net_of(best))
         self.generations, self.seconds = list(generations), seconds
 
 
-def net_problem(arrays: Mapping[str, NDArray[Any]], facts: int, roles: int, moves: int) -> str:
-    """Why these arrays by the names of a net's fields are no net for a game; empty if they are one."""
-    if arrays.keys() != set(Net._fields):
+def net_problem(arrays: Mapping[str, NDArray[Any]], game: CompiledGame) -> str:
+    """Why these arrays, as by `arrays_of`, are no net for a game; empty if they are one."""
+    facts, roles, moves = game.circuit.facts, len(game.roles), sum(map(len, game.moves))
+    if arrays.keys() != {*Net._fields[:-1], *(f"patterns.{name}" for name in Patterns._fields)}:
         return "its arrays are not those of a net"
     inputs = len(arrays["first"]) if arrays["first"].ndim else 0
     units = MOST_UNITS if arrays["first_bias"].size == MOST_UNITS else UNITS
@@ -318,9 +333,25 @@ def net_problem(arrays: Mapping[str, NDArray[Any]], facts: int, roles: int, move
         or (arrays["first_partner"] != np.cumsum(counts) - counts).any()
     ):  # fmt: skip
         return "its pairs of facts are none"
-    if (arrays["input_of_pair"] == NO_INPUT).any():
-        return "a pair has no input"
-    return "a move has no input" if (arrays["input_of_move"] == NO_INPUT).any() else ""
+    for name, input_ in (("pair", "input_of_pair"), ("move", "input_of_move")):
+        if (arrays[input_] == NO_INPUT).any():
+            return f"a {name} has no input"
+    return _patterns_problem(arrays, game)
+
+
+def _patterns_problem(arrays: Mapping[str, NDArray[Any]], game: CompiledGame) -> str:
+    """A net has the patterns of its game, or none."""
+    is_read = arrays["patterns.starts"].size > 0
+    found = find_patterns(game) if is_read else no_patterns(game.circuit.facts, sum(map(len, game.moves)))
+    for name, known in found._asdict().items():
+        array, is_weight = arrays[f"patterns.{name}"], name in {"value", "policy"}
+        if array.shape != known.shape or array.dtype != known.dtype:
+            return f"patterns.{name} is {array.dtype}{array.shape}, not {known.dtype}{known.shape}"
+        if is_weight and not np.isfinite(array).all():
+            return f"patterns.{name} has values that are not finite"
+        if not is_weight and (array != known).any():
+            return f"patterns.{name} is not of this game"
+    return ""
 
 
 def _mean(parts: Sequence[LearningProgress], name: str) -> float | None:

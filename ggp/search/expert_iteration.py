@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from ggp.kernel import LANES
 from ggp.learning.contest import random_states
 from ggp.learning.fitting import MATCHES, MOVES, SAMPLES, Samples, make_samples
-from ggp.learning.net import Floats, Net
+from ggp.learning.net import Net
+from ggp.learning.patterns import Floats
 from ggp.learning.self_play import SelfPlaySettings
 from ggp.search.mcts.result import Values
 from ggp.search.mcts.search import BatchedMcts, SearchSettings

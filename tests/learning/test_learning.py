@@ -1,5 +1,7 @@
 """The net against a plain twin, its gradients against finite differences, and self-play."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -9,8 +11,19 @@ from ggp.gdl.reader import read_term
 from ggp.gdl.rulesheet import Rulesheet, parse_rulesheet
 from ggp.gdl.state_machine import Facts
 from ggp.gdl.terms import Term, to_text
-from ggp.learning.fitting import SAMPLES, VALUE_LOSS_WEIGHT, Fitting, Samples, fit, make_fitting, make_samples
-from ggp.learning.inputs import Inputs, find_complemented, find_inputs, find_pairs
+from ggp.learning.fitting import (
+    FIRST_SQUARE,
+    POLICY_RATE,
+    SAMPLES,
+    VALUE_LOSS_WEIGHT,
+    VALUE_RATE,
+    Fitting,
+    Samples,
+    fit,
+    make_fitting,
+    make_samples,
+)
+from ggp.learning.inputs import Inputs, can_use_patterns, find_complemented, find_inputs, find_pairs, find_patterns
 from ggp.learning.learner import (
     FIRST_CUT,
     FIRST_RANDOM_SHARE,
@@ -28,20 +41,23 @@ from ggp.learning.net import (
     WEIGHTS,
     Net,
     Symmetries,
+    activate,
+    activate_changed,
     add_common_moves,
     add_moves,
+    arrays_of,
     copied,
     grown,
-    hidden_units,
+    make_activations,
     make_net,
     move_logit,
     quantize,
-    rectify_changed,
     requantize,
     role_value,
     sum_inputs,
     widened,
 )
+from ggp.learning.patterns import NO_PATTERN, Patterns
 from ggp.learning.self_play import CUTS, RANDOM_SHARE, SelfPlaySettings, make_self_play, play_on
 from ggp.learning.symmetries import find_symmetries
 from ggp.learning.training import net_problem
@@ -51,6 +67,7 @@ from ggp.simulation.evaluate import Batches, pack, unpack
 from ggp.simulation.expansion import look, make_expansion
 from ggp.simulation.state_machine import CircuitMachine
 from tests.gamemaster import games
+from tests.learning.nets import assert_equal
 
 pytestmark = [pytest.mark.kernels, pytest.mark.usefixtures("one_clingo")]
 
@@ -66,6 +83,24 @@ def shipped(name: str) -> Rulesheet:
 @pytest.fixture(scope="module")
 def tictactoe() -> CompiledGame:
     return compile_game(shipped("tictactoe"))
+
+
+def random_patterns(facts: int, moves: int) -> Patterns:
+    """Of three facts each, a digit of two bits for each, for two turns; for moves two patterns, or none or one."""
+    random = np.random.default_rng(5)
+    count, weights = 2 * facts, 4**3
+    members = [random.permutation(facts)[:3] for _ in range(count)]
+    uses = sorted((fact, pattern, 4**at) for pattern, own in enumerate(members) for at, fact in enumerate(own.tolist()))
+    of_move = np.stack([random.integers(-1, count, (moves, 2)), random.integers(0, 2, (moves, 2)) * weights], axis=2)
+    return Patterns(
+        random.integers(0, 2, count).astype(np.int32) * 2,
+        np.searchsorted([fact for fact, *_ in uses], np.arange(facts + 1)).astype(np.int32),
+        np.array([use for _, *use in uses], np.int32),
+        np.array([1, 4], np.int32),
+        of_move.astype(np.int32),
+        (random.standard_normal(2 * weights) / 9).astype(np.float32),
+        (random.standard_normal(2 * weights) / 3).astype(np.float32),
+    )
 
 
 def random_net(facts: int, roles: int, moves: int, inputs: Inputs, units: int = UNITS) -> Net:
@@ -88,6 +123,7 @@ def random_net(facts: int, roles: int, moves: int, inputs: Inputs, units: int = 
         first_bias=random.standard_normal(units).astype(np.float32),
         value=(random.standard_normal((roles, units)) / 5).astype(np.float32),
         policy=(random.standard_normal((moves, units)) / 5).astype(np.float32),
+        patterns=random_patterns(facts, moves) if roles == 2 else net.patterns,
     )
 
 
@@ -103,6 +139,7 @@ def as_quantized(net: Net) -> Net:
 def plain_net(net: Net, facts: NDArray[np.bool_], legal: NDArray[np.bool_]) -> tuple[Floats, Floats, Floats]:
     """The sums of facts, values and logits by matrices of float64; facts: (F,); legal: (M,)."""
     inputs = np.zeros(len(net.first))
+    opposed, more = plain_patterns(net.patterns, facts)
     facts = facts ^ unpack(net.complemented[np.newaxis], len(facts))[0]
     known = net.input_of_fact >= 0
     inputs[net.input_of_fact[known]] = facts[known]
@@ -116,8 +153,28 @@ def plain_net(net: Net, facts: NDArray[np.bool_], legal: NDArray[np.bool_]) -> t
         inputs[net.input_of_move] = legal
     whole = inputs @ net.first.astype(np.float64) + net.first_bias
     hidden = np.maximum(whole, 0)
-    values = 1 / (1 + np.exp(-(net.value.astype(np.float64) @ hidden + net.value_bias)))
-    return sums, values, net.policy.astype(np.float64) @ hidden + net.policy_bias
+    of_roles = net.value.astype(np.float64) @ hidden + net.value_bias
+    of_roles[0], of_roles[1:] = of_roles[0] + opposed, of_roles[1:] - opposed
+    return sums, 1 / (1 + np.exp(-of_roles)), net.policy.astype(np.float64) @ hidden + net.policy_bias + more
+
+
+def plain_indices(patterns: Patterns, facts: NDArray[np.bool_]) -> NDArray[np.int64]:
+    indices = patterns.starts.astype(np.int64)
+    for fact in np.flatnonzero(facts):
+        for pattern, number in patterns.uses[patterns.first_use[fact] : patterns.first_use[fact + 1]]:
+            indices[pattern] += number
+    return indices
+
+
+def plain_patterns(patterns: Patterns, facts: NDArray[np.bool_]) -> tuple[float, Floats]:
+    """What they add to the logit of role 0, and to those of moves."""
+    indices, logits = plain_indices(patterns, facts), np.zeros(len(patterns.of_move))
+    for move, column in np.ndindex(patterns.of_move.shape[:2]):
+        pattern, table = patterns.of_move[move, column]
+        logits[move] += patterns.policy[table + indices[pattern]] if pattern != NO_PATTERN else 0.0
+    turn = max((number for number, fact in enumerate(patterns.turns) if facts[fact]), default=0)
+    weights = patterns.value.reshape(max(len(patterns.turns), 1), -1)[turn]
+    return float(weights[indices].astype(np.float64).sum()) if len(indices) else 0.0, logits
 
 
 @pytest.mark.parametrize("units", [UNITS, MOST_UNITS])
@@ -130,20 +187,23 @@ def test_values_and_logits_are_those_of_the_plain_net(inputs: Inputs, units: int
     states = random.integers(0, 2**36, (8, 2), np.uint64)
     moves = random.integers(0, 2**31, (8, 1), np.uint64)  # and whether the state is an end
     flags, legal = unpack(states, 100), unpack(moves, 30)
-    sums, hidden, changed = np.zeros(units, np.int32), np.zeros(units, np.float32), np.zeros(units, np.float32)
+    found, changed = make_activations(), make_activations()
     for row in range(8):
         expected_sums, values, logits = plain_net(plain, flags[row], legal[row])
-        sum_inputs(net, states, row, sums)
-        hidden_units(net, states, row, moves, row, hidden)
-        np.testing.assert_allclose(sums * net.scale[0], expected_sums, atol=1e-4)
-        np.testing.assert_allclose([role_value(net, hidden, role) for role in range(2)], values, atol=1e-5)
-        np.testing.assert_allclose([move_logit(net, hidden, move) for move in range(30)], logits, atol=1e-4)
+        sum_inputs(net, states, row, found)
+        np.testing.assert_allclose(found.sums[:units] * net.scale[0], expected_sums, atol=1e-4)
+        activate(net, states, row, moves, row, found)
+        np.testing.assert_allclose([role_value(net, found, role) for role in range(2)], values, atol=1e-5)
+        np.testing.assert_allclose([move_logit(net, found, move) for move in range(30)], logits, atol=1e-4)
         for common in (NONE, row, (row + 3) % 8):
-            sum_inputs(net, states, (row + 1) % 8, sums)
+            sum_inputs(net, states, (row + 1) % 8, changed)
+            indices = changed.patterns.indices.copy()
             if common != NONE:
-                add_moves(net, moves, common, sums, units)
-            rectify_changed(net, states, row, moves, common, states, (row + 1) % 8, sums, changed)
-            np.testing.assert_array_equal(changed, hidden)
+                add_moves(net, moves, common, changed.sums, units)
+            activate_changed(net, states, row, moves, common, states, (row + 1) % 8, changed)
+            np.testing.assert_array_equal(changed.hidden, found.hidden)
+            np.testing.assert_allclose(changed.patterns.value, found.patterns.value, atol=1e-5)
+            np.testing.assert_array_equal(changed.patterns.indices, indices)
 
 
 def test_what_mostly_holds_is_read_by_its_complement() -> None:
@@ -153,10 +213,10 @@ def test_what_mostly_holds_is_read_by_its_complement() -> None:
     names = [to_text(fact) for fact, is_complemented in zip(facts, flags, strict=True) if is_complemented]
     assert len(names) >= 60
     assert all(name.endswith(" b)") for name in names if name.startswith("(cell"))
-    net, sums = quantize(Learner(batches).net), np.zeros(UNITS, np.int32)
+    net, found = quantize(Learner(batches).net), make_activations()
     np.testing.assert_array_equal(net.complemented, complemented)
-    sum_inputs(net, complemented[np.newaxis], 0, sums)
-    np.testing.assert_array_equal(sums, net.first_bias)
+    sum_inputs(net, complemented[np.newaxis], 0, found)
+    np.testing.assert_array_equal(found.sums[:UNITS], net.first_bias)
 
 
 def test_more_inputs_may_hold_than_are_listed_at_a_time() -> None:
@@ -164,16 +224,16 @@ def test_more_inputs_may_hold_than_are_listed_at_a_time() -> None:
     pairs = np.array([(one, two) for one in range(facts) for two in range(one + 1, facts)], np.int32)
     given = make_net(np.arange(facts, dtype=np.int32), 2, 3, 1, pairs=pairs)
     given.first[:] = np.random.default_rng(2).standard_normal(given.first.shape)
-    net, sums = quantize(given), np.zeros(UNITS, np.int32)
-    states, hidden = np.array([[(1 << facts) - 1], [0]], np.uint64), np.zeros(UNITS, np.float32)
-    sum_inputs(net, states, 0, sums)
+    net, found = quantize(given), make_activations()
+    states = np.array([[(1 << facts) - 1], [0]], np.uint64)
+    sum_inputs(net, states, 0, found)
     assert len(net.first) > 2 * LISTED
-    np.testing.assert_array_equal(sums, net.first.sum(axis=0, dtype=np.int32))
+    np.testing.assert_array_equal(found.sums[:UNITS], net.first.sum(axis=0, dtype=np.int32))
     for row in (0, 1):  # that many come, or go
-        sum_inputs(net, states, 1 - row, sums)
-        rectify_changed(net, states, row, np.zeros((2, 1), np.uint64), NONE, states, 1 - row, sums, hidden)
+        sum_inputs(net, states, 1 - row, found)
+        activate_changed(net, states, row, np.zeros((2, 1), np.uint64), NONE, states, 1 - row, found)
         expected = np.maximum(net.first.sum(axis=0, dtype=np.int32), 0) if row == 0 else np.zeros(UNITS)
-        np.testing.assert_allclose(hidden, expected * net.scale[0], rtol=1e-6)
+        np.testing.assert_allclose(found.hidden[:UNITS], expected * net.scale[0], rtol=1e-6)
 
 
 def test_moves_that_states_have_in_common_are_added_once() -> None:
@@ -181,24 +241,20 @@ def test_moves_that_states_have_in_common_are_added_once() -> None:
     net = quantize(random_net(10, 2, moves, Inputs(moves=True)))
     legal = np.full((4, moves // 64 + 1), 2**64 - 1, np.uint64)
     legal[1, 0], legal[2:, : moves // 64] = 0, 0
-    states, sums, expected = (
-        np.array([[5], [9], [3], [6]], np.uint64),
-        np.zeros(UNITS, np.int32),
-        np.zeros(UNITS, np.int32),
-    )
-    hidden, changed = np.zeros(UNITS, np.float32), np.zeros(UNITS, np.float32)
+    states = np.array([[5], [9], [3], [6]], np.uint64)
+    found, changed, expected = make_activations(), make_activations(), make_activations()
     for first, is_common in ((0, True), (1, False)):
         sum_inputs(net, states, 0, expected)
-        sum_inputs(net, states, 0, sums)
-        common = add_common_moves(net, legal, first, sums)
+        sum_inputs(net, states, 0, changed)
+        common = add_common_moves(net, legal, first, changed.sums)
         assert common == (first if is_common else NONE)
         if is_common:
-            add_moves(net, legal, first, expected, UNITS)
-        np.testing.assert_array_equal(sums, expected)
+            add_moves(net, legal, first, expected.sums, UNITS)
+        np.testing.assert_array_equal(changed.sums, expected.sums)
         for row in range(4):  # some of which have more moves of their own, or fewer, than are listed at a time
-            rectify_changed(net, states, row, legal, common, states, 0, sums, changed)
-            hidden_units(net, states, row, legal, row, hidden)
-            np.testing.assert_array_equal(changed, hidden)
+            activate_changed(net, states, row, legal, common, states, 0, changed)
+            activate(net, states, row, legal, row, found)
+            np.testing.assert_array_equal(changed.hidden, found.hidden)
 
 
 def test_quantizing_again_follows_the_weights() -> None:
@@ -206,8 +262,7 @@ def test_quantizing_again_follows_the_weights() -> None:
     quantized = quantize(net)
     net.first[:], net.first_bias[:] = net.first * -3, 0.25
     requantize(net, quantized)
-    for one, other in zip(quantized, quantize(net), strict=True):
-        np.testing.assert_array_equal(one, other)
+    assert_equal(quantized, quantize(net))
     assert abs(quantized.first.astype(np.int64)).max() == 32767
     np.testing.assert_allclose(quantized.first_bias * quantized.scale[0], 0.25, atol=quantized.scale[0])
     net.first[:] = 0.0
@@ -242,7 +297,7 @@ def one_sample() -> Samples:
 @pytest.mark.parametrize(("inputs", "units"), [*((one, UNITS) for one in EVERY_INPUT), (EVERY_INPUT[-1], MOST_UNITS)])
 def test_gradients_are_finite_differences(name: str, inputs: Inputs, units: int) -> None:
     net, samples = random_net(12, 2, 6, inputs, units), one_sample()
-    gradient = gradient_of(make_fitting(net), samples)
+    gradient = gradient_of(make_fitting(copied(net)), samples)
     weights = getattr(net, name).reshape(-1)
     random = np.random.default_rng(0)
     for at in random.choice(len(weights), min(12, len(weights)), replace=False):
@@ -254,6 +309,37 @@ def test_gradients_are_finite_differences(name: str, inputs: Inputs, units: int)
         below = plain_loss(net, samples, 0)
         weights[at] = kept
         assert getattr(gradient, name).reshape(-1)[at] == pytest.approx((above - below) / (2 * step), abs=2e-3)
+
+
+@pytest.mark.parametrize("name", ["value", "policy"])
+def test_weights_of_patterns_follow_their_gradients(name: str) -> None:
+    """By Adagrad, once for each pattern that has the weight; patterns without anything in them stay without weight."""
+    net, samples = random_net(12, 2, 6, Inputs()), one_sample()
+    indices = plain_indices(net.patterns, unpack(samples.states[:1], 12)[0])
+    if name == "value":  # in turn 0: fact 1 does not hold, nor does fact 4
+        used, rate = indices[indices != net.patterns.starts], VALUE_RATE
+    else:
+        own = net.patterns.of_move[samples.moves[:3]].reshape(-1, 2)
+        own, rate = own[own[:, 0] != NO_PATTERN], POLICY_RATE
+        used = indices[own[:, 0]] + own[:, 1]
+    before = copied(net)
+    fit(make_fitting(net), samples, np.array([1], np.uint64), 1, 1, 0.0)
+    weights, changed = getattr(before.patterns, name), getattr(net.patterns, name)
+    counts = np.bincount(used, minlength=len(weights))
+    assert (counts > 0).sum() > 3
+    for at, count in enumerate(counts.tolist()):
+        if count > 1 and name == "policy":
+            continue  # parts of different gradients
+        kept, step = weights[at], 1e-2
+        weights[at] = kept + step
+        above = plain_loss(before, samples, 0)
+        weights[at] = kept - step
+        gradient = (above - plain_loss(before, samples, 0)) / (2 * step * max(count, 1))
+        weights[at] = kept
+        expected = -rate * sum(
+            gradient / np.sqrt(FIRST_SQUARE + number * gradient**2) for number in range(1, count + 1)
+        )
+        assert changed[at] - kept == pytest.approx(expected, rel=0.05, abs=rate * 1e-3)
 
 
 @pytest.mark.parametrize("inputs", EVERY_INPUT)
@@ -301,25 +387,31 @@ def test_a_net_gets_more_units_once_it_has_seen_much(tictactoe: CompiledGame) ->
     other = Learner(Batches(tictactoe), memory_bytes=2**23)
     other.begin(Inputs(pairs=True))
     other.use_net(learner.net)
-    for one, two in zip(learner.net, other.net, strict=True):
-        np.testing.assert_array_equal(one, two)
+    assert_equal(learner.net, other.net)
     with pytest.raises(ValueError, match="other inputs"):
         other.use_net(learner.net._replace(first=learner.net.first[1:]))
     with pytest.raises(ValueError, match=f"{UNITS} hidden units, fewer than {MOST_UNITS}"):
         other.use_net(random_net(12, 2, 6, Inputs(pairs=True)))
 
 
-def test_damaged_pairs_are_no_net() -> None:
-    arrays = random_net(12, 2, 6, Inputs(pairs=True))._asdict()
-    assert not net_problem(arrays, 12, 2, 6)
-    too_many = len(arrays["partners"]) + 1
-    for name, at, value in (
-        ("partner_word", 0, 12), ("first_word", 1, too_many), ("partners", 0, 0), ("first_partner", 0, 1),
-        ("input_of_pair", 0, -1),
+def test_damaged_pairs_and_patterns_are_no_net(tictactoe: CompiledGame) -> None:
+    learner = Learner(Batches(tictactoe), memory_bytes=2**23)
+    learner.begin(Inputs(pairs=True))
+    arrays = arrays_of(learner.net)
+    assert not net_problem(arrays, tictactoe)
+    too_many, pairs, strange = len(arrays["partners"]) + 1, "its pairs of facts are none", "is not of this game"
+    for name, at, value, problem in (
+        ("partner_word", 0, 12, pairs), ("first_word", 1, too_many, pairs), ("partners", 0, 0, pairs),
+        ("first_partner", 0, 1, pairs), ("input_of_pair", 0, -1, "a pair has no input"),
+        ("patterns.starts", 0, -1, strange), ("patterns.uses", (5, 0), 4000, strange),
+        ("patterns.of_move", (0, 0, 1), 10**6, strange), ("patterns.turns", 0, 64, strange),
+        ("patterns.value", 9, np.inf, "has values that are not finite"),
     ):  # fmt: skip
         damaged = arrays[name].copy()
         damaged[at] = value
-        assert net_problem(arrays | {name: damaged}, 12, 2, 6) in {"its pairs of facts are none", "a pair has no input"}
+        assert net_problem(arrays | {name: damaged}, tictactoe) in {problem, f"{name} {problem}"}
+    shorter = arrays["patterns.policy"][1:]
+    assert net_problem(arrays | {"patterns.policy": shorter}, tictactoe).startswith("patterns.policy is float32")
 
 
 def gradient_of(fitting: Fitting, samples: Samples) -> Net:
@@ -345,8 +437,7 @@ def test_equal_work_gives_equal_nets(tictactoe: CompiledGame) -> None:
         for _ in range(60):
             learner.run_slice(8)
         nets.append(learner.net)
-    for one, two in zip(*nets, strict=True):
-        np.testing.assert_array_equal(one, two)
+    assert_equal(*nets)
     assert learner.progress().batches > 0
 
 
@@ -369,14 +460,14 @@ def test_tictactoe_is_learned(tictactoe: CompiledGame, inputs: Inputs) -> None:
         state = machine.next_state(state, tuple(joint))
     packed = machine.packed(state)
     assert packed is not None
-    hidden, net, names = np.zeros(UNITS, np.float32), learner.net, tictactoe.moves[0]
+    found, net, names = make_activations(), learner.net, tictactoe.moves[0]
     expansion = make_expansion(machine.batches)
     look(expansion, packed, 1)
-    hidden_units(quantize(net), packed, 0, expansion.legal, 0, hidden)
+    activate(quantize(net), packed, 0, expansion.legal, 0, found)
     legal = machine.legal_moves(state, machine.roles[0])
-    assert max(legal, key=lambda move: move_logit(net, hidden, names.index(move))) == read_term("(mark 1 3)")
-    assert role_value(net, hidden, 0) > 0.6
-    assert role_value(net, hidden, 1) < 0.4
+    assert max(legal, key=lambda move: move_logit(net, found, names.index(move))) == read_term("(mark 1 3)")
+    assert role_value(net, found, 0) > 0.6
+    assert role_value(net, found, 1) < 0.4
 
 
 def test_symmetries_from_the_cache_are_fitted_by_the_same_kernel(tictactoe: CompiledGame) -> None:
@@ -563,8 +654,7 @@ def test_learning_goes_on_from_its_state(tictactoe: CompiledGame, inputs: Inputs
     for learner in (whole, part):
         for _ in range(40):
             learner.run_slice(8)
-    for one, two in zip(whole.net, part.net, strict=True):
-        np.testing.assert_array_equal(one, two)
+    assert_equal(whole.net, part.net)
     undecided = Learner(Batches(tictactoe), seed=4, memory_bytes=2**23, symmetries=symmetries)
     part.restore(undecided.state())
     assert part.inputs is None
@@ -602,6 +692,88 @@ def test_pairs_are_facts_that_a_rule_reads_together() -> None:
     pairs = {"".join(sorted(names[fact] for fact in pair)) for pair in find_pairs(game).tolist()}
     assert {"ab", "cd", "ae", "be"} <= pairs
     assert "bd" not in pairs
+
+
+def test_patterns_are_the_surroundings_of_cells_and_lines_through_them() -> None:
+    batches = Batches(compile_game(shipped("gomoku")))
+    game, patterns = batches.game, find_patterns(batches.game)
+    assert can_use_patterns(batches, patterns)
+    assert [to_text(game.facts[fact]) for fact in patterns.turns] == ["(control black)", "(control white)"]
+    assert len(patterns.starts) == 15 * 15 * 5
+    stones = {(8, 8): "black", (8, 9): "white", (7, 7): "white", (8, 12): "black"}
+    names = [f"(cell {'abcdefghijklmno'[row - 1]} {column} {role})" for (row, column), role in stones.items()]
+    indices = plain_indices(patterns, np.isin([to_text(fact) for fact in game.facts], names)).reshape(15, 15, 5)
+
+    def content(row: int, column: int) -> int:
+        is_outside = not (1 <= row <= 15 and 1 <= column <= 15)
+        return 3 if is_outside else {"black": 1, "white": 2}.get(stones.get((row, column), ""), 0)
+
+    first = 0
+    square = [(row, column) for row in (-1, 0, 1) for column in (-1, 0, 1)]
+    lines = [[(down * at, across * at) for at in range(-3, 4)] for down, across in ((0, 1), (1, 0), (1, 1), (1, -1))]
+    for number, shape in enumerate([square, *lines]):
+        for row, column in ((8, 8), (1, 1), (15, 13), (8, 10), (7, 7)):
+            digits = [content(row + down, column + across) for down, across in shape]
+            expected = first + sum(digit * 4**at for at, digit in enumerate(digits))
+            assert indices[row - 1, column - 1, number] == expected
+        first += 4 ** len(shape)
+    moves = [to_text(move) for move in game.moves[0]]
+    own = patterns.of_move[moves.index("(place c 4)")]
+    assert own[:, 0].tolist() == [5 * (2 * 15 + 3) + number for number in range(5)]
+    other = patterns.of_move[len(moves) + [to_text(move) for move in game.moves[1]].index("(place c 4)")]
+    assert (other[:, 0] == own[:, 0]).all()
+    assert not np.intersect1d(other[:, 1], own[:, 1]).size  # each role has a table of its own
+    assert (patterns.of_move[moves.index("noop")] == [NO_PATTERN, 0]).all()
+
+
+@pytest.mark.parametrize(
+    ("name", "has_board", "is_used"),
+    [
+        ("hex7", True, True),  # stones stay
+        ("connectfour", True, True),  # moves name no cell
+        ("reversi", True, False),  # turned over
+        ("breakthrough", True, False),  # moved
+        ("draughts", False, False),  # four kinds of pieces
+        ("nim", True, False),  # heaps and how many are left look like a board, whose contents change
+        ("tictactoe3", False, False),  # three roles
+    ],
+)
+def test_patterns_are_used_where_stones_stay(name: str, *, has_board: bool, is_used: bool) -> None:
+    batches = Batches(compile_game(shipped(name)))
+    patterns = find_patterns(batches.game)
+    assert (len(patterns.starts) > 0, can_use_patterns(batches, patterns)) == (has_board, is_used)
+    assert (len(Learner(batches, memory_bytes=2**23).net.patterns.starts) > 0) == is_used
+
+
+@pytest.mark.parametrize(
+    ("board", "size"),
+    [
+        ("(cell ?x ?y ?r)", (4, 5)),
+        ("(owns ?r ?x ?y)", (4, 5)),  # where coordinates stand does not matter
+        ("(?r ?x ?y)", (4, 5)),
+        ("(cell ?r ?x)", None),  # one coordinate
+    ],
+)
+def test_boards_are_found_by_two_coordinates(board: str, size: tuple[int, int] | None) -> None:
+    def fact(role: str, x: object, y: str) -> str:
+        return board.replace("?x", str(x)).replace("?y", y).replace("?r", role)
+
+    text = ["(role a) (role b) (init (control a))"]
+    for (role, other), x, y in product((("a", "b"), ("b", "a")), range(1, 5), "cdefg"):
+        own, theirs, move = fact(role, x, y), fact(other, x, y), f"(does {role} (put {x} {y}))"
+        text += [
+            f"(<= (legal {role} (put {x} {y})) (true (control {role})) (not (true {own})) (not (true {theirs})))",
+            f"(<= (next {own}) {move}) (<= (next {own}) (true {own}))",
+        ]
+    for role, other in (("a", "b"), ("b", "a")):
+        text += [
+            f"(<= (legal {role} noop) (true (control {other}))) (<= (next (control {role})) (true (control {other})))",
+            f"(<= (goal {role} 100) (true {fact(role, 1, 'c')}))",
+            f"(<= (goal {role} 0) (not (true {fact(role, 1, 'c')})))",
+        ]
+    text.append(f"(<= terminal (true {fact('a', 4, 'g')}))")
+    patterns = find_patterns(compile_game(parse_rulesheet("\n".join(text), "board")))
+    assert len(patterns.starts) == (5 * size[0] * size[1] if size else 0)
 
 
 def test_facts_that_never_change_are_no_inputs(tictactoe: CompiledGame) -> None:

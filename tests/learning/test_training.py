@@ -47,6 +47,7 @@ from ggp.simulation.evaluate import unpack
 from ggp.simulation.expansion import OVER
 from ggp.simulation.state_machine import CircuitMachine
 from tests.gamemaster import games
+from tests.learning.nets import assert_equal
 from tests.learning.test_learning import plain_net
 
 pytestmark = [pytest.mark.kernels, pytest.mark.usefixtures("one_clingo")]
@@ -88,8 +89,7 @@ def go_on(training: Training, rounds: int) -> None:
 def assert_same(one: Training, two: Training) -> None:
     nets = [(left.net, right.net) for left, right in zip(one.learners, two.learners, strict=True)]
     for left, right in ((one.best, two.best), *nets):
-        for first, second in zip(left, right, strict=True):
-            np.testing.assert_array_equal(first, second)
+        assert_equal(left, right)
     assert one.generations == two.generations
     assert (one.matches, one.samples) == (two.matches, two.samples)
 
@@ -412,8 +412,7 @@ def test_the_command_trains_and_goes_on(tmp_path: Path) -> None:
         go_on(whole, 1)
     loaded = load_training(path, machine_of("tictactoe").rulesheet, whole.game)
     assert loaded is not None
-    for one, two in zip(loaded.learners[0].net, whole.learners[0].net, strict=True):
-        np.testing.assert_array_equal(one, two)
+    assert_equal(loaded.learners[0].net, whole.learners[0].net)
 
 
 def test_training_goes_on_without_its_picture(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ggp.circuit.network import Ids
 from ggp.kernel import Int, kernel
-from ggp.learning.net import Floats
+from ggp.learning.patterns import Floats
 from ggp.row_sums import (
     BLOCK,
     add_multiples,

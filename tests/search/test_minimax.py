@@ -7,7 +7,7 @@ import pytest
 
 from ggp.gdl.rulesheet import parse_rulesheet
 from ggp.learning.inputs import find_inputs
-from ggp.learning.net import UNITS, Net, hidden_units, make_net, role_value
+from ggp.learning.net import UNITS, Net, activate, make_activations, make_net, role_value
 from ggp.library import find_rulesheet
 from ggp.search.mcts.search import BatchedMcts, SearchSettings
 from ggp.search.mcts.tree import COUNT, FIRST, INNER, KIND, LEAF, NODE_TOP, NONE, UNVALUED, VISITS
@@ -49,11 +49,11 @@ def search_of(name: str, visits: int, settings: SearchSettings = WITH_MINIMAX) -
 
 def learned(search: BatchedMcts, states: Bits) -> float:
     """What the net says a state is worth to the first role."""
-    hidden = np.zeros(UNITS, np.float32)
+    found = make_activations()
     expansion = make_expansion(search.machine.batches)
     look(expansion, states, 1)
-    hidden_units(search.quantized, states, 0, expansion.legal, 0, hidden)
-    own, other = (role_value(search.quantized, hidden, np.int64(role)) for role in (0, 1))
+    activate(search.quantized, states, 0, expansion.legal, 0, found)
+    own, other = (role_value(search.quantized, found, np.int64(role)) for role in (0, 1))
     return 0.5 * (own + 1.0 - other)
 
 

@@ -6,12 +6,12 @@ from ggp.circuit.network import Ids
 from ggp.kernel import LANES, Int, fused, lean, numba_inner
 from ggp.learning.net import (
     QuantizedNet,
+    activate,
+    activate_changed,
     add_common_moves,
     flush_if_full,
-    hidden_units,
     move_logit,
     rectify,
-    rectify_changed,
     role_value,
     sum_inputs,
 )
@@ -212,12 +212,10 @@ def look_ahead(
 def _value_successors(tree: Tree, batch: Batch, expansion: Expansion, net: QuantizedNet, first: Int) -> np.int64:
     """`lookahead_value` from this row on of all with the same node above, whose sums are there; the row after them."""
     node, row = np.int64(batch.lookahead_parent[first]), first
-    common = add_common_moves(net, expansion.legal, first, batch.sums)
+    common = add_common_moves(net, expansion.legal, first, batch.activations.sums)
     while row < batch.numbers[ROWS] and batch.lookahead_parent[row] == node:
-        rectify_changed(
-            net, expansion.after, row, expansion.legal, common, tree.table.states, node, batch.sums, batch.hidden
-        )
-        batch.lookahead_value[row] = first_role_value(net, batch.hidden)
+        activate_changed(net, expansion.after, row, expansion.legal, common, tree.table.states, node, batch.activations)
+        batch.lookahead_value[row] = first_role_value(net, batch.activations)
         row += 1
     return np.int64(row)
 
@@ -232,29 +230,29 @@ def set_priors(tree: Tree, batch: Batch, parameters: Parameters, net: QuantizedN
 def _set_priors(tree: Tree, batch: Batch, parameters: Parameters, net: QuantizedNet, node: Int) -> None:
     """Of all moves of a node with slots: by the net, or all alike where none is used.
 
-    Leaves what `sum_inputs` says of the node in `batch.sums`, where the net is used for its priors or minimax values.
+    Leaves what `sum_inputs` says of the node in `batch.activations`, where the net gives priors or minimax values.
     """
     roles = tree.nodes.shape[1] - COUNT
     is_learned = len(net.policy) > 0 and parameters.prior_weight > 0.0
     first = np.int64(tree.nodes[node, FIRST])
     if is_learned or uses_minimax(parameters, net):
-        sum_inputs(net, tree.table.states, node, batch.sums)
+        sum_inputs(net, tree.table.states, node, batch.activations)
     if is_learned:
         places, sums, listed, slot, units = make_list(), make_list(), np.int64(0), first, len(net.first_bias)
         for unit in range(units):
-            sums[unit] = batch.sums[unit]
+            sums[unit] = batch.activations.sums[unit]
         for role in range(roles if len(net.input_of_move) > 0 else 0):
             for _ in range(tree.nodes[node, COUNT + role]):
                 places[listed] = net.input_of_move[parameters.first_move[role] + tree.move[slot]]
                 listed = flush_if_full(net, places, listed + 1, sums, units)
                 slot += 1
         add_rows(net.first, places, listed, sums, units)
-        rectify(net, sums, batch.hidden, units)
+        rectify(net, sums, batch.activations.hidden, units)
     for role in range(roles):
         count = np.int64(tree.nodes[node, COUNT + role])
         highest, total = -1e300, 0.0
         for at in range(count if is_learned and count > 1 else 0):
-            batch.scores[at] = move_logit(net, batch.hidden, parameters.first_move[role] + tree.move[first + at])
+            batch.scores[at] = move_logit(net, batch.activations, parameters.first_move[role] + tree.move[first + at])
             highest = max(highest, batch.scores[at])
         for at in range(count):
             batch.scores[at] = np.exp(batch.scores[at] - highest) if is_learned and count > 1 else 1.0
@@ -511,9 +509,9 @@ def evaluate_leaves(
     if len(net.input_of_move) > 0:
         look(expansion, expansion.before, ready)
     for row in range(ready):
-        hidden_units(net, expansion.before, row, expansion.legal, row, batch.hidden)
+        activate(net, expansion.before, row, expansion.legal, row, batch.activations)
         for role in range(batch.learned.shape[1]):
-            batch.learned[expansion.owner[row], role] = role_value(net, batch.hidden, np.int64(role))
+            batch.learned[expansion.owner[row], role] = role_value(net, batch.activations, np.int64(role))
 
 
 @lean

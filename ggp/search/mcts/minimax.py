@@ -7,7 +7,7 @@ gets its moves, the states right below it are valued (one-ply lookahead), so tha
 import numpy as np
 
 from ggp.kernel import Int, numba_inner
-from ggp.learning.net import Floats, QuantizedNet, role_value
+from ggp.learning.net import Activations, QuantizedNet, role_value
 from ggp.search.mcts.tree import COUNT, FIRST, NONE, UNVALUED, VISITS, Parameters, Tree
 
 _OPPOSED = 2  # roles
@@ -20,9 +20,9 @@ def uses_minimax(parameters: Parameters, net: QuantizedNet) -> bool:
 
 
 @numba_inner
-def first_role_value(net: QuantizedNet, hidden: Floats) -> float:
-    """What the hidden units say a state is worth to role 0, where two roles are opposed."""
-    own, other = role_value(net, hidden, np.int64(0)), role_value(net, hidden, np.int64(1))
+def first_role_value(net: QuantizedNet, found: Activations) -> float:
+    """What the state that was valued last is worth to role 0, where two roles are opposed."""
+    own, other = role_value(net, found, np.int64(0)), role_value(net, found, np.int64(1))
     return 0.5 * (own + 1.0 - other)
 
 

@@ -29,7 +29,7 @@ from ggp.circuit.compile import CompiledGame
 from ggp.circuit.network import Ids
 from ggp.gdl.rulesheet import NATURE
 from ggp.kernel import LANES, Int, lean, numba_inner
-from ggp.learning.net import MOST_UNITS
+from ggp.learning.net import Activations, make_activations
 from ggp.locks import try_lock, unlock
 from ggp.search.mcts.settings import SearchSettings
 from ggp.simulation.expansion import goal_range
@@ -127,8 +127,7 @@ class Batch(NamedTuple):
     scores: NDArray[np.float64]  # (most moves,)
     scratch: NDArray[np.float64]  # (3, most moves)
     terms: NDArray[np.float64]  # (roles, 3) of the scores of a role's moves
-    hidden: NDArray[np.float32]  # (MOST_UNITS,) of the learned net
-    sums: Ids  # (MOST_UNITS,) of `sum_inputs`
+    activations: Activations  # of the learned net
     random: NDArray[np.uint64]  # (1,)
     numbers: NDArray[np.int64]
 
@@ -565,8 +564,7 @@ def make_batch(roles: int, most_moves: int, seed: int, worker: int = 0) -> Batch
         scores=np.zeros(max(1, most_moves), np.float64),
         scratch=np.zeros((3, most_moves + 1), np.float64),
         terms=np.zeros((roles, 3), np.float64),
-        hidden=np.zeros(MOST_UNITS, np.float32),
-        sums=np.zeros(MOST_UNITS, np.int32),
+        activations=make_activations(),
         random=np.array([2 * seed + 1], np.uint64) * np.uint64(0x9E3779B97F4A7C15),
         numbers=np.zeros(10, np.int64),
     )

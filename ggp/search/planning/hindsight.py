@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from ggp.circuit.network import Ids
 from ggp.kernel import kernel
 from ggp.learning.fitting import SAMPLES, fit, make_fitting, make_samples
-from ggp.learning.net import MOST_UNITS, QuantizedNet, hidden_units, make_net, quantize, role_value
+from ggp.learning.net import Activations, QuantizedNet, activate, make_net, quantize, role_value
 from ggp.simulation.evaluate import Bits
 
 _PLACES = 6000  # states of a run that are learned from
@@ -59,7 +59,7 @@ class Hindsight:
 
     def add_values(self, states: Bits, found: NDArray[np.float64]) -> None:
         """Adds what the net says of each state, 0 to 1."""
-        add_values(quantize(self._fitting.net), states, found)
+        add_values(quantize(self._fitting.net), states, self._fitting.found, found)
 
 
 @kernel
@@ -79,9 +79,8 @@ def reached(parents: Ids) -> NDArray[np.float32]:
 
 
 @kernel
-def add_values(net: QuantizedNet, states: Bits, found: NDArray[np.float64]) -> None:
+def add_values(net: QuantizedNet, states: Bits, room: Activations, found: NDArray[np.float64]) -> None:
     """Adds the value of each state."""
-    hidden = np.zeros(MOST_UNITS, np.float32)
     for row in range(len(states)):
-        hidden_units(net, states, np.int64(row), states, np.int64(row), hidden)
-        found[row] += role_value(net, hidden, np.int64(0))
+        activate(net, states, np.int64(row), states, np.int64(row), room)
+        found[row] += role_value(net, room, np.int64(0))
