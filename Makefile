@@ -4,8 +4,11 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
-# One process more than processors: many tests wait for others' processes.
-PYTEST := $(BIN)/pytest -n $(shell expr $$(nproc) + 1) --dist loadfile --no-loadscope-reorder
+# One process more than processors: many tests wait for others' processes. One that dies ends the run: its test would
+# be begun again in another one.
+PYTEST := $(BIN)/pytest -n $(shell expr $$(nproc) + 1) --dist loadfile --no-loadscope-reorder --max-worker-restart 0
+# For tests that may take longer than the others.
+PATIENT := -o timeout=3600 -o faulthandler_timeout=3660
 
 # Tests start hundreds of processes: each would compile all sources anew where the environment forbids to keep that.
 export PYTHONDONTWRITEBYTECODE :=
@@ -20,11 +23,11 @@ test: $(READY) warm
 
 # Images are made, and containers run: minutes of waiting for most of the time.
 test-containers: $(READY)
-	$(BIN)/pytest -m "docker and not slow" tests/test_containers.py
+	$(BIN)/pytest $(PATIENT) -m "docker and not slow" tests/test_containers.py
 
 # The long and statistical tests: run before a release.
 test-slow: $(READY) warm
-	$(PYTEST) -m slow
+	$(PYTEST) $(PATIENT) -m slow
 
 # The optional parts: tests in a browser, a cluster, PostgreSQL, environments. Without them their tests are skipped.
 extras: $(READY)

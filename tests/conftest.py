@@ -1,10 +1,13 @@
 """Settings of the whole suite, and what tests of several parts share."""
 
+import asyncio
+import gc
 import os
 import signal
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import nullcontext
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import settings
@@ -39,6 +42,47 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """The longest files begin first, in this order."""
     order = {name: number for number, name in enumerate(_LONGEST)}
     items.sort(key=lambda item: order.get(item.path.name, len(order)))
+
+
+@dataclass(frozen=True)
+class Failures:
+    """Shows each failure at once: a run that is killed before its end has told them, too."""
+
+    terminal: pytest.TerminalReporter
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if report.failed:
+            texts = f"\nFAILED {report.nodeid} ({report.when})", report.longreprtext, *map("\n".join, report.sections)
+            self.terminal.write_line("\n".join(texts))
+
+
+@pytest.hookimpl(trylast=True)  # the terminal comes first
+def pytest_configure(config: pytest.Config) -> None:
+    terminal = config.pluginmanager.get_plugin("terminalreporter")
+    if terminal is not None:  # there is none in a worker
+        config.pluginmanager.register(Failures(terminal))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """A test that took too long says where its coroutines wait: the stack shows the event loop only."""
+    report = yield
+    if call.excinfo is not None and "from pytest-timeout" in str(call.excinfo.value):
+        tasks = [one for one in gc.get_objects() if isinstance(one, asyncio.Task) and not one.done()]
+        report.sections.append(("coroutines", "\n".join(place for task in tasks for place in _places(task))))
+    return report
+
+
+def _places(task: "asyncio.Task[Any]") -> Iterator[str]:
+    """What a task awaits, outermost first."""
+    yield task.get_name()
+    waiting: Any = task.get_coro()
+    while waiting is not None:
+        frame = getattr(waiting, "cr_frame", None) or getattr(waiting, "gi_frame", None)
+        yield f"  {frame.f_code.co_filename}:{frame.f_lineno} {frame.f_code.co_name}" if frame else f"  {waiting!r}"
+        waiting = getattr(waiting, "cr_await", None) or getattr(waiting, "gi_yieldfrom", None)
 
 
 @pytest.fixture(scope="session")
