@@ -1,5 +1,6 @@
 """The service on a port of its own, and a browser that looks at it."""
 
+import asyncio
 import shutil
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -212,7 +213,8 @@ async def a_page(
         wrong = [text for text in complaints if not any(word in text for word in (*allowed, NETWORK_CHANGED))]
         assert not wrong, wrong
     finally:
-        await context.close()
+        async with asyncio.timeout(PATIENCE / 1000):  # it has none of its own, and why a test failed is to be told
+            await context.close()
 
 
 @asynccontextmanager

@@ -198,6 +198,42 @@ async def test_a_move_is_taken_back_and_the_match_resigned(browser: "Browser", s
         await say(page, "xplayer resigned")
 
 
+async def test_a_page_goes_to_the_next_match_once(browser: "Browser", server: Server) -> None:
+    """Both an event and the answer to the click tell of it. A second navigation would break the first one off."""
+    places: list[str] = []
+    is_answered = asyncio.Event()
+
+    def goes(place: str) -> None:
+        places.append(place)
+
+    async def answer(route: "Route") -> None:
+        response = await route.fetch()
+        await until(lambda: bool(places))  # the event has come
+        async with page.expect_event("requestfinished", lambda request: request.url.endswith("/undo")):
+            await route.fulfill(response=response)
+        is_answered.set()
+
+    async def show(route: "Route") -> None:
+        await is_answered.wait()
+        await route.continue_()
+
+    async with a_page(browser) as page:
+        await page.add_init_script(
+            "navigation.addEventListener('navigate', ({ destination }) => goes(destination.url));"
+        )
+        await page.expose_function("goes", goes)
+        await begin(page, server, "tictactoe", {"xplayer": ("human", ""), "oplayer": ("legal", "")})
+        await mark(page, "2 2")
+        await say(page, "Your move")
+        places.clear()
+        await page.route("**/undo", answer)
+        await page.route("**/play/*", show)
+        await page.locator("#undo:not([disabled])").click()
+        await page.locator("#moves:not(:has(.move))").wait_for(state="attached")
+        assert len(places) == 1
+        assert page.url == places[0]
+
+
 async def test_a_match_is_watched_to_its_end(browser: "Browser", server: Server) -> None:
     is_watched = asyncio.Event()
     held = ScriptedPlayer({4: held_until(is_watched)})

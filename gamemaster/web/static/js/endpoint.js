@@ -1,13 +1,13 @@
 // A human waits for another game master to begin a match.
 
-import { byId, get } from "./lib.js";
+import { byId, get, leave } from "./lib.js";
 import { follow } from "./stream.js";
 
 const api = `/api/v1/endpoints/${encodeURIComponent(byId("endpoint").dataset.link)}`;
 
 async function look() {
   const endpoint = await get(api);
-  if (endpoint.link) location.assign(endpoint.link);
+  if (endpoint.link) leave(endpoint.link);
   return !endpoint.link;
 }
 

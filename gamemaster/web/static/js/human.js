@@ -3,7 +3,7 @@
 import { analysisList } from "./analysis.js";
 import { Clicking, clicksOf, drawArrows, showState, slide, turning } from "./board.js";
 import { Countdown } from "./clock.js";
-import { byId, get, make, post, postLines } from "./lib.js";
+import { byId, get, leave, make, post, postLines } from "./lib.js";
 import { sounding, soundStep } from "./sound.js";
 import { follow } from "./stream.js";
 import { moveRow, movesOf, showPlayers } from "./table.js";
@@ -174,7 +174,7 @@ async function reload() {
   human = found;
   human.percepts.forEach((told, at) => { percepts[first + at] = { told, own: human.own_moves[at] }; });
   if (human.next) {
-    location.replace(human.next);
+    leave(human.next, { replace: true });
     return false;
   }
   show();
@@ -242,7 +242,7 @@ async function move(path, button, body = {}, own = role) {
   button.disabled = true;
   try {
     const begun = await post(`${api}/${path}`, body);
-    location.assign(begun.links[own]);
+    leave(begun.links[own], { replace: true });
   } catch (problem) {
     say(problem.message, "bad");
     button.disabled = false;

@@ -60,6 +60,20 @@ export async function postLines(path, body, report) {
   }
 }
 
+let isLeaving = false;
+window.addEventListener("pageshow", () => { isLeaving = false; }); // again, where somebody came back
+
+/**
+ * Goes to another page, which takes the place of this one for those who go back if it is to `replace` it.
+ * Once, whoever tells of it: a second navigation would break the first one off.
+ */
+export function leave(address, { replace = false } = {}) {
+  if (isLeaving) return;
+  isLeaving = true;
+  if (replace) location.replace(address);
+  else location.assign(address);
+}
+
 /** An element with attributes and children; text is always text. */
 export function make(tag, attributes = {}, ...children) {
   const element = document.createElement(tag);
