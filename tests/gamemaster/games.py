@@ -116,4 +116,5 @@ HUGE = (
 
 
 def game(text: str) -> Game:
-    return ggp.load_text(text, "small")
+    """By the interpreter where the rules have no end: to find that out takes the grounder 12 s."""
+    return ggp.load_text(text, "small", "interpreter" if text is ENDLESS else None)
