@@ -160,11 +160,13 @@ def test_two_threads_make_room_while_the_tree_is_read(name: str) -> None:
 
     reader = threading.Thread(target=read)
     reader.start()
-    for _ in range(3):
-        search.run(never, 12_000)
-        check_books(search)
-    is_over.set()
-    reader.join()
+    try:
+        for _ in range(3):
+            search.run(never, 12_000)
+            check_books(search)
+    finally:
+        is_over.set()
+        reader.join()
     assert search.tree.numbers[COLLAPSED] > 0
     search.close()
 
