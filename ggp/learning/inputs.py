@@ -30,7 +30,7 @@ _MOST_PARTNERS = 48  # of a fact; those with more, such as whose turn it is, con
 _ROLES, _MOST_CONTENTS = 2, 2  # of a game with patterns, and of its cells
 _CONTENTS, _OUTSIDE = 4, 3  # digits of an index: what a cell contains, by one bit each, or that it is not on the board
 _LEAST_SIZE = 3  # of a board in each direction
-_MOST_GONE = 0.05  # of the steps, in which a cell loses a content
+_PLACED = 0.95  # of the steps, which put a piece on the board, where patterns are used
 _MOST_CELLS, _MOST_TABLES = 2, 8  # that a move names, and of all moves
 
 _Cell: TypeAlias = tuple[int, int]  # row and column
@@ -208,18 +208,21 @@ def find_patterns(game: CompiledGame) -> Patterns:
 
 
 def can_use_patterns(batches: Batches, patterns: Patterns) -> bool:
-    """Whether what cells contain stays there, as far as random matches show: pieces are placed, and do not move.
+    """Whether steps put one piece on the board and take none away, as far as random matches show.
 
-    Patterns gain there, and lose where pieces move or are turned over (docs/learning.md).
+    Patterns gain there, and lose where pieces move or are turned over (docs/experiments.md).
     """
     if not len(patterns.starts):
         return False
     states, moves = random_steps(batches, _MATCHES, _STEPS)
     _, terminal = batches.look(states)
-    facts, is_read = len(batches.game.facts), np.diff(patterns.first_use) > 0
     following = batches.next_states(states, moves)
-    gone = (unpack((states & ~following)[~terminal], facts) & is_read).any(axis=1)
-    return bool(np.count_nonzero(gone) <= _MOST_GONE * np.count_nonzero(~terminal))
+    facts, is_read = len(batches.game.facts), np.diff(patterns.first_use) > 0
+    gone, come = (
+        (unpack(changed[~terminal], facts) & is_read).sum(axis=1)
+        for changed in (states & ~following, following & ~states)
+    )
+    return bool(np.count_nonzero((gone == 0) & (come == 1)) >= _PLACED * np.count_nonzero(~terminal))
 
 
 def _find_board(game: CompiledGame) -> _Board | None:

@@ -47,6 +47,7 @@ from ggp.learning.net import (
     weights_of,
     widened,
 )
+from ggp.learning.patterns import Patterns
 from ggp.learning.self_play import CAPPED, CUTS, RANDOM_SHARE, STEPS, VALUED, SelfPlaySettings, make_self_play, play_on
 from ggp.simulation.evaluate import Batches
 from ggp.simulation.expansion import OVER
@@ -227,8 +228,7 @@ class Learner:
         self._seconds = 0.0
         self._batches_at_once = 1
         self._pairs = find_pairs(batches.game) if net is None else NO_PAIRS
-        patterns = find_patterns(batches.game) if net is None else net.patterns
-        self._patterns = patterns if net is not None or can_use_patterns(batches, patterns) else None
+        self._patterns = self._find_patterns() if net is None else net.patterns
         self._complemented = find_complemented(batches) if net is None else net.complemented
         self._inputs = Inputs() if net is None else inputs_of(net)  # of the chosen net
         self._is_decided = net is not None
@@ -397,13 +397,20 @@ class Learner:
             policy_loss=entropy / fitted if fitted else nothing,
         )
 
+    def _find_patterns(self) -> Patterns | None:
+        """Those of the game, where they are of use and take half of the memory at most."""
+        found = find_patterns(self.batches.game)
+        fits = 2 * _fitted_bytes(found) <= self._memory_bytes
+        return found if fits and can_use_patterns(self.batches, found) else None
+
     def _candidate(self, inputs: Inputs, net: Net | None = None, known_samples: int | None = None) -> _Candidate:
         """net: it begins with a copy of this one, which may read less, and has learned from so many samples."""
         game = self.batches.game
         moves, words = sum(map(len, game.moves)), self.batches.initial.shape[1]
         room = min(_MOVES_OF_SAMPLE, max(moves, 1))
         sample_bytes = 8 * (words + _words(moves)) + 4 * len(game.roles) + 8 * room + 29
-        places = min(PLACES, max(self._memory_bytes // sample_bytes, 2 * FIRST_SAMPLES))
+        free = self._memory_bytes - (_fitted_bytes(self._patterns) if self._patterns else 0)
+        places = min(PLACES, max(free // sample_bytes, 2 * FIRST_SAMPLES))
         known = self._known_samples if known_samples is None else known_samples
         return _Candidate(self.batches, self._settings, self._fitting(inputs, net), places, self._seed, known)
 
@@ -454,6 +461,11 @@ def _is_better(pairs: NDArray[np.int64]) -> bool:
     """Whether the net that reads moves has more than its least share of the points of these pairs of matches."""
     points = float(pairs @ np.arange(len(pairs))) / (len(pairs) - 1)
     return points > LEAST_SCORE * float(pairs.sum())
+
+
+def _fitted_bytes(patterns: Patterns) -> int:
+    """Of their weights, and of the sums of squares by which these are fitted."""
+    return 2 * (patterns.value.nbytes + patterns.policy.nbytes)
 
 
 def _words(moves: int) -> int:
