@@ -23,7 +23,7 @@ from ggp.circuit.compile import CompiledGame
 from ggp.errors import KnowledgeError, SettingsError
 from ggp.gdl.rulesheet import Rulesheet
 from ggp.gdl.terms import to_text
-from ggp.learning.net import Net, arrays_of, copied, net_of
+from ggp.learning.net import Net, arrays_of, net_of
 from ggp.learning.settings import AUTO, NO_KNOWLEDGE, TrainingSettings
 from ggp.learning.training import Expert, Generation, Host, Training, net_problem
 
@@ -214,7 +214,7 @@ def _checked_net(path: Path, arrays: Arrays, game: CompiledGame) -> Net:
     problem = net_problem(arrays, game)
     if problem:
         raise _wrong(path, problem)
-    return copied(net_of(arrays))
+    return net_of(arrays)
 
 
 def _wrong(path: Path, reason: str) -> KnowledgeError:

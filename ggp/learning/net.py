@@ -211,8 +211,8 @@ def set_weights(net: Net, weights: Mapping[str, Floats]) -> None:
 
 
 def net_of(arrays: Mapping[str, NDArray[Any]]) -> Net:
-    """The net of the arrays that `arrays_of` gave."""
-    found = dict(arrays)
+    """The net of copies of the arrays that `arrays_of` gave."""
+    found = {name: array.copy() for name, array in arrays.items()}
     patterns = Patterns(**{name: found.pop(f"patterns.{name}") for name in Patterns._fields})
     return Net(**found, patterns=patterns)
 
@@ -247,7 +247,7 @@ def requantize(net: Net, quantized: QuantizedNet) -> None:
 
 def copied(net: Net) -> Net:
     """The net as it is now."""
-    return net_of(arrays_of(net) | {name: array.copy() for name, array in weights_of(net).items()})
+    return net_of(arrays_of(net))
 
 
 @fused

@@ -296,7 +296,7 @@ class Training:
             raise ValueError(f"samples of the expert: {problem}")
         self._round_ends, self._rounds = ends.copy(), counts.copy()
         self._imitated = Samples(**{name: array.copy() for name, array in imitated.items()}) if imitated else None
-        self._best = copied(net_of(best))
+        self._best = net_of(best)
         self.generations, self.seconds = list(generations), seconds
 
 

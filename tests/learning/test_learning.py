@@ -361,7 +361,10 @@ def test_the_gradient_of_an_image_is_that_of_the_exchanged_sample(inputs: Inputs
 def test_a_wider_net_says_the_same_at_first() -> None:
     net = random_net(12, 2, 6, Inputs(moves=True))
     pairs = np.array([(0, 1), (2, 7), (5, 8)], np.int32)
-    plain = make_net(net.input_of_fact, 2, 6, 9, complemented=net.complemented, reads_moves=True, pairs=pairs)
+    complemented, patterns = net.complemented, net.patterns
+    plain = make_net(
+        net.input_of_fact, 2, 6, 9, complemented=complemented, reads_moves=True, pairs=pairs, patterns=patterns
+    )
     wider = widened(net, plain)
     facts, legal = np.ones(12, np.bool_), np.ones(6, np.bool_)
     for one, two in zip(plain_net(net, facts, legal), plain_net(wider, facts, legal), strict=True):

@@ -94,13 +94,19 @@ def assert_same(one: Training, two: Training) -> None:
     assert (one.matches, one.samples) == (two.matches, two.samples)
 
 
-@pytest.mark.parametrize(("threads", "expert_iteration"), [(1, 0), (2, 0), (1, 1), (2, 2)])
+@pytest.mark.parametrize(("threads", "expert_iteration", "memory"), [(1, 0, 8), (2, 0, 32), (1, 1, 32), (2, 2, 8)])
 def test_training_goes_on_as_if_it_had_not_been_interrupted(
-    threads: int, expert_iteration: int, machine: CircuitMachine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    threads: int,
+    expert_iteration: int,
+    memory: int,
+    machine: CircuitMachine,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    """Nets have patterns where there is memory for them."""
     monkeypatch.setattr(learners, "GROWN_FROM", 16_000)  # of the first learner, which begins before the others
-    settings, path = replace(SMALL, threads=threads, expert_iteration=expert_iteration), tmp_path / "t.knowledge"
-    expert = ExpertMatches(machine, 2**22)
+    settings = replace(SMALL, threads=threads, expert_iteration=expert_iteration, memory=memory)
+    expert, path = ExpertMatches(machine, 2**22), tmp_path / "t.knowledge"
     whole = Training(machine.compiled, settings, expert=expert)
     go_on(whole, 7)
     part = Training(machine.compiled, settings, expert=expert)
@@ -117,6 +123,7 @@ def test_training_goes_on_as_if_it_had_not_been_interrupted(
     assert_same(whole, part)
     assert whole.learners[0].progress().batches > 0
     assert {learner.net.first.shape[1] for learner in whole.learners} == {MOST_UNITS}
+    assert {bool(learner.net.patterns.value.any()) for learner in whole.learners} == {memory > SMALL.memory}
 
 
 def test_the_expert_is_imitated_after_so_many_rounds(machine: CircuitMachine) -> None:
