@@ -26,7 +26,7 @@ from ggp.learning.net import (
     no_symmetries,
     role_value,
 )
-from ggp.learning.patterns import NO_PATTERN, Floats, add_fact, begin_indices, first_weight, sum_patterns
+from ggp.learning.patterns import NO_PATTERN, Floats, begin_indices, change_indices, first_weight, sum_patterns
 from ggp.row_sums import add_multiples, add_multiples_to_rows, add_rows, add_to_rows, prefetch
 from ggp.simulation.evaluate import Bits
 
@@ -230,7 +230,7 @@ def _list_inputs(fitting: Fitting, samples: Samples, sample: Int, image: Int) ->
             fact = np.int64(fitting.symmetries.facts[image, 64 * word + lowest(bits)])
             bits &= bits - np.uint64(1)
             facts[0, fact >> 6] |= np.uint64(1) << np.uint64(fact & 63)
-            add_fact(net.patterns, fact, fitting.found.patterns.indices)
+            change_indices(net.patterns, fact, np.int32(1), fitting.found.patterns.indices)
     sum_patterns(net.patterns, facts, np.int64(0), fitting.found.patterns)
     for word in range(facts.shape[1]):
         facts[0, word] ^= net.complemented[word]

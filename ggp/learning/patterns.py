@@ -21,7 +21,6 @@ MOST_PATTERNS, MOST_TURNS = 4096, 8
 NO_PATTERN = -1
 _PATTERN, _NUMBER = range(2)  # columns of Patterns.uses
 _TABLE = 1  # column of Patterns.of_move, next to _PATTERN
-_COST_OF_CHANGE = 4  # of a pattern that changes, next to one that is only read
 
 
 class Patterns(NamedTuple):
@@ -82,7 +81,7 @@ def find_indices(patterns: Patterns, states: Bits, row: Int, sums: Sums) -> None
         for word in range(states.shape[1]):
             bits = states[row, word]
             while bits:
-                add_fact(patterns, np.int64(64 * word + lowest(bits)), sums.indices)
+                change_indices(patterns, np.int64(64 * word + lowest(bits)), np.int32(1), sums.indices)
                 bits &= bits - np.uint64(1)
 
 
@@ -96,10 +95,10 @@ def begin_indices(patterns: Patterns, sums: Sums) -> None:
 
 
 @numba_inner
-def add_fact(patterns: Patterns, fact: Int, indices: Ids) -> None:
-    """The indices once this fact holds, too."""
+def change_indices(patterns: Patterns, fact: Int, sign: np.int32, indices: Ids) -> None:
+    """After this fact has come (1) or gone (-1)."""
     for at in range(patterns.first_use[fact], patterns.first_use[fact + 1]):
-        indices[patterns.uses[at, _PATTERN]] += patterns.uses[at, _NUMBER]
+        indices[patterns.uses[at, _PATTERN]] += sign * patterns.uses[at, _NUMBER]
 
 
 @numba_inner
@@ -139,63 +138,44 @@ def _total(patterns: Patterns, indices: Ids, turn: Int) -> np.float32:
 
 @fused
 def sum_changed_patterns(patterns: Patterns, states: Bits, row: Int, before: Bits, before_row: Int, sums: Sums) -> None:
-    """`sums.value` of states[row], from the indices of before[before_row], which stay there.
-
-    By the patterns that change, or by all of them where that is less work.
-    """
+    """`sums.value` of states[row], from the indices of before[before_row], which stay there."""
     if len(patterns.starts) == 0:
         return
-    changes = np.int64(0)
+    changes, only, sign = np.int64(0), np.int64(0), np.int32(0)
     for word in range(states.shape[1]):
         bits = states[row, word] ^ before[before_row, word]
         while bits:
-            fact = np.int64(64 * word + lowest(bits))
+            at = lowest(bits)
+            fact = np.int64(64 * word + at)
             bits &= bits - np.uint64(1)
-            changes += patterns.first_use[fact + 1] - patterns.first_use[fact]
-    if _COST_OF_CHANGE * changes > len(patterns.starts):
-        for pattern in range(len(patterns.starts)):
-            sums.changed[pattern] = sums.indices[pattern]
-        _change(patterns, states, row, before, before_row, sums.changed, np.int32(1))
-        turn = _find_turn(patterns, states, row)
-        sums.turn[0], sums.value[0] = turn, _total(patterns, sums.changed, turn)
-    else:
+            if patterns.first_use[fact] < patterns.first_use[fact + 1]:
+                changes, only = changes + 1, fact
+                sign = np.int32(1) if (states[row, word] >> np.uint64(at)) & np.uint64(1) != 0 else np.int32(-1)
+    if changes <= 1:  # the usual case: one piece is put on the board
         sum_patterns(patterns, states, row, sums)
-        sums.value[0] += _change_total(patterns, states, row, before, before_row, sums)
-        _change(patterns, states, row, before, before_row, sums.indices, np.int32(-1))
-
-
-@numba_inner
-def _change(  # noqa: PLR0913, PLR0917 - kernel: two states
-    patterns: Patterns, states: Bits, row: Int, before: Bits, before_row: Int, indices: Ids, sign: np.int32
-) -> None:
-    """Indices of the one state become those of the other; sign = -1: the other way."""
+        if changes == 1:
+            sums.value[0] += _gain(patterns, only, sign, sums)
+        return
+    for pattern in range(len(patterns.starts)):
+        sums.changed[pattern] = sums.indices[pattern]
     for word in range(states.shape[1]):
         bits = states[row, word] ^ before[before_row, word]
         while bits:
             at = lowest(bits)
             bits &= bits - np.uint64(1)
-            factor = sign if (states[row, word] >> np.uint64(at)) & np.uint64(1) != 0 else -sign
-            fact = np.int64(64 * word + at)
-            for use in range(patterns.first_use[fact], patterns.first_use[fact + 1]):
-                indices[patterns.uses[use, _PATTERN]] += factor * patterns.uses[use, _NUMBER]
+            sign = np.int32(1) if (states[row, word] >> np.uint64(at)) & np.uint64(1) != 0 else np.int32(-1)
+            change_indices(patterns, np.int64(64 * word + at), sign, sums.changed)
+    turn = _find_turn(patterns, states, row)
+    sums.turn[0], sums.value[0] = turn, _total(patterns, sums.changed, turn)
 
 
 @numba_inner
-def _change_total(patterns: Patterns, states: Bits, row: Int, before: Bits, before_row: Int, sums: Sums) -> np.float32:
-    """What the total gains by the change, as `_change` does it."""
+def _gain(patterns: Patterns, fact: Int, sign: np.int32, sums: Sums) -> np.float32:
+    """What the total gains by this fact alone, which has come or gone."""
     first, total = first_weight(patterns, np.int64(sums.turn[0])), np.float32(0.0)
-    for word in range(states.shape[1]):
-        bits = states[row, word] ^ before[before_row, word]
-        while bits:
-            at = lowest(bits)
-            bits &= bits - np.uint64(1)
-            factor = np.int32(1) if (states[row, word] >> np.uint64(at)) & np.uint64(1) != 0 else np.int32(-1)
-            fact = np.int64(64 * word + at)
-            for use in range(patterns.first_use[fact], patterns.first_use[fact + 1]):
-                index = np.int64(sums.indices[patterns.uses[use, _PATTERN]])
-                changed = index + factor * patterns.uses[use, _NUMBER]
-                total += patterns.value[first + changed] - patterns.value[first + index]
-                sums.indices[patterns.uses[use, _PATTERN]] = changed
+    for at in range(patterns.first_use[fact], patterns.first_use[fact + 1]):
+        index = first + sums.indices[patterns.uses[at, _PATTERN]]
+        total += patterns.value[index + sign * patterns.uses[at, _NUMBER]] - patterns.value[index]
     return total
 
 

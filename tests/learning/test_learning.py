@@ -185,6 +185,8 @@ def test_values_and_logits_are_those_of_the_plain_net(inputs: Inputs, units: int
     np.testing.assert_allclose(plain.first, given.first, atol=0.51 * float(net.scale[0]))
     random = np.random.default_rng(1)
     states = random.integers(0, 2**36, (8, 2), np.uint64)
+    states[7], states[6] = states[0], states[0]  # which differ by a fact, and by nothing
+    states[7, 0] ^= 1 << 17
     moves = random.integers(0, 2**31, (8, 1), np.uint64)  # and whether the state is an end
     flags, legal = unpack(states, 100), unpack(moves, 30)
     found, changed = make_activations(), make_activations()
