@@ -31,6 +31,7 @@ _SEEDS = 2**32  # the searches take smaller ones than a game master gives
 _LEARNING = (0.65, 0.3)  # of the time while nothing is asked goes into learning: before the first step, and later
 _TUNING = (0.3, 0.15)  # likewise into quick matches that show what is gained by it
 _LEARNED_SAMPLES = 60_000  # before a net is tried, and each time it has learned from twice as many as before
+_LEARNED_BY_PATTERNS = 20_000  # likewise, where the net has patterns, which need fewer
 _LAST_MORE = 1.1  # likewise of the last net before the first step
 PLANNED = 0.9  # of the start clock: until the circuit is there some of it has passed
 _LEAST_PLANNED = 4.0  # seconds before the first step, for symmetries to be looked for
@@ -179,8 +180,9 @@ class Improver:
         Also None as long as it is not decided what the net reads: learning could not go on with that from its net.
         """
         learner = self._learner
-        least = max(_LEARNED_SAMPLES, _LAST_MORE * self._earlier)
-        if learner is None or learner.inputs is None or self._earlier + learner.samples < least:
+        if learner is None or learner.inputs is None:
+            return None
+        if self._earlier + learner.samples < max(_least_samples(learner), _LAST_MORE * self._earlier):
             return None
         origin = TrainingSummary(
             self._machine.rulesheet.source, self._seconds, learner.matches, learner.samples, 0.0, self._seed
@@ -218,7 +220,7 @@ class Improver:
         self._seconds += perf_counter() - began
         samples = self._earlier + learner.samples
         more = 2.0 if self._seconds < due else _LAST_MORE
-        if samples >= max(_LEARNED_SAMPLES, more * self._samples):
+        if samples >= max(_least_samples(learner), more * self._samples):
             self._samples = samples
             self._tuner.use_net(learner.net)
             self._is_new = True
@@ -233,6 +235,11 @@ class Improver:
         best = self._tuner.best
         if best.settings != search.settings or (best.needs_net and search.net is not self._tuner.net):
             search.adopt(best.settings, self._tuner.net if best.needs_net else None)
+
+
+def _least_samples(learner: Learner) -> int:
+    """Before its net is tried."""
+    return _LEARNED_BY_PATTERNS if learner.has_patterns else _LEARNED_SAMPLES
 
 
 class TreeSearch:

@@ -247,6 +247,11 @@ class Learner:
         return self._inputs if self._is_decided else None
 
     @property
+    def has_patterns(self) -> bool:
+        """Whether its nets have patterns."""
+        return self._patterns is not None and len(self._patterns.starts) > 0
+
+    @property
     def matches(self) -> int:
         """That have come to their end."""
         return int(self._chosen.samples.numbers[MATCHES])
