@@ -231,7 +231,8 @@ def _list_inputs(fitting: Fitting, samples: Samples, sample: Int, image: Int) ->
             bits &= bits - np.uint64(1)
             facts[0, fact >> 6] |= np.uint64(1) << np.uint64(fact & 63)
             change_indices(net.patterns, fact, np.int32(1), fitting.found.patterns.indices)
-    sum_patterns(net.patterns, facts, np.int64(0), fitting.found.patterns)
+    if len(net.patterns.starts) > 0:
+        sum_patterns(net.patterns, facts, np.int64(0), fitting.found.patterns)
     for word in range(facts.shape[1]):
         facts[0, word] ^= net.complemented[word]
     for word in range(facts.shape[1]):

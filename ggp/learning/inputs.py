@@ -173,8 +173,8 @@ class _Board:
 def find_patterns(game: CompiledGame) -> Patterns:
     """A square of 3 × 3 cells around each cell of a board, and lines of 7 cells through it in 4 directions.
 
-    None where there is no board that facts describe whose cells have one or two contents besides being empty; and none
-    for games of other than two roles, or with hidden information. What is not on the board is a content of its own.
+    What is not on the board is a content of its own. There are no patterns for games of other than two roles or with
+    hidden information, and where facts describe no board whose cells have one or two contents besides being empty.
     """
     facts, moves = len(game.facts), sum(map(len, game.moves))
     board = _find_board(game) if len(game.roles) == _ROLES and not game.has_percepts else None

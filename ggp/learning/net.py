@@ -362,7 +362,8 @@ def activate(net: QuantizedNet, states: Bits, row: Int, legal: Bits, legal_row: 
     sum_inputs(net, states, row, found)
     add_moves(net, legal, legal_row, found.sums, len(net.first_bias))
     rectify(net, found.sums, found.hidden, len(net.first_bias))
-    sum_patterns(net.patterns, states, row, found.patterns)
+    if len(net.patterns.starts) > 0:
+        sum_patterns(net.patterns, states, row, found.patterns)
 
 
 @numba_inner
@@ -393,7 +394,8 @@ def activate_changed(  # noqa: PLR0913, PLR0917 - kernel: two states, a sibling,
     gone, come, sums, hidden = make_list(), make_list(), found.sums, found.hidden
     fewer = _list_difference(net, before, before_row, states, row, gone)
     more = _list_difference(net, states, row, before, before_row, come)
-    sum_changed_patterns(net.patterns, states, row, before, before_row, found.patterns)
+    if len(net.patterns.starts) > 0:  # a call costs more than looking
+        sum_changed_patterns(net.patterns, states, row, before, before_row, found.patterns)
     if fewer < 0 or more < 0:
         others = make_list()
         _sum_facts(net, states, row, others)

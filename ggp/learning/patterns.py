@@ -110,11 +110,10 @@ def first_weight(patterns: Patterns, turn: Int) -> Int:
 @fused
 def sum_patterns(patterns: Patterns, states: Bits, row: Int, sums: Sums) -> None:
     """`sums.value` of the state whose indices are there; of states[row] only the turn is looked at."""
-    if len(patterns.starts) > 0:
-        turn = _find_turn(patterns, states, row)
-        if not sums.is_summed[turn]:
-            sums.totals[turn], sums.is_summed[turn] = _total(patterns, sums.indices, turn), True
-        sums.turn[0], sums.value[0] = turn, sums.totals[turn]
+    turn = _find_turn(patterns, states, row)
+    if not sums.is_summed[turn]:
+        sums.totals[turn], sums.is_summed[turn] = _total(patterns, sums.indices, turn), True
+    sums.turn[0], sums.value[0] = turn, sums.totals[turn]
 
 
 @numba_inner
@@ -139,8 +138,6 @@ def _total(patterns: Patterns, indices: Ids, turn: Int) -> np.float32:
 @fused
 def sum_changed_patterns(patterns: Patterns, states: Bits, row: Int, before: Bits, before_row: Int, sums: Sums) -> None:
     """`sums.value` of states[row], from the indices of before[before_row], which stay there."""
-    if len(patterns.starts) == 0:
-        return
     changes, only, sign = np.int64(0), np.int64(0), np.int32(0)
     for word in range(states.shape[1]):
         bits = states[row, word] ^ before[before_row, word]
