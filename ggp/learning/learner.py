@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ggp.kernel import Int
+from ggp.learning.boards import can_use_patterns, find_patterns
 from ggp.learning.contest import Contest
 from ggp.learning.fitting import (
     MATCHES,
@@ -24,11 +25,9 @@ from ggp.learning.fitting import (
 from ggp.learning.inputs import (
     Inputs,
     can_read_moves,
-    can_use_patterns,
     find_complemented,
     find_inputs,
     find_pairs,
-    find_patterns,
 )
 from ggp.learning.net import (
     MOST_UNITS,

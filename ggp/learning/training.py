@@ -20,9 +20,10 @@ from ggp.circuit.compile import CompiledGame
 from ggp.elo import Pairs
 from ggp.errors import SettingsError
 from ggp.gdl.rulesheet import NATURE
+from ggp.learning.boards import find_patterns
 from ggp.learning.contest import Contest
 from ggp.learning.fitting import Samples, joined
-from ggp.learning.inputs import Inputs, find_patterns
+from ggp.learning.inputs import Inputs
 from ggp.learning.learner import SLICE_BATCHES, Learner, LearningProgress
 from ggp.learning.net import (
     MOST_UNITS,

@@ -11,6 +11,7 @@ from ggp.gdl.reader import read_term
 from ggp.gdl.rulesheet import Rulesheet, parse_rulesheet
 from ggp.gdl.state_machine import Facts
 from ggp.gdl.terms import Term, to_text
+from ggp.learning.boards import can_use_patterns, find_patterns
 from ggp.learning.fitting import (
     FIRST_SQUARE,
     POLICY_RATE,
@@ -23,7 +24,7 @@ from ggp.learning.fitting import (
     make_fitting,
     make_samples,
 )
-from ggp.learning.inputs import Inputs, can_use_patterns, find_complemented, find_inputs, find_pairs, find_patterns
+from ggp.learning.inputs import Inputs, find_complemented, find_inputs, find_pairs
 from ggp.learning.learner import (
     FIRST_CUT,
     FIRST_RANDOM_SHARE,
