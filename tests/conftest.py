@@ -46,7 +46,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @dataclass(frozen=True)
 class Failures:
-    """Shows each failure at once: a run that is killed before its end has told them, too."""
+    """Prints each failure as it happens, so that a run that is killed has reported it."""
 
     terminal: pytest.TerminalReporter
 

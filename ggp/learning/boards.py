@@ -1,7 +1,6 @@
 """The board that facts describe, found by their names → the patterns that a net reads of it.
 
-Apart from the other inputs: what a board is called is found as for drawings (`ggp.boards`), on which nothing depends
-that the cache keeps.
+Apart from `inputs`, since this imports `ggp.boards`, whose sources are no part of the version of what the cache keeps.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -59,8 +58,8 @@ class _Board:
 def find_patterns(game: CompiledGame) -> Patterns:
     """A square of 3 × 3 cells around each cell of a board, and lines of 7 cells through it in 4 directions.
 
-    What is not on the board is a content of its own. There are no patterns for games of other than two roles or with
-    hidden information, and where facts describe no board whose cells have one or two contents besides being empty.
+    A cell outside the board has another content than those on it. `no_patterns` for games of other than two roles or
+    with hidden information, and where facts describe no board whose cells have one or two contents besides being empty.
     """
     facts, moves = len(game.facts), sum(map(len, game.moves))
     board = _find_board(game) if len(game.roles) == _ROLES and not game.has_percepts else None
@@ -96,7 +95,7 @@ def find_patterns(game: CompiledGame) -> Patterns:
 def can_use_patterns(batches: Batches, patterns: Patterns) -> bool:
     """Whether steps put one piece on the board and take none away, as far as random matches show.
 
-    Patterns gain there, and lose where pieces move or are turned over (docs/experiments.md).
+    Patterns gained in most such games, and lost where pieces move or are turned over (docs/experiments.md).
     """
     if not len(patterns.starts):
         return False

@@ -116,5 +116,5 @@ HUGE = (
 
 
 def game(text: str) -> Game:
-    """By the interpreter where the rules have no end: to find that out takes the grounder 12 s."""
+    """By the interpreter where terms nest without end, which takes the grounder 12 s to find out."""
     return ggp.load_text(text, "small", "interpreter" if text is ENDLESS else None)

@@ -186,8 +186,10 @@ def test_values_and_logits_are_those_of_the_plain_net(inputs: Inputs, units: int
     np.testing.assert_allclose(plain.first, given.first, atol=0.51 * float(net.scale[0]))
     random = np.random.default_rng(1)
     states = random.integers(0, 2**36, (8, 2), np.uint64)
-    states[7], states[6] = states[0], states[0]  # which differ by a fact, and by nothing
-    states[7, 0] ^= 1 << 17
+    states[6:] = states[0]
+    states[6:, 0] ^= (
+        1 << 17
+    )  # the last state differs from the first one by a fact, and from the one before it not at all
     moves = random.integers(0, 2**31, (8, 1), np.uint64)  # and whether the state is an end
     flags, legal = unpack(states, 100), unpack(moves, 30)
     found, changed = make_activations(), make_activations()
@@ -728,7 +730,7 @@ def test_patterns_are_the_surroundings_of_cells_and_lines_through_them() -> None
     assert own[:, 0].tolist() == [5 * (2 * 15 + 3) + number for number in range(5)]
     other = patterns.of_move[len(moves) + [to_text(move) for move in game.moves[1]].index("(place c 4)")]
     assert (other[:, 0] == own[:, 0]).all()
-    assert not np.intersect1d(other[:, 1], own[:, 1]).size  # each role has a table of its own
+    assert not np.intersect1d(other[:, 1], own[:, 1]).size  # one table for each role
     assert (patterns.of_move[moves.index("noop")] == [NO_PATTERN, 0]).all()
 
 

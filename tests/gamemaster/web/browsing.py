@@ -213,7 +213,7 @@ async def a_page(
         wrong = [text for text in complaints if not any(word in text for word in (*allowed, NETWORK_CHANGED))]
         assert not wrong, wrong
     finally:
-        async with asyncio.timeout(PATIENCE / 1000):  # it has none of its own, and why a test failed is to be told
+        async with asyncio.timeout(PATIENCE / 1000):  # `close` has no timeout: a failed test would hang
             await context.close()
 
 

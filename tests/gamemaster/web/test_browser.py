@@ -199,7 +199,7 @@ async def test_a_move_is_taken_back_and_the_match_resigned(browser: "Browser", s
 
 
 async def test_a_page_goes_to_the_next_match_once(browser: "Browser", server: Server) -> None:
-    """Both an event and the answer to the click tell of it. A second navigation would break the first one off."""
+    """An event and the answer to the click both name it; a second navigation would abort the first one."""
     places: list[str] = []
     is_answered = asyncio.Event()
 

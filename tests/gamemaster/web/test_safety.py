@@ -462,7 +462,7 @@ async def test_a_connection_whose_client_does_not_read_is_closed(
         connection.setblocking(False)
 
         async def send() -> None:
-            while True:  # the system may take any number of them that nobody reads
+            while True:  # the size of the buffers depends on the system
                 await asyncio.get_running_loop().sock_sendall(connection, requests)
 
         with pytest.raises(ConnectionError):

@@ -61,11 +61,11 @@ export async function postLines(path, body, report) {
 }
 
 let isLeaving = false;
-window.addEventListener("pageshow", () => { isLeaving = false; }); // again, where somebody came back
+window.addEventListener("pageshow", () => { isLeaving = false; }); // also after a return from the history
 
 /**
- * Goes to another page, which takes the place of this one for those who go back if it is to `replace` it.
- * Once, whoever tells of it: a second navigation would break the first one off.
+ * Navigates to another page, at most once, since a second navigation aborts the first one.
+ * With `replace` this page gets no entry in the history.
  */
 export function leave(address, { replace = false } = {}) {
   if (isLeaving) return;
