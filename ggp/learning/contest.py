@@ -217,7 +217,7 @@ def _list_match(  # noqa: PLR0913, PLR0917 - kernel: whose successors, and where
             back.joint[rows, role] = nth_legal(front, match, np.int64(role), draw(play.random, count))
             continue
         net = newer if is_newer[match, role] else older
-        activate(net, front.before, match, front.legal, match, play.found)
+        activate(net, front.before, match, front.legal, match, play.activations)
         back.joint[rows, role] = draw_by_policy(play, net, match, np.int64(role))
 
 

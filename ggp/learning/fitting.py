@@ -66,7 +66,7 @@ class Fitting(NamedTuple):
     square: Net  # likewise, of their squares
     value_squares: Floats  # sums of the squares of the gradients so far of `net.patterns.value`
     policy_squares: Floats  # likewise of `net.patterns.policy`
-    found: Activations
+    activations: Activations
     back: Floats  # (H,) the gradient of the hidden units
     image: Bits  # (1, words) a state as a symmetry puts it
     active: Ids  # (I,) inputs that hold
@@ -187,7 +187,7 @@ def _add_gradients(fitting: Fitting, samples: Samples, random: NDArray[np.uint64
 @numba_inner
 def _add_gradient(fitting: Fitting, samples: Samples, sample: Int, image: Int, weight: np.float32, units: Int) -> None:
     """Of an image of the sample by one of the symmetries."""
-    net, hidden, back = fitting.net, fitting.found.hidden, fitting.back
+    net, hidden, back = fitting.net, fitting.activations.hidden, fitting.back
     active = _list_inputs(fitting, samples, sample, image)
     for unit in range(units):
         hidden[unit] = net.first_bias[unit]
@@ -198,7 +198,7 @@ def _add_gradient(fitting: Fitting, samples: Samples, sample: Int, image: Int, w
     opposed = np.float32(0.0)  # the gradient of the value's logit of role 0, less that of role 1
     for own in range(len(net.value)):
         role = np.int64(fitting.symmetries.roles[image, own])
-        value = np.float32(role_value(net, fitting.found, role))
+        value = np.float32(role_value(net, fitting.activations, role))
         error = value - samples.values[sample, own]
         fitting.losses[0] += error * error
         slope = np.float32(2.0 * VALUE_LOSS_WEIGHT) * weight * error * value * (np.float32(1.0) - value)
@@ -221,7 +221,7 @@ def _list_inputs(fitting: Fitting, samples: Samples, sample: Int, image: Int) ->
     """Writes the inputs that hold in an image of the sample to `fitting.active`; returns how many."""
     net, facts = fitting.net, fitting.image
     active: Int = np.int64(0)
-    begin_indices(net.patterns, fitting.found.patterns)
+    begin_indices(net.patterns, fitting.activations.patterns)
     for word in range(facts.shape[1]):
         facts[0, word] = np.uint64(0)
     for word in range(facts.shape[1]):
@@ -230,9 +230,9 @@ def _list_inputs(fitting: Fitting, samples: Samples, sample: Int, image: Int) ->
             fact = np.int64(fitting.symmetries.facts[image, 64 * word + lowest(bits)])
             bits &= bits - np.uint64(1)
             facts[0, fact >> 6] |= np.uint64(1) << np.uint64(fact & 63)
-            change_indices(net.patterns, fact, np.int32(1), fitting.found.patterns.indices)
+            change_indices(net.patterns, fact, np.int32(1), fitting.activations.patterns.indices)
     if len(net.patterns.starts) > 0:
-        sum_patterns(net.patterns, facts, np.int64(0), fitting.found.patterns)
+        sum_patterns(net.patterns, facts, np.int64(0), fitting.activations.patterns)
     for word in range(facts.shape[1]):
         facts[0, word] ^= net.complemented[word]
     for word in range(facts.shape[1]):
@@ -261,12 +261,18 @@ def _list_inputs(fitting: Fitting, samples: Samples, sample: Int, image: Int) ->
 def _add_policy_gradient(
     fitting: Fitting, samples: Samples, sample: Int, image: Int, weight: np.float32, units: Int
 ) -> None:
-    net, hidden, back, logits, moves = fitting.net, fitting.found.hidden, fitting.back, fitting.logits, fitting.moves
+    net, hidden, back, logits, moves = (
+        fitting.net,
+        fitting.activations.hidden,
+        fitting.back,
+        fitting.logits,
+        fitting.moves,
+    )
     start, count, room = samples.policy_start[sample], np.int64(samples.policy_count[sample]), len(samples.moves)
     highest = np.float32(-1e30)
     for at in range(count):
         moves[at] = fitting.symmetries.moves[image, samples.moves[(start + at) % room]]
-        logits[at] = np.float32(move_logit(net, fitting.found, np.int64(moves[at])))
+        logits[at] = np.float32(move_logit(net, fitting.activations, np.int64(moves[at])))
         highest = max(highest, logits[at])
     total, expected = np.float32(0.0), np.float32(0.0)
     for at in range(count):
@@ -281,7 +287,7 @@ def _add_policy_gradient(
         for column in range(net.patterns.of_move.shape[1]):
             pattern, table = net.patterns.of_move[moves[at], column]
             if pattern != NO_PATTERN:
-                place = table + fitting.found.patterns.indices[pattern]
+                place = table + fitting.activations.patterns.indices[pattern]
                 _adagrad(net.patterns.policy, fitting.policy_squares, place, logits[at] / weight, POLICY_RATE)
     add_multiples(net.policy, moves, logits, count, back, units)
     add_multiples_to_rows(fitting.gradient.policy, moves, logits, count, hidden, units)
@@ -317,8 +323,8 @@ def _change_patterns(fitting: Fitting, slope: np.float32) -> None:
 
     Patterns without anything in them, which most are and which say nothing, stay without weight.
     """
-    patterns, indices = fitting.net.patterns, fitting.found.patterns.indices
-    first = first_weight(patterns, fitting.found.patterns.turn[0])
+    patterns, indices = fitting.net.patterns, fitting.activations.patterns.indices
+    first = first_weight(patterns, fitting.activations.patterns.turn[0])
     for pattern in range(len(patterns.starts)):
         if indices[pattern] != patterns.starts[pattern]:
             _adagrad(patterns.value, fitting.value_squares, first + indices[pattern], slope, VALUE_RATE)

@@ -82,7 +82,7 @@ class SelfPlay(NamedTuple):
     waiting: Ids  # (N,) a list of these matches
     drawn: Ids  # (R,) moves of the other roles
     outcome: Floats  # (R,) of a match, or of its part before a random move
-    found: Activations
+    activations: Activations
     best_values: Floats  # (R,) by the net, of the row that `value_rows` gave last, unless its match is over
     nature: NDArray[np.bool_]  # (R,) whether chance plays the role
     random: NDArray[np.uint64]  # (1,)
@@ -202,7 +202,7 @@ def list_moves(play: SelfPlay, net: QuantizedNet, match: Int, chooser: Int, rows
     count = np.int64(play.front.moves[match])
     is_drawn = 1 < needed < count
     if is_drawn:
-        activate(net, front.before, match, front.legal, match, play.found)
+        activate(net, front.before, match, front.legal, match, play.activations)
     at = draw(play.random, count) if needed < count else np.int64(0)
     move = nth_legal(front, match, np.int64(chooser), at)
     first, end = front.rows.first_move[chooser], np.int64(front.rows.first_move[chooser + 1])
@@ -224,15 +224,15 @@ def list_moves(play: SelfPlay, net: QuantizedNet, match: Int, chooser: Int, rows
 
 @numba_inner
 def _gumbel_score(play: SelfPlay, net: QuantizedNet, move: Int) -> float:
-    """Logit plus Gumbel noise: the move with the greatest score is drawn by the policy; `play.found`: of its state."""
-    return np.float64(move_logit(net, play.found, move) - np.log(-np.log(_uniform(play.random))))
+    """Logit plus Gumbel noise: the move with the greatest score is drawn by the policy in `play.activations`' state."""
+    return np.float64(move_logit(net, play.activations, move) - np.log(-np.log(_uniform(play.random))))
 
 
 @fused
 def _list_jointly(play: SelfPlay, net: QuantizedNet, match: Int, rows: Int) -> None:
     """For each role with a choice its moves, against moves of the others drawn from the policy."""
     front, back, roles = play.front, play.back, len(play.nature)
-    activate(net, front.before, match, front.legal, match, play.found)
+    activate(net, front.before, match, front.legal, match, play.activations)
     end = rows + play.rows[match]
     for role in range(roles):
         for other in range(roles):
@@ -254,7 +254,7 @@ def _list_jointly(play: SelfPlay, net: QuantizedNet, match: Int, rows: Int) -> N
 
 @fused
 def draw_by_policy(play: SelfPlay, net: QuantizedNet, match: Int, role: Int) -> Int:
-    """A legal move; `play.found` is of the match's state. Chance, and all in the opening, draw uniformly."""
+    """A legal move; `play.activations` is of the match's state. Chance, and all in the opening, draw uniformly."""
     front = play.front
     count = count_legal(front, match, role)
     if count == 1 or play.nature[role] or play.opening[match] > 0:
@@ -300,20 +300,20 @@ def _choose(  # noqa: PLR0913, PLR0917 - kernel: which rows of the batch, and wh
 def value_rows(play: SelfPlay, net: QuantizedNet, match: Int, role: Int, first: Int, count: Int) -> Int:
     """`worth` of these rows for the role; returns the best row, with its values for all roles in `best_values`."""
     front, back = play.front, play.back
-    sum_inputs(net, front.before, match, play.found)
-    common = add_common_moves(net, back.legal, first, play.found.sums)
+    sum_inputs(net, front.before, match, play.activations)
+    common = add_common_moves(net, back.legal, first, play.activations.sums)
     best, highest = first, -1.0
     for row in range(first, first + count):
         if back.chooser[row] == OVER:
             play.worth[row] = back.value[row, role]
         else:
-            activate_changed(net, back.after, row, back.legal, common, front.before, match, play.found)
-            play.worth[row] = role_value(net, play.found, role)
+            activate_changed(net, back.after, row, back.legal, common, front.before, match, play.activations)
+            play.worth[row] = role_value(net, play.activations, role)
         if play.worth[row] > highest:
             best, highest = row, np.float64(play.worth[row])
             if back.chooser[row] != OVER:
                 for each in range(len(play.best_values)):
-                    play.best_values[each] = role_value(net, play.found, np.int64(each))
+                    play.best_values[each] = role_value(net, play.activations, np.int64(each))
     return np.int64(best)
 
 

@@ -187,9 +187,7 @@ def test_values_and_logits_are_those_of_the_plain_net(inputs: Inputs, units: int
     random = np.random.default_rng(1)
     states = random.integers(0, 2**36, (8, 2), np.uint64)
     states[6:] = states[0]
-    states[6:, 0] ^= (
-        1 << 17
-    )  # the last state differs from the first one by a fact, and from the one before it not at all
+    states[6:, 0] ^= 1 << 17  # state 7 differs from state 0 by a fact, and state 6 from 7 by none
     moves = random.integers(0, 2**31, (8, 1), np.uint64)  # and whether the state is an end
     flags, legal = unpack(states, 100), unpack(moves, 30)
     found, changed = make_activations(), make_activations()

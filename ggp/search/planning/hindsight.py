@@ -59,7 +59,7 @@ class Hindsight:
 
     def add_values(self, states: Bits, found: NDArray[np.float64]) -> None:
         """Adds what the net says of each state, 0 to 1."""
-        add_values(quantize(self._fitting.net), states, self._fitting.found, found)
+        add_values(quantize(self._fitting.net), states, self._fitting.activations, found)
 
 
 @kernel
