@@ -23,7 +23,7 @@ from ggp.grounding.tables import Extents
 
 _CASE_PREFIX = "CASE"  # no symbol of a rulesheet has capitals: the reader folds case
 _ANY_PREFIX = "ANY"
-_ASKED_PREFIX = "ASKED"
+_ASKED_PREFIX = "ASKEDFOR"  # `callers` has relations that begin with ASKED and a number
 _VALUE_PREFIX = "VALUE"
 
 # Relations whose arguments are those of facts or moves.

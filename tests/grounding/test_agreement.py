@@ -161,6 +161,19 @@ def test_a_wide_relation_that_is_only_negated_is_divided_by_its_clauses(monkeypa
     assert sorted(arity for name, arity in found[0] if name.startswith("CASE")) == [2, 4, 4]
 
 
+def test_variables_that_callers_bind_in_relations_that_are_divided(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A king goes to the column before its own; what is asked for ?x and ?y is not what the divided relation is."""
+    monkeypatch.setattr(reach, "QUICK", Budget(seconds=5.0, rules=0))
+    monkeypatch.setattr(reach, "_MUCH", 10)
+    text = (
+        CHECK.replace("(d ?s) (d ?t) (differ ?x ?y ?s ?t)", "(before ?s ?x) (d ?t)")
+        .replace("(not (threat ?p 1 4 ?x ?y))", "")
+        .replace("(d 4)", "(d 4) (before 1 2) (before 2 3) (before 3 4)")
+        + "(<= (threat ?p ?s ?t ?x ?y) (other ?p ?o) (not (true (rook ?o ?x ?y))) (not (true (rook ?o ?s ?t))))"
+    )
+    assert assert_agree(parse_rulesheet(text), grounded(text), matches=20, steps=20) > 20
+
+
 def test_relations_that_ask_for_few_rows_of_wide_ones_are_asked_themselves() -> None:
     """Each step of a chain has twice as many arguments, of which the first one asks for a single row."""
     names = [f"?b{number}" for number in range(24)]
