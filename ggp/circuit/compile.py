@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from ggp.cache import Cache, CacheEntry, default_cache
 from ggp.circuit.assembly import count_gates, specialise, without_facts
 from ggp.circuit.build import build_circuit
-from ggp.circuit.invariants import find_phases
+from ggp.circuit.invariants import are_exclusive, find_phases
 from ggp.circuit.network import Circuit, Loops
 from ggp.circuit.reachability import find_unreachable
 from ggp.circuit.schedule import mark_needed
@@ -68,6 +68,7 @@ class CompiledGame:
     has_percepts: bool  # whether a rule has `sees`
     circuit: Circuit
     phases: NDArray[np.int8]  # (P, F) the value of each fact at all steps t with t mod P = phase; -1: it varies
+    exclusive: tuple[tuple[int, ...], ...]  # facts of which at most one holds, or the circuit says something else
     report: CompilationReport
 
     @property
@@ -106,19 +107,26 @@ def compile_game(
 def _compile(rulesheet: Rulesheet, budget: Budget) -> CompiledGame:
     with Clingo() as clingo:
         time = ProcessorTime(clingo)
-        rules = ground(make_logic_program(rulesheet), budget, clingo=clingo)
+        program = make_logic_program(rulesheet)
+        rules = ground(program, budget, supposes=True, clingo=clingo)
         began = perf_counter()
         built = build_circuit(rules)
+        found = find_phases(built) if rules.exclusive else None
+        if found is not None and not are_exclusive(built, rules.exclusive, found):
+            rules = ground(program, replace(budget, seconds=budget.seconds - time.spent()), clingo=clingo)
+            built, found = build_circuit(rules), None
         _check_cones(built, rulesheet)
         unreachable = find_unreachable(rules, built, clingo, min(_MOST_PROOF_SECONDS, budget.seconds - time.spent()))
     facts, moves, reached = rules.facts, rules.moves, built
     if unreachable.any():
+        found = None
         reached, left = without_facts(built, unreachable)
         facts = tuple(compress(facts, ~unreachable))
         parts = np.split(left, np.cumsum(built.moves)[:-1])
         moves = tuple(tuple(compress(own, part)) for own, part in zip(moves, parts, strict=True))
-    phases = _phases(reached)
+    phases = _phases(reached, find_phases(reached) if found is None else found)
     circuit = specialise(reached, _constants(phases))
+    numbers = np.flatnonzero(~unreachable)
     return CompiledGame(
         roles=rules.roles,
         facts=facts,
@@ -128,6 +136,7 @@ def _compile(rulesheet: Rulesheet, budget: Budget) -> CompiledGame:
         has_percepts=rulesheet.has_percepts,
         circuit=circuit,
         phases=phases,
+        exclusive=tuple(tuple(np.flatnonzero(np.isin(numbers, group)).tolist()) for group in rules.exclusive),
         report=_report(rules, built, circuit, phases, perf_counter() - began),
     )
 
@@ -151,13 +160,12 @@ def _report(
     )
 
 
-def _phases(circuit: Circuit) -> NDArray[np.int8]:
-    """As `find_phases`; what is known in some phases only, where that saves gates in the one with most of it.
+def _phases(circuit: Circuit, phases: NDArray[np.int8]) -> NDArray[np.int8]:
+    """Those that are found; what is known in some phases only, where that saves gates in the one with most of it.
 
     Where it does not, it would only exclude states that are set up by hand, such as a problem of chess in which the
     number of steps does not fit the role on turn.
     """
-    phases = find_phases(circuit)
     in_all = np.where((phases >= 0).all(axis=0), phases, -1).astype(np.int8)
     more = np.count_nonzero(phases != in_all, axis=1)
     if not more.any() or circuit.gates > _MOST_GATES:
@@ -207,6 +215,7 @@ def _packed(compiled: CompiledGame) -> CacheEntry:
         "percepts": compiled.percepts,
         "has_percepts": compiled.has_percepts,
         "terminal": circuit.terminal,
+        "exclusive": compiled.exclusive,
         "report": asdict(compiled.report),
     }
     return CacheEntry(arrays, notes)
@@ -235,6 +244,7 @@ def _unpacked(entry: CacheEntry) -> CompiledGame | None:
             has_percepts=bool(notes["has_percepts"]),
             circuit=circuit,
             phases=arrays["phases"],
+            exclusive=_terms(notes["exclusive"]),
             report=replace(report, cached=True),
         )
     except (LookupError, TypeError, ValueError):

@@ -1,10 +1,13 @@
-"""Facts whose value does not depend on the moves: constants, and those that come round with a fixed period.
+"""Facts whose value does not depend on the moves: constants, and those that come round with a fixed period; and groups
+of facts of which no two hold in the same state.
 
 Found by simulation with a third value, unknown, for facts and moves; then proved by induction: if they have their
 values in one phase, and nothing else is known, they have those of the next phase after a step. A move that is not legal
-is not done, and the only one that may be legal is.
+is not done, and the only one that may be legal is. Groups are proved case by case: which of the facts holds, and which
+of the moves that need it is done.
 """
 
+from collections.abc import Iterable, Iterator, Sequence
 from copy import copy
 from typing import NamedTuple
 
@@ -18,6 +21,7 @@ LONGEST_PERIOD = 8
 WATCHED_STEPS = 64
 LEAST_ROUNDS = 64
 MOST_WORK = 100_000_000  # nodes evaluated in one proof, but for the first LEAST_ROUNDS rounds
+MOST_WORK_OF_CASES = 500_000_000  # in a proof that groups are exclusive
 UNKNOWN = 2
 
 Values = NDArray[np.int8]  # 0, 1 or UNKNOWN
@@ -46,6 +50,50 @@ def find_phases(circuit: Circuit) -> NDArray[np.int8]:
             more = prove(known, np.where(proved == UNKNOWN, candidates, proved), in_all=False)
             return _marked(more if _varies(more) else proved)
     return _marked(constant)
+
+
+def are_exclusive(circuit: Circuit, groups: Iterable[Sequence[int]], phases: NDArray[np.int8]) -> bool:
+    """Whether it is proved that at most one fact of each group holds in any state of a match; phases: `find_phases`.
+
+    The circuit may suppose the same, since it is right up to the first state that is otherwise. Not proved where that
+    takes more than `MOST_WORK_OF_CASES`.
+    """
+    known = KnownValues(circuit, np.full(circuit.facts, UNKNOWN, np.int8))
+    return all(
+        np.count_nonzero(circuit.initial[group]) <= 1
+        and all(
+            np.count_nonzero(after[group]) <= 1 and known.work < MOST_WORK_OF_CASES
+            for after in _steps(known, circuit, group, np.where(phases < 0, UNKNOWN, phases).astype(np.int8))
+        )
+        for group in map(list, groups)
+    )
+
+
+def _steps(known: "KnownValues", circuit: Circuit, group: list[int], phases: Values) -> Iterator[Values]:
+    """What is known of the facts after any step, case by case, if one fact of the group holds before it, or none."""
+    role = np.repeat(np.arange(len(circuit.moves)), circuit.moves)
+    for phase in phases:
+        state = phase.copy()
+        state[group] = 0
+        yield known.following(state)
+        for fact in group:
+            state = phase.copy()
+            state[fact] = 0
+            without = known.legal(state)
+            state[group] = 0
+            state[fact] = 1
+            moves = _unless_illegal(known.legal(state))
+            needing = (moves != 0) & (without == 0)
+            yield known.after(np.where(needing, 0, moves))
+            for move in np.flatnonzero(needing):
+                case = np.where(role == role[move], 0, moves)
+                case[move] = 1
+                yield known.after(case)
+
+
+def _unless_illegal(legal: Values) -> Values:
+    """What is known of the moves that are done."""
+    return np.where(legal == 0, 0, UNKNOWN).astype(np.int8)
 
 
 def holds_at_first(circuit: Circuit, output: int) -> bool:
@@ -127,16 +175,24 @@ class KnownValues:
     def following(self, state: Values) -> Values:
         """What is known of the facts after a step from a state of which so much is known."""
         circuit = self._circuit
-        self._settle(0, state)
-        moves = np.where(_read(self._values, circuit.legal) == 0, 0, UNKNOWN).astype(np.int8)
+        moves = _unless_illegal(self.legal(state))
         first = 0
         for count in circuit.moves:
             possible = first + np.flatnonzero(moves[first : first + count])
             if len(possible) == 1:
                 moves[possible] = 1
             first += count
-        self._settle(circuit.facts, moves)
-        return _read(self._values, circuit.next)
+        return self.after(moves)
+
+    def legal(self, state: Values) -> Values:
+        """What is known of the legal moves in a state of which so much is known."""
+        self._settle(0, state)
+        return _read(self._values, self._circuit.legal)
+
+    def after(self, moves: Values) -> Values:
+        """What is known of the facts after a step with moves of which so much is known, from the last state."""
+        self._settle(self._circuit.facts, moves)
+        return _read(self._values, self._circuit.next)
 
     def _settle(self, first: int, inputs: Values) -> None:
         """Sets the inputs from the first one on, and evaluates what depends on them."""

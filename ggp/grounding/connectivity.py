@@ -243,11 +243,7 @@ def _is_symmetric(closure: _Closure, prepared: Prepared, evaluate: Evaluate) -> 
     width = closure.width
     head: Term = (_EDGE, *(f"?{letter}{place}" for letter in "ab" for place in range(width)))
     edges = Clause(head, tuple(sorted(closure.edges, key=str)), 0)
-    clauses = [edges]
-    for clause in clauses:
-        read = {literal.relation for literal in clause.body}
-        clauses += [one for one in prepared.clauses if one.relation in read and one not in clauses]
-    rows = set(evaluate(clauses, [edges.relation]).terms(edges.relation))
+    rows = set(evaluate(prepared.with_definitions([edges]), [edges.relation]).terms(edges.relation))
     return all((*row[width:], *row[:width]) in rows for row in rows)
 
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from ggp.errors import GroundingError
 from ggp.gdl.logic_program import LogicProgram
 from ggp.gdl.rulesheet import Rulesheet, name_and_arity
-from ggp.gdl.terms import Term, is_ground, to_text
+from ggp.gdl.terms import Term, is_ground, match, to_text
 from ggp.grounding.clingo import Aspif, Budget, Clingo, OverBudgetError, ProcessorTime, ground_text, parse_aspif
 from ggp.grounding.diagnosis import explanation
 from ggp.grounding.prepare import Translation, prepare
@@ -35,12 +35,14 @@ def ground(
     budget: Budget = Budget(),  # noqa: B008 - frozen
     *,
     rewrite: bool = True,
+    supposes: bool = False,
     clingo: Clingo | None = None,
 ) -> GroundRules:
     """All rules of a game without variables; GroundingError when that cannot be, or not within the budget.
 
-    Without `rewrite`, clauses are grounded as they stand: many more rules that say the same. A `clingo` that is given
-    saves the time to load it, and stays open.
+    Without `rewrite`, clauses are grounded as they stand: many more rules that say the same. `supposes`: the rules may
+    be right only as long as at most one fact of each group in `exclusive` holds. A `clingo` that is given saves the
+    time to load it, and stays open.
     """
     start = perf_counter()
     with nullcontext(clingo) if clingo else Clingo() as running:
@@ -52,7 +54,7 @@ def ground(
         time = ProcessorTime(running)
         try:
             if rewrite:
-                prepared, extents = find_extents(prepared, translation, running, budget)
+                prepared, extents = find_extents(prepared, translation, running, budget, supposes=supposes)
                 is_hurried = time.spent() > QUICK.seconds
                 rewritten = split_clauses(prepared, extents, lambda: time.spent() > _SHARE * budget.seconds)
                 is_hurried |= time.spent() > _SHARE * budget.seconds
@@ -72,7 +74,11 @@ def ground(
     if cycles and not is_stratified(rules):
         place = program.rulesheet.place(cycles[0].offset)
         raise GroundingError(f"{place}: '{cycles[0].relation[0]}' depends on its own negation")
-    return replace(rules, report=GroundingReport(perf_counter() - start, rewritten.rewritings))
+    groups = (
+        [n for n, fact in enumerate(rules.facts) if match(one, fact, {}) is not None] for one in prepared.exclusive
+    )
+    report = GroundingReport(perf_counter() - start, rewritten.rewritings)
+    return replace(rules, exclusive=tuple(map(tuple, groups)), report=report)
 
 
 # Numbering.

@@ -42,7 +42,7 @@ def narrowed(prepared: Prepared, large: Collection[Relation], evaluate: Evaluate
 
     `evaluate` is asked for values of single arguments.
     """
-    candidates = _only_negated(prepared, large)
+    candidates = only_negated(prepared, large)
     if not candidates:
         return prepared
     try:
@@ -55,7 +55,7 @@ def narrowed(prepared: Prepared, large: Collection[Relation], evaluate: Evaluate
         return prepared
 
 
-def _only_negated(prepared: Prepared, large: Collection[Relation]) -> list[Relation]:
+def only_negated(prepared: Prepared, large: Collection[Relation]) -> list[Relation]:
     """The large relations that conditions read only negated, and that depend on the state without recursion."""
     read = {literal.relation for clause in prepared.clauses for literal in clause.body if literal.positive}
     usual = read.union(prepared.tables, prepared.dependencies.recursive)

@@ -42,9 +42,18 @@ class Prepared:
     program: LogicProgram  # of which they were made
     connected: int = 0  # the number of relations between all nodes that became reachability from one of them
     chains: frozenset[Relation] = frozenset()  # of states of automata: their clauses are as small as they can be
+    exclusive: tuple[Term, ...] = ()  # patterns of facts: the clauses suppose that at most one fact of each holds
 
     def is_static(self, relation: Relation) -> bool:
         return relation not in (TRUE, DOES) and self.dependencies.tiers.get(relation, Tier.STATIC) == Tier.STATIC
+
+    def with_definitions(self, clauses: Iterable[Clause]) -> list[Clause]:
+        """With the clauses of all relations that they read."""
+        found = list(clauses)
+        for clause in found:
+            read = {literal.relation for literal in clause.body}
+            found += [one for one in self.clauses if one.relation in read and one not in found]
+        return found
 
     def with_clauses(self, clauses: Sequence[Clause], tables: Mapping[Relation, "Rows"]) -> "Prepared":
         """The same game in other clauses and tables."""

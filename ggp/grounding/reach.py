@@ -28,6 +28,7 @@ from ggp.grounding.clingo import (
 )
 from ggp.grounding.connectivity import reached_from_one
 from ggp.grounding.demand import Demand
+from ggp.grounding.exclusive import joined_first
 from ggp.grounding.exploration import UnboundedError, bounded
 from ggp.grounding.narrow import Evaluate, narrowed
 from ggp.grounding.prepare import KEYWORDS, Prepared, Translation
@@ -44,10 +45,13 @@ _WIDE = 1e7  # static relations of more rows are never listed: automata test for
 
 
 def find_extents(
-    prepared: Prepared, translation: Translation, clingo: Clingo, budget: Budget
+    prepared: Prepared, translation: Translation, clingo: Clingo, budget: Budget, *, supposes: bool = False
 ) -> tuple[Prepared, Extents]:
-    """The extents of all relations that clauses read; and the clauses, guarded where only some arguments are needed."""
-    attempts = _Attempts(translation, clingo, budget)
+    """The extents of all relations that clauses read; and the clauses, guarded where only some arguments are needed.
+
+    supposes: the clauses may be right only as long as some groups of facts are exclusive.
+    """
+    attempts = _Attempts(translation, clingo, budget, supposes)
     prepared = reached_from_one(prepared, attempts.within(QUICK.rules, seconds=QUICK.seconds).lister(prepared))
     if prepared.domains.can_nest:
         return _find_nested(prepared, attempts)
@@ -63,7 +67,10 @@ def _find_large(prepared: Prepared, attempts: "_Attempts") -> tuple[Prepared, Ex
         found = attempts.run(prepared, _reach_all_on_demand, QUICK.rules, QUICK.seconds)
         if found:
             return found
-    for narrower, rules in ((_with_automata, _SOME_RULES), (_narrowed, _MANY_RULES)):
+    for narrower, rules in (
+        (_with_automata, _SOME_RULES),
+        (_supposing if attempts.supposes else _narrowed, _MANY_RULES),
+    ):
         changed = narrower(prepared, attempts.within(rules))
         if changed is not prepared:
             prepared = changed
@@ -110,6 +117,7 @@ class _Attempts:
     translation: Translation
     clingo: Clingo
     budget: Budget
+    supposes: bool
     error: OverBudgetError = field(init=False)  # of the last way that failed, or of that which tells most
     _time: ProcessorTime = field(init=False)
     _failed: dict[tuple[Prepared, "_Way"], tuple[Budget, str]] = field(default_factory=dict)  # and by which resource
@@ -154,6 +162,13 @@ def _narrowed(prepared: Prepared, gringo: "_Gringo") -> Prepared:
         return narrowed(prepared, _Eliminator(prepared).large_relations(_MUCH), gringo.lister(prepared))
     except OverBudgetError:  # already the values that single arguments can have
         return prepared
+
+
+def _supposing(prepared: Prepared, gringo: "_Gringo") -> Prepared:
+    """The same, where some groups of facts may be supposed to be exclusive."""
+    with suppress(OverBudgetError):
+        prepared = joined_first(prepared, _Eliminator(prepared).large_relations(_MUCH), gringo.lister(prepared))
+    return _narrowed(prepared, gringo)
 
 
 def _with_automata(prepared: Prepared, gringo: "_Gringo") -> Prepared:

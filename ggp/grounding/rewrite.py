@@ -285,6 +285,7 @@ def split_clauses(prepared: Prepared, extents: Extents, is_late: Callable[[], bo
     used = {literal.relation for clause in clauses for literal in clause.body}
     guards = {relation: relations.rows(relation) for relation in relations.guards if relation in used}
     counts = {**relations.counts, "unfolded": count, "rigid": prepared.rigid, "connectivity": prepared.connected}
+    counts["exclusive"] = len(prepared.exclusive)
     return Rewritten(tuple(clauses), {**prepared.tables, **guards}, tuple(counts.items()))
 
 

@@ -45,6 +45,7 @@ class GroundRules:
     first_literal: Offsets  # (R + 1,)
     literals: Ids  # 2 * atom, + 1 if negated; no head is a fact or a move
     report: GroundingReport
+    exclusive: tuple[tuple[int, ...], ...] = ()  # facts of which at most one holds in each state, as the rules suppose
 
 
 def restricted(rules: GroundRules, facts: tuple[Term, ...], moves: tuple[tuple[Term, ...], ...]) -> GroundRules | None:

@@ -60,8 +60,9 @@ class _View:
 class CircuitMachine:
     """A state machine that evaluates the circuit for one state at a time, and keeps the latest state's answers.
 
-    The interpreter answers where the circuit has no answer: for facts that no match reaches, moves that are not legal,
-    and steps after the end. A made-up state of facts that are reached one by one may lose others in its steps.
+    The interpreter answers where the circuit has no answer: for facts that no match reaches, or not together, moves
+    that are not legal, and steps after the end. A made-up state of facts that are reached one by one may lose others in
+    its steps.
     """
 
     engine = "circuit"
@@ -293,6 +294,8 @@ class CircuitMachine:
             constants = self._constants[numbers]
             if (constants == 0).any() or np.count_nonzero(constants == 1) != self._always:
                 return None
+        if any(np.count_nonzero(np.isin(numbers, group)) > 1 for group in self.compiled.exclusive):
+            return None
         return numbers
 
     def _indices(self, view: _View, joint_move: JointMove) -> Indices | None:
