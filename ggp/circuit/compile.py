@@ -21,7 +21,7 @@ from ggp.circuit.network import Circuit, Loops
 from ggp.circuit.reachability import find_unreachable
 from ggp.circuit.schedule import mark_needed
 from ggp.errors import GroundingError
-from ggp.gdl.logic_program import make_logic_program
+from ggp.gdl.logic_program import LogicProgram, make_logic_program
 from ggp.gdl.rulesheet import Rulesheet
 from ggp.gdl.terms import Term
 from ggp.grounding import Budget, Clingo, GroundRules, ground
@@ -42,7 +42,7 @@ class CompilationReport:
     """How a game was compiled."""
 
     grounding_seconds: float
-    building_seconds: float  # from ground rules to the circuit
+    building_seconds: float  # of the rest: the circuit, and proofs about it
     rules: int  # without variables
     literals: int  # in their bodies
     rewritings: tuple[tuple[str, int], ...]  # before grounding: the name of each and how often it was applied
@@ -105,26 +105,19 @@ def compile_game(
 
 
 def _compile(rulesheet: Rulesheet, budget: Budget) -> CompiledGame:
+    program = make_logic_program(rulesheet)
     with Clingo() as clingo:
-        time = ProcessorTime(clingo)
-        program = make_logic_program(rulesheet)
-        rules = ground(program, budget, supposes=True, clingo=clingo)
-        began = perf_counter()
-        built = build_circuit(rules)
-        found = find_phases(built) if rules.exclusive else None
-        if found is not None and not are_exclusive(built, rules.exclusive, found):
-            rules = ground(program, replace(budget, seconds=budget.seconds - time.spent()), clingo=clingo)
-            built, found = build_circuit(rules), None
+        time, began = ProcessorTime(clingo), perf_counter()
+        rules, built, found = _rules_and_circuit(program, budget, clingo)
         _check_cones(built, rulesheet)
         unreachable = find_unreachable(rules, built, clingo, min(_MOST_PROOF_SECONDS, budget.seconds - time.spent()))
     facts, moves, reached = rules.facts, rules.moves, built
     if unreachable.any():
-        found = None
         reached, left = without_facts(built, unreachable)
         facts = tuple(compress(facts, ~unreachable))
         parts = np.split(left, np.cumsum(built.moves)[:-1])
         moves = tuple(tuple(compress(own, part)) for own, part in zip(moves, parts, strict=True))
-    phases = _phases(reached, find_phases(reached) if found is None else found)
+    phases = _phases(reached, find_phases(reached) if found is None or unreachable.any() else found)
     circuit = specialise(reached, _constants(phases))
     numbers = np.flatnonzero(~unreachable)
     return CompiledGame(
@@ -137,8 +130,24 @@ def _compile(rulesheet: Rulesheet, budget: Budget) -> CompiledGame:
         circuit=circuit,
         phases=phases,
         exclusive=tuple(tuple(np.flatnonzero(np.isin(numbers, group)).tolist()) for group in rules.exclusive),
-        report=_report(rules, built, circuit, phases, perf_counter() - began),
+        report=_report(rules, built, circuit, phases, perf_counter() - began - rules.report.seconds),
     )
+
+
+def _rules_and_circuit(
+    program: LogicProgram, budget: Budget, clingo: Clingo
+) -> tuple[GroundRules, Circuit, NDArray[np.int8] | None]:
+    """The ground rules and their circuit; its phases, too, where a proof of what the rules suppose has needed them."""
+    time = ProcessorTime(clingo)
+    rules = ground(program, budget, supposes=True, clingo=clingo)
+    built = build_circuit(rules)
+    if not rules.exclusive:
+        return rules, built, None
+    phases = find_phases(built)
+    if are_exclusive(built, rules.exclusive, phases):
+        return rules, built, phases
+    rules = ground(program, replace(budget, seconds=budget.seconds - time.spent()), clingo=clingo)
+    return rules, build_circuit(rules), None
 
 
 def _report(

@@ -21,7 +21,7 @@ _KEYS_PREFIX = "KEYS"  # no symbol of a rulesheet has capitals: the reader folds
 _JOINED_PREFIX = "JOINED"
 _FIRST = "FIRST"
 _MOST_KEYS = 2
-_LEAST_GAIN = 8.0  # times fewer arguments, by the sizes of domains
+_LEAST_GAIN = 8.0  # how many times fewer rows there are, by the sizes of domains
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ def joined_first(prepared: Prepared, large: Collection[Relation], evaluate: Eval
     groups = _groups([one for several in options.values() for one in several], prepared, evaluate)
 
     def gain(question: _Question) -> float:
-        """How many times fewer arguments there are, about; 0 where the groups are not exclusive at first."""
+        """About how many times fewer rows there are; 0 where the groups are not exclusive at first."""
         sizes = (
             len(prepared.domains.of(question.asked.relation, place))
             for place, argument in enumerate(question.asked.arguments)

@@ -155,7 +155,7 @@ class Counted:
         self.calls = 0
         self.is_lasting = is_lasting
 
-    def __call__(self, program: object, budget: Budget, *, clingo: Clingo) -> GroundRules:
+    def __call__(self, program: object, budget: Budget, *, supposes: bool, clingo: Clingo) -> GroundRules:
         self.calls += 1
         message = f"big.kif: grounding ran out of rules after {budget.seconds:.0f} s"
         raise GroundingError(message, is_lasting=self.is_lasting)

@@ -1,9 +1,11 @@
 """Conditions about the square of a king, which is on one square at most: where that is proved, where it is not."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
+from ggp.cache import Cache
 from ggp.circuit import compile as compiling
 from ggp.circuit.compile import compile_game
 from ggp.gdl.logic_program import make_logic_program
@@ -127,6 +129,14 @@ def test_without_a_proof_the_circuit_would_say_something_else(name: str, monkeyp
     found = some_samples(pair.interpreter, seed=1, count=3000)
     circuit = CircuitMachine(pair.circuit.rulesheet, replace(pair.compiled, exclusive=()))
     assert any(True for sample in found for _ in differences(circuit, pair.interpreter, sample))
+
+
+def test_groups_are_kept_in_the_cache(tmp_path: Path) -> None:
+    rulesheet, cache = parse_rulesheet(PROVED["in turns"]), Cache(tmp_path)
+    made, found = (compile_game(rulesheet, cache=cache) for _ in range(2))
+    assert not made.report.cached
+    assert found.report.cached
+    assert found.exclusive == made.exclusive != ()
 
 
 def test_the_interpreter_answers_for_two_kings_of_a_role() -> None:
