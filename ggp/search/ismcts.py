@@ -3,7 +3,7 @@
 A simulation begins in a state drawn from a belief. Each role has a tree of its own, whose nodes are its information
 sets: it selects by UCB1 from what it knows there, whatever the state is, and uniformly below its tree. Once all roles
 are below theirs, a playout in lanes goes on to the end. Nodes are found by the hash of what a role knows since the
-start of the match, so they serve later searches as well.
+start of the match, so they serve later searches as well, as long as there is room for what these add.
 """
 
 from collections.abc import Callable
@@ -113,6 +113,7 @@ class InformationSetSearch:
         self._plan, self._worth = with_cap(simulator.plan, _MOST_STEPS), worth_of(machine.compiled)
         self._lanes = make_lanes(self._plan, simulator.steps.rows, roles, seed)
         machine.compile_in_background(decisive=_DECISIVE)
+        self._root = np.uint64(0)  # the key of the information set that was searched last
         self.descents = 0
 
     @property
@@ -123,6 +124,7 @@ class InformationSetSearch:
 
     def run(self, belief: Belief, stop: Callable[[], bool], descents: int | None = None) -> None:
         """Until told to stop, or so many descents more, rounded up to batches; `belief` has a world at least."""
+        self._begin_search(belief)
         states, keys, cumulative = belief.states, belief.keys, np.cumsum(belief.weights)
         phase = max(int(self._machine.phases_of(states[:1])[0]), 0)
         plan, lanes = self._plan, self._lanes
@@ -136,6 +138,15 @@ class InformationSetSearch:
                     break
             back_up_playouts(self._trees, self._descents, lanes)
             self.descents += LANES
+
+    def _begin_search(self, belief: Belief) -> None:
+        """Forgets all nodes where the role has come to another information set and half of the room is taken."""
+        root, trees = np.uint64(set_key(belief.keys[0, self._role], self._role)), self._trees
+        is_half_full = 2 * trees.table.size[0] > len(trees.first) or 2 * trees.edges[0] > len(trees.move)
+        if root != self._root and is_half_full:
+            trees.table.slots[:] = EMPTY
+            trees.table.size[0] = trees.edges[0] = 0
+        self._root = root
 
     def _give_up_playouts(self) -> None:
         """Those that are under way count as one of unknown worth each."""
@@ -302,12 +313,13 @@ def _choose_edge(trees: _Trees, descents: _Descents, row: Int, role: Int) -> Int
 @numba_inner
 def _add_edges(trees: _Trees, expansion: Expansion, row: Int, role: Int, node: Int) -> None:
     count = count_legal(expansion, row, role)
-    trees.edge_count[node], trees.first[node] = 0, trees.edges[0]
+    trees.visits[node], trees.edge_count[node], trees.first[node] = 0, 0, trees.edges[0]
     if trees.edges[0] + count > len(trees.move):
         return
     move = next_legal(expansion, row, role, np.int64(0))
     for _ in range(count):
-        trees.move[trees.edges[0]] = move
+        edge = trees.edges[0]
+        trees.move[edge], trees.tried[edge], trees.total[edge] = move, 0, 0.0
         trees.edges[0] += 1
         move = next_legal(expansion, row, role, move + 1)
     trees.edge_count[node] = count

@@ -63,6 +63,21 @@ def test_without_room_descents_are_random() -> None:
     assert sum(each.visits for each in search.result(belief)) == search.descents
 
 
+@pytest.mark.parametrize("memory_bytes", [1, 2**17])
+def test_what_was_searched_before_leaves_room_for_the_next_choice(memory_bytes: int) -> None:
+    """A tree that earlier choices have filled has no node for what came after them: all of it is forgotten then."""
+    machine = machine_of("phantomtictactoe")
+    belief = Belief(machine, "x")
+    search = InformationSetSearch(machine, "x", memory_bytes)
+    for move in (("mark", "2", "2"), "noop", ("mark", "1", "1"), "noop"):
+        before = search.descents
+        search.run(belief, lambda: False, 5000)
+        found = search.result(belief)
+        if move != "noop":
+            assert sum(each.visits for each in found) == search.descents - before
+        assert belief.advance(move, (("turn", "o"),) if move != "noop" else (("turn", "x"),))
+
+
 def test_moves_that_a_role_cannot_know_are_legal_in_each_world() -> None:
     machine = make_pair(parse_rulesheet(UNKNOWABLE)).circuit
     belief = Belief(machine, "one")
