@@ -1,9 +1,9 @@
 """Negated conditions about the place of a piece → conditions about the piece, where it is in one place at most.
 
-A king is on one square. So `(not (threatened ?x ?y ?u))` for the square of a king, `(true (cell ?x ?y ?king))`, is the
-same as `(not (joined ?king ?u))`, where `joined` reads both the square and `threatened`: it has fewer arguments. Facts
-of which no two hold in the same state are an exclusive group. Here such groups are supposed; whoever uses the result
-has to prove them (`circuit.invariants`).
+A king is on one square: a functional dependency. So `(not (threatened ?x ?y ?u))` for the square of a king, where
+`(true (cell ?x ?y ?king))`, is the same as `(not (joined ?king ?u))`, where `joined` reads both the square and
+`threatened`: it has fewer arguments. Facts of which no two hold in the same state are an exclusive group. Here such
+groups are supposed; what uses the result has to prove them (`circuit.invariants`).
 """
 
 from collections.abc import Collection, Iterable, Iterator
@@ -25,13 +25,13 @@ _LEAST_GAIN = 8.0  # how many times fewer rows there are, by the sizes of domain
 
 
 @dataclass(frozen=True, slots=True)
-class _Question:
-    """A negated condition, and a fact that its clause reads, too: only one fact for the same keys, as is supposed."""
+class _Candidate:
+    """A negated condition, and a fact that its clause reads, too, of which at most one holds for the same keys."""
 
-    asked: Literal
+    condition: Literal  # negated
     fact: Literal
     keys: tuple[str, ...]  # variables of the fact
-    conditions: tuple[Literal, ...]  # static ones of the same clause, which bind the keys
+    static: tuple[Literal, ...]  # conditions of the same clause, which bind the keys
 
     @property
     def place(self) -> frozenset[str]:
@@ -40,12 +40,12 @@ class _Question:
 
     def atom(self, name: str) -> Term:
         """Of the relation that takes the place of the condition."""
-        kept = dict.fromkeys((*(v for v in variables(self.asked.atom) if v not in self.place), *self.keys))
+        kept = dict.fromkeys((*(v for v in variables(self.condition.atom) if v not in self.place), *self.keys))
         return (name, *kept) if kept else name
 
     def definition(self, name: str) -> Clause:
         """Of that relation; the same where only variables have other names."""
-        body = (replace(self.asked, positive=True), self.fact, *self.conditions)
+        body = (replace(self.condition, positive=True), self.fact, *self.static)
         names = dict.fromkeys(v for literal in body for v in variables(literal.atom))
         numbered: dict[str, Term] = {v: f"?{number}" for number, v in enumerate(names)}
         literals = tuple(Literal(substitute(literal.atom, numbered), positive=True) for literal in body)
@@ -55,89 +55,89 @@ class _Question:
 def joined_first(prepared: Prepared, large: Collection[Relation], evaluate: Evaluate) -> Prepared:
     """The same game, as long as no two facts of the same pattern in its `exclusive` hold together.
 
-    The same object where there is no large relation for which all conditions ask so. `evaluate`: for static relations.
+    The same object where there is no large relation that all conditions read so. `evaluate`: for static relations.
     """
-    candidates = only_negated(prepared, large)
-    readers = [(clause, one) for clause in prepared.clauses for one in clause.body if one.relation in candidates]
-    options = {reader: list(_questions(*reader, prepared)) for reader in readers}
+    negated = only_negated(prepared, large)
+    readers = [(clause, one) for clause in prepared.clauses for one in clause.body if one.relation in negated]
+    options = {reader: list(_candidates(*reader, prepared)) for reader in readers}
     if not any(options.values()):
         return prepared
     groups = _groups([one for several in options.values() for one in several], prepared, evaluate)
 
-    def gain(question: _Question) -> float:
+    def gain(candidate: _Candidate) -> float:
         """About how many times fewer rows there are; 0 where the groups are not exclusive at first."""
         sizes = (
-            len(prepared.domains.of(question.asked.relation, place))
-            for place, argument in enumerate(question.asked.arguments)
-            if argument in question.place
+            len(prepared.domains.of(candidate.condition.relation, place))
+            for place, argument in enumerate(candidate.condition.arguments)
+            if argument in candidate.place
         )
-        return prod(sizes) / len(groups[question]) if groups[question] else 0
+        return prod(sizes) / len(groups[candidate]) if groups[candidate] else 0
 
     best = {reader: max(several, key=gain, default=None) for reader, several in options.items()}
-    kept = {asked.relation for (_, asked), found in best.items() if not found or gain(found) < _LEAST_GAIN}
-    chosen = {reader: found for reader, found in best.items() if found and found.asked.relation not in kept}
+    kept = {condition.relation for (_, condition), found in best.items() if not found or gain(found) < _LEAST_GAIN}
+    chosen = {reader: found for reader, found in best.items() if found and found.condition.relation not in kept}
     if not chosen:
         return prepared
     patterns = dict.fromkeys(pattern for found in chosen.values() for pattern in groups[found])
     return replace(prepared.with_clauses(_joined(prepared, chosen), prepared.tables), exclusive=tuple(patterns))
 
 
-def _questions(clause: Clause, asked: Literal, prepared: Prepared) -> Iterator[_Question]:
+def _candidates(clause: Clause, condition: Literal, prepared: Prepared) -> Iterator[_Candidate]:
     """With each fact that binds arguments of the condition, and any keys of it that static conditions bind."""
     positive = [one for one in clause.body if one.positive and one.relation != DISTINCT]
     for fact in (one for one in positive if one.relation == TRUE):
         names = variables(fact.atom)
         for keys in (keys for size in range(_MOST_KEYS + 1) for keys in combinations(names, size)):
             place = set(names).difference(keys)
-            conditions = tuple(
+            static = tuple(
                 one
                 for one in positive
                 if prepared.is_static(one.relation)
                 and not place.intersection(variables(one.atom))
                 and set(keys).intersection(variables(one.atom))
             )
-            bound = {name for one in conditions for name in variables(one.atom)}
-            if place.intersection(asked.arguments) and bound.issuperset(keys):
-                yield _Question(asked, fact, keys, conditions)
+            bound = {name for one in static for name in variables(one.atom)}
+            if place.intersection(condition.arguments) and bound.issuperset(keys):
+                yield _Candidate(condition, fact, keys, static)
 
 
 def _groups(
-    questions: Iterable[_Question], prepared: Prepared, evaluate: Evaluate
-) -> dict[_Question, tuple[Term, ...]]:
+    candidates: Iterable[_Candidate], prepared: Prepared, evaluate: Evaluate
+) -> dict[_Candidate, tuple[Term, ...]]:
     """The facts for each value of the keys, as patterns; none where two of a group hold at first, or none of any."""
-    names = {question: f"{_KEYS_PREFIX}{number}" for number, question in enumerate(dict.fromkeys(questions))}
-    keyed = [Clause((name, *one.keys), one.conditions, 0) for one, name in names.items() if one.keys]
+    names = {candidate: f"{_KEYS_PREFIX}{number}" for number, candidate in enumerate(dict.fromkeys(candidates))}
+    keyed = [Clause((name, *one.keys), one.static, 0) for one, name in names.items() if one.keys]
     first = Clause((_FIRST, "?0"), (Literal(("init", "?0"), positive=True),), 0)
     shown = [clause.relation for clause in (first, *keyed)]
     extents = evaluate(prepared.with_definitions([first, *keyed]), shown)
     at_first = [fact for (fact,) in extents.terms(first.relation)]
-    found: dict[_Question, tuple[Term, ...]] = {}
-    for question, name in names.items():
-        rows = extents.terms((name, len(question.keys))) if question.keys else ((),)
-        others: dict[str, Term] = {v: f"?{number}" for number, v in enumerate(variables(question.fact.atom))}
-        bindings = [others | dict(zip(question.keys, row, strict=True)) for row in rows]
-        patterns = tuple(substitute(question.fact.arguments[0], one) for one in bindings)
+    found: dict[_Candidate, tuple[Term, ...]] = {}
+    for candidate, name in names.items():
+        rows = extents.terms((name, len(candidate.keys))) if candidate.keys else ((),)
+        others: dict[str, Term] = {v: f"?{number}" for number, v in enumerate(variables(candidate.fact.atom))}
+        bindings = [others | dict(zip(candidate.keys, row, strict=True)) for row in rows]
+        patterns = tuple(substitute(candidate.fact.arguments[0], one) for one in bindings)
         counts = [sum(match(pattern, fact, {}) is not None for fact in at_first) for pattern in patterns]
-        found[question] = patterns if max(counts, default=0) == 1 else ()
+        found[candidate] = patterns if max(counts, default=0) == 1 else ()
     return found
 
 
-def _joined(prepared: Prepared, chosen: dict[tuple[Clause, Literal], _Question]) -> list[Clause]:
-    """All clauses, with other relations in place of those that were asked for."""
+def _joined(prepared: Prepared, chosen: dict[tuple[Clause, Literal], _Candidate]) -> list[Clause]:
+    """All clauses, with other relations in place of those of the chosen conditions."""
     names: dict[Clause, str] = {}  # by a definition without a name
-    definitions: dict[Relation, list[Clause]] = {one.asked.relation: [] for one in chosen.values()}
+    definitions: dict[Relation, list[Clause]] = {one.condition.relation: [] for one in chosen.values()}
     clauses: list[Clause] = []
     for clause in prepared.clauses:
         body = list(clause.body)
         for at, literal in enumerate(body):
-            question = chosen.get((clause, literal))
-            if question:
-                name = names.setdefault(question.definition(""), f"{_JOINED_PREFIX}{len(names)}")
-                body[at] = Literal(question.atom(name), positive=False)
+            candidate = chosen.get((clause, literal))
+            if candidate:
+                name = names.setdefault(candidate.definition(""), f"{_JOINED_PREFIX}{len(names)}")
+                body[at] = Literal(candidate.atom(name), positive=False)
         definitions.get(clause.relation, clauses).append(replace(clause, body=tuple(body)))
-    for question in chosen.values():
-        name = names.pop(question.definition(""), "")
+    for candidate in chosen.values():
+        name = names.pop(candidate.definition(""), "")
         if name:  # else it is there already
-            made = question.definition(name)
-            clauses += unfolded(made, made.body[0], definitions[question.asked.relation])
+            made = candidate.definition(name)
+            clauses += unfolded(made, made.body[0], definitions[candidate.condition.relation])
     return clauses
