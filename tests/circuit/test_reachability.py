@@ -24,6 +24,8 @@ from ggp.search.planning.encodings import PlanQuery, StepEncoder, read_moves
 from tests.circuit.agreement import Sample, differences, make_pair
 from tests.circuit.test_random_rulesheets import games
 
+pytestmark = pytest.mark.kernels
+
 # A walk on a board of 3 by 3, with numbers that go on to 12 for a counter of steps.
 WALK = f"""(role a) (init (at 1 1)) (init (step 0)) {" ".join(f"(succ {n} {n + 1})" for n in range(12))}
     (on 1) (on 2) (on 3) (legal a stay)
