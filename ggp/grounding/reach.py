@@ -28,9 +28,8 @@ from ggp.grounding.clingo import (
 )
 from ggp.grounding.connectivity import reached_from_one
 from ggp.grounding.demand import Demand
-from ggp.grounding.exclusive import joined_first
 from ggp.grounding.exploration import UnboundedError, bounded
-from ggp.grounding.narrow import Evaluate, narrowed
+from ggp.grounding.narrow import Evaluate, joined_first, narrowed
 from ggp.grounding.prepare import KEYWORDS, Prepared, Translation
 from ggp.grounding.tables import Extents
 
