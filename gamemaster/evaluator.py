@@ -123,9 +123,11 @@ class Evaluator:
         return loaded
 
     async def close(self) -> None:
-        """Ends the process for good; all who wait for it, or ask later, get an EvaluationError."""
+        """Ends the process for good, even while it is being started; who waits, or asks later, gets EvaluationError."""
         self._is_closed = True
         await self._end()
+        async with self._lock:  # the one who has it notices, and ends what it has started meanwhile
+            await self._end()
 
     @asynccontextmanager
     async def _timeout(self, seconds: float) -> AsyncIterator[None]:

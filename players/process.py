@@ -217,14 +217,15 @@ def think_for(channel: socket.socket) -> None:
     sys.setswitchinterval(SWITCH_INTERVAL)
     gc.set_threshold(700, 10, 1000)  # a full collection of a large tree holds every thread for tenths of a second
     thinking = MatchThinking(tell)
-    for line in channel.makefile("rb"):
-        request = decode(line)
-        if isinstance(request, Begin):
-            _confine(request.settings)
-        thinking.hear(request)
-        if isinstance(request, Forget):
-            thinking.join()
-            return
+    with suppress(ConnectionError):  # the service closed its end before it had read every finding
+        for line in channel.makefile("rb"):
+            request = decode(line)
+            if isinstance(request, Begin):
+                _confine(request.settings)
+            thinking.hear(request)
+            if isinstance(request, Forget):
+                thinking.join()
+                return
 
 
 def _confine(settings: PlayerSettings) -> None:
@@ -253,10 +254,13 @@ class _ForkServer:
                 return
 
     def _do(self) -> bool:
-        """What is asked; false when nobody is there any more."""
+        """What is asked; false when the service has closed its end."""
         data, files = b"", list[int]()
         while len(data) < FRAME.size:
-            part, received, _, _ = socket.recv_fds(self._channel, FRAME.size - len(data), 1)
+            try:
+                part, received, _, _ = socket.recv_fds(self._channel, FRAME.size - len(data), 1)
+            except ConnectionError:  # it had not read all that it was sent
+                return False
             if not part:
                 return False
             data += part

@@ -96,8 +96,8 @@ class ForkServer:
 
     def close(self) -> None:
         """Ends all processes at once."""
+        self._end_process()  # before its channel, so that it never finds that closed and complains
         self._drop_channel()
-        self._end_process()
         for worker in (*self._unborn, *self._alive.values()):
             worker.kill()
         self._unborn.clear()

@@ -1,15 +1,19 @@
 """Stage 9, services: real processes that think, which are stopped, killed and starved."""
 
 import asyncio
+import gc
 import logging
 import os
 import signal
+import socket
+import sys
 from collections.abc import AsyncIterator, Callable
 
 import pytest
 
 from ggp.errors import SettingsError
 from ggp.protocol.messages import Abort, Start, Stop
+from players import process
 from players.pipe import PREPARING, READY, Begun, Found, Refused, decode, encode
 from players.player import GamePlayer, MonotonicClock
 from players.settings import PlayerSettings
@@ -123,6 +127,20 @@ async def test_a_process_that_fails_says_so_by_its_exit_code(
     worker._transport.write(b"no request\n")
     await until(lambda: bool(ended))
     assert ended == ["its process ended with exit code 1"]
+
+
+@pytest.mark.parametrize("listen", [lambda channel: process._ForkServer(channel).serve(), process.think_for])
+def test_a_service_that_ends_before_it_has_read_everything_is_no_fault(
+    listen: Callable[[socket.socket], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The system then resets the connection instead of closing it."""
+    monkeypatch.setattr(sys, "setswitchinterval", lambda _: None)  # this process runs other tests after it
+    monkeypatch.setattr(gc, "set_threshold", lambda *_: None)
+    ours, theirs = socket.socketpair()
+    theirs.sendall(b"not read")
+    ours.close()
+    with theirs:
+        listen(theirs)  # and nothing is raised
 
 
 async def test_the_fork_server_is_started_again(server: ForkServer, caplog: pytest.LogCaptureFixture) -> None:

@@ -2,7 +2,9 @@
 
 import asyncio
 import os
+import signal
 from itertools import pairwise
+from typing import Any
 
 import pytest
 
@@ -88,6 +90,29 @@ async def test_what_is_closed_answers_no_more() -> None:
     await evaluator.close()
     with pytest.raises(EvaluationError, match="any more"):
         await evaluator.ask(source("tictactoe"), LOOK, 5)
+
+
+async def test_a_process_that_is_being_started_has_ended_when_its_evaluator_is_closed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Else it would outlive the event loop, where that is closed next."""
+    create, begun = asyncio.create_subprocess_exec, asyncio.Event()
+    started: list[asyncio.subprocess.Process] = []
+
+    async def create_slowly(*command: Any, **settings: Any) -> asyncio.subprocess.Process:  # noqa: ANN401
+        started.append(await create(*command, **settings))
+        begun.set()
+        await asyncio.sleep(0.1)
+        return started[0]
+
+    monkeypatch.setattr(asyncio, "create_subprocess_exec", create_slowly)
+    evaluator = evaluator_of(Limits())
+    asking = asyncio.create_task(evaluator.ask(source("tictactoe"), LOOK, 20))
+    await begun.wait()
+    await evaluator.close()
+    assert [process.returncode for process in started] == [-signal.SIGKILL]
+    with pytest.raises(EvaluationError, match="any more"):
+        await asking
 
 
 async def test_a_pool_turns_away_whom_it_could_not_serve_soon() -> None:
