@@ -284,7 +284,8 @@ def kernel_folder() -> Path:
 def _kernel_version() -> str:
     """A hexadecimal hash of what all kernels depend on: Python, the libraries, and how they are compiled."""
     generators = (
-        Path(__file__).with_name(name).read_text("utf-8") for name in ("kernel.py", "transposition.py", "row_sums.py")
+        Path(__file__).with_name(f"{name}.py").read_text("utf-8")
+        for name in ("kernel", "kernel_compiler", "transposition", "row_sums")
     )
     about = [sys.version, sys.platform, *sorted(_installed()), *generators]
     return hashlib.sha256("\n".join(about).encode(errors="surrogateescape")).hexdigest()[:32]

@@ -17,7 +17,6 @@ from types import CodeType
 from typing import Any, NamedTuple, ParamSpec, TypeAlias, TypeVar, cast
 
 import llvmlite.binding as llvm
-import numba
 import numpy as np
 from llvmlite import ir
 from numba.core import cgutils as untyped_cgutils
@@ -32,6 +31,7 @@ from numba.extending import intrinsic
 from numpy.typing import NDArray
 
 from ggp.cache import keep_kernel, kernel_folder, read_kernel
+from ggp.kernel_compiler import make_dispatcher
 
 Int: TypeAlias = int | np.integer[Any]
 Words: TypeAlias = NDArray[np.uint64]  # (rows, 8)
@@ -83,16 +83,7 @@ def fused(function: Callable[Parameters, Result]) -> Callable[Parameters, Result
 
 def _compiled(function: Callable[Parameters, Result], **options: Any) -> Callable[Parameters, Result]:
     options.setdefault("forceinline", False)  # else it would be as in the kernel that has it compiled
-    compiled: Any = numba.njit(nogil=True, error_model="numpy", **options)(function)
-    compiled._cache = KernelFiles(compiled)  # numba offers no public place for another cache
-    compiled.get_call_template = partial(_find_overload, compiled)
-    return cast("Callable[Parameters, Result]", compiled)
-
-
-def _find_overload(compiled: Any, arguments: Any, named: Any) -> Any:
-    """The overload for a call from another kernel: one for all constants, not one for each as numba has it."""
-    named = dict(zip(named, map(types.unliteral, named.values()), strict=True))
-    return type(compiled).get_call_template(compiled, tuple(map(types.unliteral, arguments)), named)
+    return cast("Callable[Parameters, Result]", make_dispatcher(function, options, KernelFiles))
 
 
 class _KeptKernel(NamedTuple):
@@ -191,7 +182,7 @@ class KernelFiles:
 def fingerprint(dispatcher: Any) -> str:
     """A hash of all but signature and processor that decides what machine code a kernel becomes.
 
-    The source of this module, on which intrinsics depend, and the versions of the libraries name the folder of kernels.
+    The folder of kernels is named after the sources of this module and of `ggp.kernel_compiler`, and the libraries.
     """
     found: dict[int, Any] = {}
     waiting = [dispatcher]

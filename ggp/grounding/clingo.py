@@ -42,6 +42,7 @@ TIME, RULES = "time", "rules"  # resources
 _DEEPEST = 1_000  # terms inside each other; no term of a message may hold a fifth of that
 NESTING = f"levels of nested terms ({_DEEPEST:,})"
 _OUT_OF_MEMORY = 33  # exit code of clingo
+_NO_MEMORY = "cannot allocate memory"  # what the C library says before it ends a process, where it has none left itself
 _CHUNK_BYTES = 1 << 20
 _CLOCK_ERROR = 0.5  # of its limit, that a run may seem to have taken less: the system counts whole ticks against that
 _HEADER = b"asp 1 0 0\n"
@@ -203,7 +204,7 @@ def ground_text(clingo: Clingo, program: bytes, budget: Budget) -> bytearray:
     is_at_limit = exit_code == -signal.SIGKILL and seconds >= (1.0 - _CLOCK_ERROR) * budget.seconds
     if is_at_limit or (exit_code not in (0, None) and seconds >= budget.seconds):
         resource = TIME
-    if resource or exit_code == _OUT_OF_MEMORY:
+    if resource or exit_code == _OUT_OF_MEMORY or _NO_MEMORY in message:
         raise OverBudgetError(resource or "memory")
     if exit_code != 0:
         what = f"gringo failed ({exit_code}): {message}" if exit_code else "clingo's process was killed"

@@ -1,0 +1,149 @@
+"""How numba compiles kernels, which are given named tuples of many arrays.
+
+Three parts of it are replaced, which together took a third of the time:
+
+* numba loads a whole tuple of arrays for each field that is read of it, and LLVM takes the load apart again. Here
+  fields are read where they are (`FieldLower`).
+* numba makes code that reads arguments from Python for each kernel. Here it makes none for calls from other kernels
+  (`make_dispatcher`).
+* numba copies all variables of a function that it inlines, one by one, for each basic block (`_copied_scope`).
+"""
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
+import numba
+from numba.core import compiler as untyped_compiler
+from numba.core import ir as untyped_ir
+from numba.core import lowering as untyped_lowering
+from numba.core import typed_passes as untyped_passes
+from numba.core import types as untyped_types
+from numba.core.compiler_machinery import register_pass as untyped_register_pass
+
+compiler: Any = untyped_compiler
+ir: Any = untyped_ir
+lowering: Any = untyped_lowering
+register_pass: Any = untyped_register_pass
+typed_passes: Any = untyped_passes
+types: Any = untyped_types
+
+
+def make_dispatcher(function: Callable[..., Any], options: Mapping[str, Any], make_cache: Callable[[Any], Any]) -> Any:
+    """numba's dispatcher of a kernel; `make_cache`: a dispatcher → what keeps its machine code, as numba asks for it.
+
+    Calls from other kernels go to a second dispatcher, whose machine code reads no arguments from Python.
+    """
+    njit: Any = partial(
+        numba.njit, nogil=True, error_model="numpy", no_cfunc_wrapper=True, pipeline_class=KernelCompiler, **options
+    )
+    from_python, from_kernels = njit()(function), njit(no_cpython_wrapper=True)(function)
+    for made in (from_python, from_kernels):
+        made._cache = make_cache(made)  # numba offers no public place for another cache
+    from_python.get_call_template = partial(_find_overload, from_kernels)
+    from_python.get_overload = from_kernels.get_overload
+    return from_python
+
+
+def _find_overload(dispatcher: Any, arguments: Any, named: Any) -> Any:
+    """The overload for a call from another kernel: one for all constants, not one for each as numba has it."""
+    named = dict(zip(named, map(types.unliteral, named.values()), strict=True))
+    return dispatcher.get_call_template(tuple(map(types.unliteral, arguments)), named)
+
+
+class FieldLower(lowering.Lower):  # type: ignore[misc]
+    """numba's intermediate representation → LLVM's: named tuples among the arguments, and their fields, are places.
+
+    A variable that is assigned once, and is such an argument, a field of one, or another name for either, is a pointer
+    into the memory of the argument, which nothing changes. What is not needed of it is never loaded. It counts no
+    references to arrays: the caller holds them until the kernel returns.
+    """
+
+    def init(self) -> None:
+        super().init()
+        assigned = Counter(each.target.name for block in self.blocks.values() for each in block.find_insts(ir.Assign))
+        self._assigned_once = {name for name, count in assigned.items() if count == 1}
+        self._places: dict[str, Any] = {}  # variable → pointer
+        self._fields: dict[tuple[int, int], Any] = {}  # place and number of a field → the place of that
+
+    def lower_inst(self, inst: Any) -> None:
+        place = self._place_of(inst) if isinstance(inst, ir.Assign) and not self.generator_info else None
+        if place is None:
+            super().lower_inst(inst)
+        elif isinstance(self.typeof(inst.target.name), types.BaseTuple | types.Array):
+            self._places[inst.target.name] = place
+        else:
+            self.storevar(self.builder.load(place), inst.target.name)
+
+    def loadvar(self, name: str) -> Any:
+        return self.builder.load(self._places[name]) if name in self._places else super().loadvar(name)
+
+    def delvar(self, name: str) -> None:
+        if name not in self._places:
+            super().delvar(name)
+
+    def _place_of(self, inst: Any) -> Any:
+        """Of the value that is assigned; None where it has none."""
+        name, value, kind = inst.target.name, inst.value, self.typeof(inst.target.name)
+        if name not in self._assigned_once:
+            return None
+        if isinstance(value, ir.Arg):
+            is_plain = isinstance(kind, types.BaseNamedTuple) and self.typeof(f"arg.{value.name}") == kind
+            return self._place_of_argument(name, kind, value.index) if is_plain else None
+        if isinstance(value, ir.Var):
+            return self._places.get(value.name) if self.typeof(value.name) == kind else None
+        is_field = isinstance(value, ir.Expr) and value.op == "getattr" and value.value.name in self._places
+        whole = self.typeof(value.value.name) if is_field else None
+        if not isinstance(whole, types.BaseNamedTuple) or value.attr not in whole.fields:
+            return None
+        number = whole.fields.index(value.attr)
+        return self._place_of_field(self._places[value.value.name], number) if whole[number] == kind else None
+
+    def _place_of_argument(self, name: str, kind: Any, number: int) -> Any:
+        place = self.alloca(name, kind)
+        self.builder.store(self.fnargs[number], place)
+        return place
+
+    def _place_of_field(self, place: Any, number: int) -> Any:
+        """It is worked out where the function begins, which is before each use."""
+        if (id(place), number) not in self._fields:
+            index = [self.context.get_constant(types.int32, each) for each in (0, number)]
+            with self.builder.goto_entry_block():
+                self._fields[id(place), number] = self.builder.gep(place, index, inbounds=True)
+        return self._fields[id(place), number]
+
+
+@register_pass(mutates_CFG=True, analysis_only=False)
+class FieldLowering(typed_passes.NativeLowering):  # type: ignore[misc]
+    """numba's pass, by `FieldLower`."""
+
+    _name = "field_lowering"
+
+    @property
+    def lowering_class(self) -> Any:
+        return FieldLower
+
+
+class KernelCompiler(compiler.CompilerBase):  # type: ignore[misc]
+    """numba's passes, but for this one."""
+
+    def define_pipelines(self) -> list[Any]:
+        manager = compiler.DefaultPassBuilder.define_nopython_pipeline(self.state)
+        manager.passes = [
+            (FieldLowering if each is typed_passes.NativeLowering else each, name) for each, name in manager.passes
+        ]
+        manager.finalize()
+        return [manager]
+
+
+def _copied_scope(scope: Any, memo: dict[int, Any]) -> Any:
+    """With the same variables, which nothing changes."""
+    copied = memo[id(scope)] = ir.Scope(scope.parent, scope.loc)
+    copied.localvars._con.update(scope.localvars._con)
+    copied.redefined.update(scope.redefined)
+    copied.var_redefinitions.update((name, set(names)) for name, names in scope.var_redefinitions.items())
+    return copied
+
+
+ir.Scope.__deepcopy__ = _copied_scope
