@@ -75,19 +75,19 @@ def exchanged(whole: Whole) -> Whole:
     return Whole(whole.right, whole.left, whole.number + 1)
 
 
-def test_parts_of_arguments_are_read_and_changed_where_they_are() -> None:
+def test_fields_of_arguments_are_read_and_changed() -> None:
     compiled, plain = make_whole(), make_whole()
     assert changed(compiled, 3) == changed.py_func(plain, 3)  # type: ignore[attr-defined]
     assert [part.values.tolist() for part in compiled[:2]] == [part.values.tolist() for part in plain[:2]]
 
 
 @pytest.mark.parametrize("steps", range(6))
-def test_variables_that_change_are_no_places(steps: int) -> None:
+def test_variables_that_are_assigned_more_than_once(steps: int) -> None:
     whole, other = make_whole(), Whole(Part(np.array([5.0])), Part(np.array([7.0, 8.0])), 4)
     assert of_either(whole, other, steps) == of_either.py_func(whole, other, steps)  # type: ignore[attr-defined]
 
 
-def test_what_is_returned_is_held_and_nothing_else() -> None:
+def test_references_to_arrays_are_counted() -> None:
     whole = make_whole()
     left, right = (sys.getrefcount(part.values) for part in whole[:2])
     for _ in range(100):
