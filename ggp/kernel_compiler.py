@@ -71,10 +71,14 @@ class FieldLower(lowering.Lower):  # type: ignore[misc]
         place = self._place_of(inst) if isinstance(inst, ir.Assign) and not self.generator_info else None
         if place is None:
             super().lower_inst(inst)
-        elif isinstance(self.typeof(inst.target.name), types.BaseTuple | types.Array):
-            self._places[inst.target.name] = place
+            return
+        name, kind = inst.target.name, self.typeof(inst.target.name)
+        if isinstance(kind, types.BaseTuple | types.Array):
+            self._places[name] = place
         else:
-            self.storevar(self.builder.load(place), inst.target.name)
+            value = self.builder.load(place)
+            self.incref(kind, value)
+            self.storevar(value, name)
 
     def loadvar(self, name: str) -> Any:
         return self.builder.load(self._places[name]) if name in self._places else super().loadvar(name)
