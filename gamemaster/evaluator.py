@@ -123,7 +123,7 @@ class Evaluator:
         return loaded
 
     async def close(self) -> None:
-        """Ends the process for good, even while it is being started; who waits, or asks later, gets EvaluationError."""
+        """Ends the process for good, even while it is being started; waiting and later calls raise EvaluationError."""
         self._is_closed = True
         await self._end()
         async with self._lock:  # the one who has it notices, and ends what it has started meanwhile

@@ -96,7 +96,7 @@ class ForkServer:
 
     def close(self) -> None:
         """Ends all processes at once."""
-        self._end_process()  # before its channel, so that it never finds that closed and complains
+        self._end_process()  # first, else it would find its channel closed
         self._drop_channel()
         for worker in (*self._unborn, *self._alive.values()):
             worker.kill()

@@ -105,7 +105,6 @@ def test_references_to_arrays_are_counted() -> None:
 
 
 def test_a_kernel_is_called_from_python_and_from_kernels() -> None:
-    """Code for either is compiled apart from the other."""
     assert total(make_whole().left) == 6.0
-    changed(make_whole(), 1)
+    assert changed(make_whole(), 1) == changed.py_func(make_whole(), 1)  # type: ignore[attr-defined]
     assert total(make_whole().right) == 30.0
