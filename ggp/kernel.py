@@ -31,7 +31,7 @@ from numba.extending import intrinsic
 from numpy.typing import NDArray
 
 from ggp.cache import keep_kernel, kernel_folder, read_kernel
-from ggp.kernel_compiler import make_dispatcher
+from ggp.kernel_compiler import make_dispatcher, rebuild_inner
 
 Int: TypeAlias = int | np.integer[Any]
 Words: TypeAlias = NDArray[np.uint64]  # (rows, 8)
@@ -46,6 +46,8 @@ runtime: Any = untyped_runtime
 LANES = 512
 WORD = LANES // 64  # uint64 in a word
 TALLY_BITS = 8  # of the counters that `tally` keeps for each lane
+
+_provided = set[str]()  # names that machine code of kernels may call; LLVM is slow to say so
 
 BOUNDS_CHECKED = bool(config.BOUNDSCHECK)
 
@@ -90,7 +92,7 @@ class _KeptKernel(NamedTuple):
     """What is kept of a kernel."""
 
     name: str
-    machine_code: bytes
+    machine_code: bytes  # nothing for one that only kernels call
     bitcode: bytes  # of LLVM, for kernels that are linked with it
     called: list[str]  # external functions, to be linked
     defined: list[str]
@@ -152,9 +154,13 @@ class KernelFiles:
         if code is None:
             return None
         kept = _KeptKernel(*_Reader(BytesIO(code)).load())
+        if not kept.machine_code:
+            return rebuild_inner(target, kept.name, kept.bitcode, *kept.others)
+        called = set(kept.called) - _provided
         for provide in (_provide_runtime, target.refresh):
-            if not all(map(llvm.address_of_symbol, kept.called)):
+            if not all(map(llvm.address_of_symbol, called)):
                 provide()
+        _provided.update(called)
         target.codegen()._engine._defined_symbols.update(kept.defined)
         library = kept.name, "object", (kept.machine_code, _no_bitcode())
         result = CompileResult._rebuild(target, library, *kept.others)

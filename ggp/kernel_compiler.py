@@ -1,28 +1,32 @@
 """How numba compiles kernels, which are given named tuples of many arrays.
 
-Three parts of it are replaced, which together took a third of the time:
+Three parts of it are replaced, which together took two fifths of the time:
 
 * numba loads a whole tuple of arrays for each field that is read of it, and LLVM takes the load apart again. Here
   fields are read where they are (`FieldLower`).
-* numba makes code that reads arguments from Python for each kernel. Here it makes none for calls from other kernels
-  (`make_dispatcher`).
+* numba makes machine code of each kernel, and code that reads arguments from Python. Here it makes neither for calls
+  from other kernels, which link LLVM's intermediate code (`make_dispatcher`, `BitcodeLibrary`).
 * numba copies all variables of a function that it inlines, one by one, for each basic block (`_copied_scope`).
 """
 
 from collections import Counter
 from collections.abc import Callable, Mapping
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 import numba
+from numba.core import codegen as untyped_codegen
 from numba.core import compiler as untyped_compiler
+from numba.core import cpu as untyped_cpu
 from numba.core import ir as untyped_ir
 from numba.core import lowering as untyped_lowering
 from numba.core import typed_passes as untyped_passes
 from numba.core import types as untyped_types
 from numba.core.compiler_machinery import register_pass as untyped_register_pass
 
+codegen: Any = untyped_codegen
 compiler: Any = untyped_compiler
+cpu: Any = untyped_cpu
 ir: Any = untyped_ir
 lowering: Any = untyped_lowering
 register_pass: Any = untyped_register_pass
@@ -33,12 +37,11 @@ types: Any = untyped_types
 def make_dispatcher(function: Callable[..., Any], options: Mapping[str, Any], make_cache: Callable[[Any], Any]) -> Any:
     """numba's dispatcher of a kernel; `make_cache`: a dispatcher → what keeps its machine code, as numba asks for it.
 
-    Calls from other kernels go to a second dispatcher, whose machine code reads no arguments from Python.
+    Calls from other kernels go to a second dispatcher, which makes no machine code.
     """
-    njit: Any = partial(
-        numba.njit, nogil=True, error_model="numpy", no_cfunc_wrapper=True, pipeline_class=KernelCompiler, **options
-    )
-    from_python, from_kernels = njit()(function), njit(no_cpython_wrapper=True)(function)
+    njit: Any = partial(numba.njit, nogil=True, error_model="numpy", no_cfunc_wrapper=True, **options)
+    from_python = njit(pipeline_class=KernelCompiler)(function)
+    from_kernels = njit(pipeline_class=InnerCompiler, no_cpython_wrapper=True)(function)
     for made in (from_python, from_kernels):
         made._cache = make_cache(made)  # numba offers no public place for another cache
     from_python.get_call_template = partial(_find_overload, from_kernels)
@@ -128,17 +131,80 @@ class FieldLowering(typed_passes.NativeLowering):  # type: ignore[misc]
     def lowering_class(self) -> Any:
         return FieldLower
 
+    def run_pass(self, state: Any) -> bool:
+        changed: bool = super().run_pass(state)
+        if state.cr.cfunc:  # there is machine code: constants of the kernels that it contains, as when it is read again
+            for environment in compiler.CompileResult._find_referenced_environments(state):
+                state.library.codegen.set_env(environment.env_name, environment)
+        return changed
+
+
+class BitcodeLibrary(codegen.JITCodeLibrary):  # type: ignore[misc]
+    """Of a kernel that other kernels call: intermediate code, which they link, and no machine code."""
+
+    def _finalize_final_module(self) -> None:
+        self._finalize_dynamic_globals()
+        self._finalized = True
+
+    def serialize_using_object_code(self) -> tuple[str, str, tuple[bytes, bytes]]:
+        return self.name, "object", (b"", self._get_module_for_linking().as_bitcode())
+
+
+@register_pass(mutates_CFG=True, analysis_only=False)
+class InnerLowering(FieldLowering):
+    """The same into a library without machine code."""
+
+    _name = "inner_lowering"
+
+    def run_pass(self, state: Any) -> bool:
+        state.library = BitcodeLibrary(state.targetctx.codegen(), state.func_id.func_qualname)
+        state.flags.no_compile = True
+        changed: bool = super().run_pass(state)
+        lowered = state.cr
+        entry_point = _stand_in(lowered.fndesc, lowered.env)
+        state.targetctx.insert_user_function(entry_point, lowered.fndesc, [state.library])
+        state.cr = lowered._replace(cfunc=entry_point)
+        return changed
+
+
+def rebuild_inner(target: Any, name: str, bitcode: bytes, fndesc: Any, env: Any, signature: Any, *others: Any) -> Any:
+    """As numba rebuilds the result of compiling a kernel from what `CompileResult._reduce` gave."""
+    library = BitcodeLibrary(target.codegen(), name)
+    library._finalized = True
+    library._get_module_for_linking = cache(partial(codegen.ll.parse_bitcode, bitcode))
+    nothing = dict.fromkeys(compiler.CR_FIELDS)
+    objectmode, lifted, type_annotation, reload_init, referenced_envs = others
+    return compiler.CompileResult(**nothing | {
+        "target_context": target, "typing_context": target.typing_context, "library": library, "environment": env,
+        "entry_point": _stand_in(fndesc, env), "fndesc": fndesc, "type_annotation": type_annotation,
+        "signature": signature, "objectmode": objectmode, "lifted": lifted, "reload_init": reload_init,
+        "referenced_envs": referenced_envs,
+    })  # fmt: skip
+
+
+def _stand_in(fndesc: Any, env: Any) -> Any:
+    """For the function that Python would call, by which numba knows a kernel."""
+    return cpu._dynfunc.make_function(fndesc.lookup_module(), fndesc.qualname.split(".")[-1], "", 0, env, ())
+
 
 class KernelCompiler(compiler.CompilerBase):  # type: ignore[misc]
     """numba's passes, but for this one."""
 
+    lowering = FieldLowering
+
     def define_pipelines(self) -> list[Any]:
         manager = compiler.DefaultPassBuilder.define_nopython_pipeline(self.state)
         manager.passes = [
-            (FieldLowering if each is typed_passes.NativeLowering else each, name) for each, name in manager.passes
+            (self.lowering if each is typed_passes.NativeLowering else each, name) for each, name in manager.passes
         ]
         manager.finalize()
         return [manager]
+
+
+class InnerCompiler(KernelCompiler):
+    """Of kernels for calls from others."""
+
+    lowering = InnerLowering
 
 
 def _copied_scope(scope: Any, memo: dict[int, Any]) -> Any:

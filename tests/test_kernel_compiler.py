@@ -2,13 +2,15 @@
 
 import gc
 import sys
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
+from numba.core import types
 from numpy.typing import NDArray
 
 from ggp.kernel import Int, kernel, lean, numba_inner
+from ggp.kernel_compiler import BitcodeLibrary
 
 pytestmark = pytest.mark.kernels
 
@@ -75,6 +77,21 @@ def exchanged(whole: Whole) -> Whole:
     return Whole(whole.right, whole.left, whole.number + 1)
 
 
+@kernel
+def number_below(number: Int, most: Int) -> int:
+    if number >= most:
+        raise ValueError("too large", number, 0.5)
+    return number + 1
+
+
+@kernel
+def sum_of_numbers(count: Int, most: Int) -> int:
+    found = 0
+    for number in range(count):
+        found += number_below(number, most)
+    return found
+
+
 def test_fields_of_arguments_are_read_and_changed() -> None:
     compiled, plain = make_whole(), make_whole()
     assert changed(compiled, 3) == changed.py_func(plain, 3)  # type: ignore[attr-defined]
@@ -108,3 +125,13 @@ def test_a_kernel_is_called_from_python_and_from_kernels() -> None:
     assert total(make_whole().left) == 6.0
     assert changed(make_whole(), 1) == changed.py_func(make_whole(), 1)  # type: ignore[attr-defined]
     assert total(make_whole().right) == 30.0
+
+
+def test_a_kernel_that_only_kernels_call_has_no_machine_code_and_its_errors_arrive() -> None:
+    assert sum_of_numbers(5, 5) == 15
+    with pytest.raises(ValueError, match="too large") as found:
+        sum_of_numbers(8, 6)
+    assert found.value.args == ("too large", 6, 0.5)
+    for_kernels: Any = number_below.get_overload.__self__  # type: ignore[attr-defined]
+    for_kernels.compile((types.int64, types.int64))
+    assert {type(each.library) for each in for_kernels.overloads.values()} == {BitcodeLibrary}

@@ -136,3 +136,4 @@ print(module.outermost.stats.cache_hits[overload], len(files))
     assert run("two", 22) == "1 3\n"
     assert run("two", 27, factor=4) == "0 6\n"
     assert run("one", 22) == "1 6\n"
+    assert run("one", 23, offset=8) == "0 8\n"  # what both call is linked as it was kept

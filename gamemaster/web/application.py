@@ -74,8 +74,9 @@ async def _services(settings: ServeSettings, given: Store | None, app: web.Appli
     await asyncio.to_thread(services.repository.make_folder)
     lost = await asyncio.to_thread(services.repository.end_lost)
     services.live_matches.ledger.total_bytes = await asyncio.to_thread(services.repository.size_bytes)
-    await services.pool.prepare()
-    await services.people.prepare()
+    if settings.warm:
+        await services.pool.prepare()
+        await services.people.prepare()
     endpoints = await services.endpoints.listen(settings.endpoint_port)
     app[SERVICES] = services
     freeing = asyncio.get_running_loop().create_task(services.live_matches.free_players(lost))
