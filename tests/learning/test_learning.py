@@ -447,6 +447,7 @@ def test_equal_work_gives_equal_nets(tictactoe: CompiledGame) -> None:
     assert learner.progress().batches > 0
 
 
+@pytest.mark.unchecked
 @pytest.mark.parametrize("inputs", EVERY_INPUT)
 def test_tictactoe_is_learned(tictactoe: CompiledGame, inputs: Inputs) -> None:
     """A move that wins at once has most of the policy, and the state after it a high value."""
@@ -625,6 +626,7 @@ def test_a_net_that_reads_moves_needs_more_than_half_of_the_points() -> None:
         assert _is_better(np.array(pairs)) == expected
 
 
+@pytest.mark.unchecked
 @pytest.mark.parametrize("wins", [True, False])
 def test_the_net_that_plays_better_goes_on(monkeypatch: pytest.MonkeyPatch, *, wins: bool) -> None:
     """Captures are an obligation in draughts, so moves tell much."""

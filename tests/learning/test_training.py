@@ -94,6 +94,7 @@ def assert_same(one: Training, two: Training) -> None:
     assert (one.matches, one.samples) == (two.matches, two.samples)
 
 
+@pytest.mark.unchecked
 @pytest.mark.parametrize(("threads", "expert_iteration", "memory"), [(1, 0, 8), (2, 0, 32), (1, 1, 32), (2, 2, 8)])
 def test_training_goes_on_as_if_it_had_not_been_interrupted(
     threads: int,
@@ -138,6 +139,7 @@ def test_the_expert_is_imitated_after_so_many_rounds(machine: CircuitMachine) ->
         Training(machine.compiled, replace(SMALL, expert_iteration=2))
 
 
+@pytest.mark.unchecked
 @pytest.mark.skipif(find_spec("ray") is None, reason="Ray is not installed: pip install 'ggp[cluster]'")
 def test_learners_on_a_cluster_learn_what_they_would_here(machine: CircuitMachine, tmp_path: Path) -> None:
     settings, path = replace(SMALL, threads=2), tmp_path / "t.knowledge"
