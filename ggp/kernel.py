@@ -9,7 +9,7 @@ import hashlib
 import pickle
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import cache
 from io import BytesIO
 from mmap import PROT_EXEC, PROT_READ, PROT_WRITE, mmap
 from pathlib import Path
@@ -163,16 +163,14 @@ class KernelFiles:
         _provided.update(called)
         target.codegen()._engine._defined_symbols.update(kept.defined)
         library = kept.name, "object", (kept.machine_code, _no_bitcode())
-        result = CompileResult._rebuild(target, library, *kept.others)
-        result.library._get_module_for_linking = cache(partial(llvm.parse_bitcode, kept.bitcode))
-        return result
+        return CompileResult._rebuild(target, library, *kept.others)
 
     def save_overload(self, signature: Any, result: Any) -> None:
         """Keeps it, unless it holds addresses of this process."""
         if result.lifted or result.library.has_dynamic_globals:
             return
         (name, _, (machine_code, bitcode)), *others = result._reduce()  # as numba's own cache does
-        module = result.library._get_module_for_linking()
+        module = result.library._final_module
         functions = [(each.name, each.is_declaration) for each in module.functions]
         called = [name for name, is_elsewhere in functions if is_elsewhere and not name.startswith("llvm.")]
         defined = [name for name, is_elsewhere in functions if not is_elsewhere]

@@ -4,8 +4,8 @@ Three parts of it are replaced, which together took two fifths of the time:
 
 * numba loads a whole tuple of arrays for each field that is read of it, and LLVM takes the load apart again. Here
   fields are read where they are (`FieldLower`).
-* numba makes machine code of each kernel, and code that reads arguments from Python. Here it makes neither for calls
-  from other kernels, which link LLVM's intermediate code (`make_dispatcher`, `BitcodeLibrary`).
+* numba makes machine code of each kernel, and code that reads arguments from Python. Here LLVM's intermediate code of a
+  kernel is made once, which other kernels link; the rest is made of it where Python calls it (`make_dispatcher`).
 * numba copies all variables of a function that it inlines, one by one, for each basic block (`_copied_scope`).
 """
 
@@ -20,6 +20,7 @@ from numba.core import compiler as untyped_compiler
 from numba.core import cpu as untyped_cpu
 from numba.core import ir as untyped_ir
 from numba.core import lowering as untyped_lowering
+from numba.core import runtime as untyped_runtime
 from numba.core import typed_passes as untyped_passes
 from numba.core import types as untyped_types
 from numba.core.compiler_machinery import register_pass as untyped_register_pass
@@ -30,20 +31,22 @@ cpu: Any = untyped_cpu
 ir: Any = untyped_ir
 lowering: Any = untyped_lowering
 register_pass: Any = untyped_register_pass
+runtime: Any = untyped_runtime
 typed_passes: Any = untyped_passes
 types: Any = untyped_types
 
 
 def make_dispatcher(function: Callable[..., Any], options: Mapping[str, Any], make_cache: Callable[[Any], Any]) -> Any:
-    """numba's dispatcher of a kernel; `make_cache`: a dispatcher → what keeps its machine code, as numba asks for it.
+    """numba's dispatcher of a kernel; `make_cache`: a dispatcher → what keeps its code, as numba asks for it.
 
-    Calls from other kernels go to a second dispatcher, which makes no machine code.
+    Calls from other kernels go to a second dispatcher, which makes intermediate code only. The first one makes machine
+    code of that, and of what reads arguments from Python.
     """
     njit: Any = partial(numba.njit, nogil=True, error_model="numpy", no_cfunc_wrapper=True, **options)
-    from_python = njit(pipeline_class=KernelCompiler)(function)
-    from_kernels = njit(pipeline_class=InnerCompiler, no_cpython_wrapper=True)(function)
+    from_python, from_kernels = njit()(function), njit(pipeline_class=KernelCompiler, no_cpython_wrapper=True)(function)
     for made in (from_python, from_kernels):
         made._cache = make_cache(made)  # numba offers no public place for another cache
+    from_python._compiler.compile = partial(_compile_for_python, from_python, from_kernels)
     from_python.get_call_template = partial(_find_overload, from_kernels)
     from_python.get_overload = from_kernels.get_overload
     return from_python
@@ -121,26 +124,8 @@ class FieldLower(lowering.Lower):  # type: ignore[misc]
         return self._fields[id(place), number]
 
 
-@register_pass(mutates_CFG=True, analysis_only=False)
-class FieldLowering(typed_passes.NativeLowering):  # type: ignore[misc]
-    """numba's pass, by `FieldLower`."""
-
-    _name = "field_lowering"
-
-    @property
-    def lowering_class(self) -> Any:
-        return FieldLower
-
-    def run_pass(self, state: Any) -> bool:
-        changed: bool = super().run_pass(state)
-        if state.cr.cfunc:  # there is machine code: constants of the kernels that it contains, as when it is read again
-            for environment in compiler.CompileResult._find_referenced_environments(state):
-                state.library.codegen.set_env(environment.env_name, environment)
-        return changed
-
-
 class BitcodeLibrary(codegen.JITCodeLibrary):  # type: ignore[misc]
-    """Of a kernel that other kernels call: intermediate code, which they link, and no machine code."""
+    """Intermediate code of a kernel, and no machine code."""
 
     def _finalize_final_module(self) -> None:
         self._finalize_dynamic_globals()
@@ -150,11 +135,25 @@ class BitcodeLibrary(codegen.JITCodeLibrary):  # type: ignore[misc]
         return self.name, "object", (b"", self._get_module_for_linking().as_bitcode())
 
 
-@register_pass(mutates_CFG=True, analysis_only=False)
-class InnerLowering(FieldLowering):
-    """The same into a library without machine code."""
+class WrapperLibrary(codegen.JITCodeLibrary):  # type: ignore[misc]
+    """Machine code of a kernel and of what calls it for Python. What it links is optimized already."""
 
-    _name = "inner_lowering"
+    def _optimize_final_module(self) -> None:
+        pass
+
+    def serialize_using_object_code(self) -> tuple[str, str, tuple[bytes, bytes]]:
+        return self.name, "object", (self._get_compiled_object(), b"")
+
+
+@register_pass(mutates_CFG=True, analysis_only=False)
+class KernelLowering(typed_passes.NativeLowering):  # type: ignore[misc]
+    """numba's pass, by `FieldLower` into a `BitcodeLibrary`."""
+
+    _name = "kernel_lowering"
+
+    @property
+    def lowering_class(self) -> Any:
+        return FieldLower
 
     def run_pass(self, state: Any) -> bool:
         state.library = BitcodeLibrary(state.targetctx.codegen(), state.func_id.func_qualname)
@@ -165,6 +164,39 @@ class InnerLowering(FieldLowering):
         state.targetctx.insert_user_function(entry_point, lowered.fndesc, [state.library])
         state.cr = lowered._replace(cfunc=entry_point)
         return changed
+
+
+class KernelCompiler(compiler.CompilerBase):  # type: ignore[misc]
+    """numba's passes, but for this one."""
+
+    def define_pipelines(self) -> list[Any]:
+        manager = compiler.DefaultPassBuilder.define_nopython_pipeline(self.state)
+        manager.passes = [
+            (KernelLowering if each is typed_passes.NativeLowering else each, name) for each, name in manager.passes
+        ]
+        manager.finalize()
+        return [manager]
+
+
+def _compile_for_python(from_python: Any, from_kernels: Any, arguments: Any, _: Any) -> Any:
+    """numba's result of compiling a kernel, from that for calls from other kernels."""
+    from_kernels.compile(tuple(arguments))
+    inner = from_kernels.overloads[tuple(arguments)]
+    flags = compiler.Flags()
+    from_python.targetdescr.options.parse_as_flags(flags, from_python.targetoptions)
+    from_python.targetctx.refresh()
+    target = compiler._make_subtarget(from_python.targetctx, flags)
+    library = WrapperLibrary(target.codegen(), inner.library.name)
+    library.enable_object_caching()
+    for linked in (inner.library, runtime.rtsys.library):
+        library.add_linking_library(linked)
+    with target.push_code_library(library):
+        target.create_cpython_wrapper(library, inner.fndesc, inner.environment, None, release_gil=True)
+    entry_point = target.get_executable(library, inner.fndesc, inner.environment)
+    result = inner._replace(target_context=target, library=library, entry_point=entry_point, metadata={})
+    for environment in result._find_referenced_environments():  # constants of the kernels that it contains
+        library.codegen.set_env(environment.env_name, environment)
+    return result
 
 
 def rebuild_inner(target: Any, name: str, bitcode: bytes, fndesc: Any, env: Any, signature: Any, *others: Any) -> Any:
@@ -185,26 +217,6 @@ def rebuild_inner(target: Any, name: str, bitcode: bytes, fndesc: Any, env: Any,
 def _stand_in(fndesc: Any, env: Any) -> Any:
     """For the function that Python would call, by which numba knows a kernel."""
     return cpu._dynfunc.make_function(fndesc.lookup_module(), fndesc.qualname.split(".")[-1], "", 0, env, ())
-
-
-class KernelCompiler(compiler.CompilerBase):  # type: ignore[misc]
-    """numba's passes, but for this one."""
-
-    lowering = FieldLowering
-
-    def define_pipelines(self) -> list[Any]:
-        manager = compiler.DefaultPassBuilder.define_nopython_pipeline(self.state)
-        manager.passes = [
-            (self.lowering if each is typed_passes.NativeLowering else each, name) for each, name in manager.passes
-        ]
-        manager.finalize()
-        return [manager]
-
-
-class InnerCompiler(KernelCompiler):
-    """Of kernels for calls from others."""
-
-    lowering = InnerLowering
 
 
 def _copied_scope(scope: Any, memo: dict[int, Any]) -> Any:

@@ -132,8 +132,8 @@ print(module.outermost.stats.cache_hits[overload], len(files))
         environment = {**os.environ, "GGP_CACHE": str(tmp_path / "cache"), "PYTHONDONTWRITEBYTECODE": "1"}
         return subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT, env=environment).stdout
 
-    assert run("one", 22) == "0 3\n"
-    assert run("two", 22) == "1 3\n"
-    assert run("two", 27, factor=4) == "0 6\n"
-    assert run("one", 22) == "1 6\n"
-    assert run("one", 23, offset=8) == "0 8\n"  # what both call is linked as it was kept
+    assert run("one", 22) == "0 4\n"  # the outermost one for Python and, as the others, for kernels
+    assert run("two", 22) == "1 4\n"
+    assert run("two", 27, factor=4) == "0 8\n"
+    assert run("one", 22) == "1 8\n"
+    assert run("one", 23, offset=8) == "0 11\n"  # what both call is linked as it was kept
