@@ -92,8 +92,8 @@ class _KeptKernel(NamedTuple):
     """What is kept of a kernel."""
 
     name: str
-    machine_code: bytes  # nothing for one that only kernels call
-    bitcode: bytes  # of LLVM, for kernels that are linked with it
+    machine_code: bytes  # none where it is kept for calls from other kernels
+    bitcode: bytes  # LLVM's intermediate code, which these link; none where Python calls it
     called: list[str]  # external functions, to be linked
     defined: list[str]
     others: list[Any]  # further arguments of `CompileResult._rebuild`
@@ -127,7 +127,7 @@ def _no_bitcode() -> bytes:
 
 
 class KernelFiles:
-    """Keeps the machine code of one kernel, a file for each signature, as numba's dispatchers ask a cache to.
+    """Keeps the code of one kernel, a file for each signature, as numba's dispatchers ask a cache to.
 
     Numba's own cache notices no change of a function that a kernel calls, finds nothing again in another checkout, and
     two processes that write its index at once can exchange the code of two signatures. Here the name of a file is a

@@ -1,6 +1,6 @@
 """How numba compiles kernels, which are given named tuples of many arrays.
 
-Three parts of it are replaced, which together took two fifths of the time:
+Three parts of it are replaced, which together took almost half of the time:
 
 * numba loads a whole tuple of arrays for each field that is read of it, and LLVM takes the load apart again. Here
   fields are read where they are (`FieldLower`).
@@ -136,7 +136,7 @@ class BitcodeLibrary(codegen.JITCodeLibrary):  # type: ignore[misc]
 
 
 class WrapperLibrary(codegen.JITCodeLibrary):  # type: ignore[misc]
-    """Machine code of a kernel and of what calls it for Python. What it links is optimized already."""
+    """Machine code of a kernel and of its wrapper, which Python calls; what it links is optimized already."""
 
     def _optimize_final_module(self) -> None:
         pass
@@ -179,7 +179,7 @@ class KernelCompiler(compiler.CompilerBase):  # type: ignore[misc]
 
 
 def _compile_for_python(from_python: Any, from_kernels: Any, arguments: Any, _: Any) -> Any:
-    """numba's result of compiling a kernel, from that for calls from other kernels."""
+    """numba's result of compiling a kernel that Python calls: machine code of what there is for other kernels."""
     from_kernels.compile(tuple(arguments))
     inner = from_kernels.overloads[tuple(arguments)]
     flags = compiler.Flags()
@@ -194,7 +194,7 @@ def _compile_for_python(from_python: Any, from_kernels: Any, arguments: Any, _: 
         target.create_cpython_wrapper(library, inner.fndesc, inner.environment, None, release_gil=True)
     entry_point = target.get_executable(library, inner.fndesc, inner.environment)
     result = inner._replace(target_context=target, library=library, entry_point=entry_point, metadata={})
-    for environment in result._find_referenced_environments():  # constants of the kernels that it contains
+    for environment in result._find_referenced_environments():  # of the kernels that are linked, as `_rebuild` does
         library.codegen.set_env(environment.env_name, environment)
     return result
 
@@ -215,7 +215,7 @@ def rebuild_inner(target: Any, name: str, bitcode: bytes, fndesc: Any, env: Any,
 
 
 def _stand_in(fndesc: Any, env: Any) -> Any:
-    """For the function that Python would call, by which numba knows a kernel."""
+    """For the function that Python would call: numba finds a kernel by it."""
     return cpu._dynfunc.make_function(fndesc.lookup_module(), fndesc.qualname.split(".")[-1], "", 0, env, ())
 
 
