@@ -31,7 +31,7 @@ from numba.extending import intrinsic
 from numpy.typing import NDArray
 
 from ggp.cache import keep_kernel, kernel_folder, read_kernel
-from ggp.kernel_compiler import make_dispatcher, rebuild_inner
+from ggp.kernel_compiler import make_dispatcher, rebuild_bitcode
 
 Int: TypeAlias = int | np.integer[Any]
 Words: TypeAlias = NDArray[np.uint64]  # (rows, 8)
@@ -155,7 +155,7 @@ class KernelFiles:
             return None
         kept = _KeptKernel(*_Reader(BytesIO(code)).load())
         if not kept.machine_code:
-            return rebuild_inner(target, kept.name, kept.bitcode, *kept.others)
+            return rebuild_bitcode(target, kept.name, kept.bitcode, *kept.others)
         called = set(kept.called) - _provided
         for provide in (_provide_runtime, target.refresh):
             if not all(map(llvm.address_of_symbol, called)):

@@ -179,28 +179,28 @@ class KernelCompiler(compiler.CompilerBase):  # type: ignore[misc]
 
 
 def _compile_for_python(from_python: Any, from_kernels: Any, arguments: Any, _: Any) -> Any:
-    """numba's result of compiling a kernel that Python calls: machine code of what there is for other kernels."""
+    """numba's result of compiling a kernel that Python calls, made of the code that other kernels link."""
     from_kernels.compile(tuple(arguments))
-    inner = from_kernels.overloads[tuple(arguments)]
+    compiled = from_kernels.overloads[tuple(arguments)]
     flags = compiler.Flags()
     from_python.targetdescr.options.parse_as_flags(flags, from_python.targetoptions)
     from_python.targetctx.refresh()
     target = compiler._make_subtarget(from_python.targetctx, flags)
-    library = WrapperLibrary(target.codegen(), inner.library.name)
+    library = WrapperLibrary(target.codegen(), compiled.library.name)
     library.enable_object_caching()
-    for linked in (inner.library, runtime.rtsys.library):
+    for linked in (compiled.library, runtime.rtsys.library):
         library.add_linking_library(linked)
     with target.push_code_library(library):
-        target.create_cpython_wrapper(library, inner.fndesc, inner.environment, None, release_gil=True)
-    entry_point = target.get_executable(library, inner.fndesc, inner.environment)
-    result = inner._replace(target_context=target, library=library, entry_point=entry_point, metadata={})
+        target.create_cpython_wrapper(library, compiled.fndesc, compiled.environment, None, release_gil=True)
+    entry_point = target.get_executable(library, compiled.fndesc, compiled.environment)
+    result = compiled._replace(target_context=target, library=library, entry_point=entry_point, metadata={})
     for environment in result._find_referenced_environments():  # of the kernels that are linked, as `_rebuild` does
         library.codegen.set_env(environment.env_name, environment)
     return result
 
 
-def rebuild_inner(target: Any, name: str, bitcode: bytes, fndesc: Any, env: Any, signature: Any, *others: Any) -> Any:
-    """As numba rebuilds the result of compiling a kernel from what `CompileResult._reduce` gave."""
+def rebuild_bitcode(target: Any, name: str, bitcode: bytes, fndesc: Any, env: Any, signature: Any, *others: Any) -> Any:
+    """What numba's `CompileResult._rebuild` does, of code that other kernels link."""
     library = BitcodeLibrary(target.codegen(), name)
     library._finalized = True
     library._get_module_for_linking = cache(partial(codegen.ll.parse_bitcode, bitcode))

@@ -127,7 +127,7 @@ def test_a_kernel_is_called_from_python_and_from_kernels() -> None:
     assert total(make_whole().right) == 30.0
 
 
-def test_a_kernel_that_only_kernels_call_has_no_machine_code_and_its_errors_arrive() -> None:
+def test_what_kernels_link_is_no_machine_code_and_its_errors_arrive() -> None:
     assert sum_of_numbers(5, 5) == 15
     with pytest.raises(ValueError, match="too large") as found:
         sum_of_numbers(8, 6)
