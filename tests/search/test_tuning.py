@@ -7,6 +7,7 @@ from threading import enumerate as enumerate_threads
 import pytest
 
 from ggp.gdl.rulesheet import parse_rulesheet
+from ggp.learning.boards import find_patterns
 from ggp.learning.inputs import find_inputs
 from ggp.learning.net import make_net
 from ggp.library import find_rulesheet
@@ -104,6 +105,21 @@ def test_minimax_is_expected_to_gain_with_visits(points: float, *, is_better: bo
     prior.matches, prior.points = 30.0, 20.0  # so many as are enough against another choice
     assert prior.is_better(mixed)
     assert not prior.is_better(minimax)
+
+
+def test_minimax_with_patterns_has_to_win_as_others_do() -> None:
+    machine = machine_of("connectfour")
+    tuner, game = ready(Tuner(machine, USUAL)), machine.compiled
+    for patterns in (find_patterns(game), None):
+        moves = sum(map(len, game.moves))
+        tuner.use_net(make_net(find_inputs(game), len(machine.roles), moves, 1, patterns=patterns))
+        tuner.use_decisive()
+        usual = tuner.variants[0]
+        for variant in (each for each in tuner.variants if each.settings.minimax_weight):
+            variant.matches, variant.points = 6.0, 3.0
+            assert variant.is_better(usual) is (patterns is None)
+            variant.matches, variant.points = 20.0, 18.0
+            assert variant.is_better(usual)
 
 
 def test_minimax_that_wins_no_match_is_given_up_soon() -> None:

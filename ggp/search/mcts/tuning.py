@@ -146,6 +146,7 @@ class Tuner:
             return False
         self._decisive = 0
         self.variants = [*before, *variants_of(self.usual, level)[len(before) :]]
+        self._expect_of_minimax()
         if level == _DECISIVE[0]:
             self._choose_variant(self.variants[place + len(before)])
         return True
@@ -160,6 +161,15 @@ class Tuner:
         for variant in self.variants:
             variant.matches *= _KEPT
             variant.points *= _KEPT
+        self._expect_of_minimax()
+
+    def _expect_of_minimax(self) -> None:
+        """Of a net with patterns it is a variant like others: it does not gain with visits there (docs/learning.md)."""
+        has_patterns = len(self.net.patterns.starts) > 0
+        for variant in self.variants:
+            if variant.settings.minimax_weight > 0:
+                variant.certain = _CERTAIN if has_patterns else _MINIMAX_CERTAIN
+                variant.gain = 0.0 if has_patterns else _MINIMAX_GAIN
 
     def _may_challenge(self, variant: Variant) -> bool:
         """One thing at a time: decisive moves, or how moves are chosen in the tree."""
