@@ -113,9 +113,8 @@ def _save(task: RoleTask, machine: CircuitMachine, learned: Knowledge) -> None:
 class Improver:
     """What makes the search better while nothing is asked: a net is learned, and quick matches show how to use it.
 
-    Each has a share of the time. Before the first step learning comes first, so that quick matches are about a net that
-    is nearly as good as the one that will be used, and it gets what they leave of the time; later both go on in turns,
-    since the length of the match is not known.
+    Each has a share of the time. Before the first step all of the learning comes first, so that quick matches are about
+    the net that will be used; later both go on in turns, since the length of the match is not known.
     """
 
     def __init__(
@@ -146,7 +145,6 @@ class Improver:
         self._looks_for_symmetries = planned >= _LEAST_PLANNED
         self._samples = self._earlier  # that the net in use has learned from
         self._seconds = 0.0  # of learning
-        self._is_tuned = False  # whether quick matches are over until the first step
         self._is_new = False  # whether the tuner has a net that the search has not
 
     def work(
@@ -155,8 +153,10 @@ class Improver:
         """As much as is due once so many seconds have passed in which nothing was asked; the search adopts the best."""
         if self._tuner.use_decisive():
             self.adopt(search)
-        self._is_tuned &= start
-        while self._may_learn and self._seconds < (due := self._learning_due(passed(), start)):
+        least = self._planned if start else 0.0
+        while self._may_learn and self._seconds < (
+            due := min(_LEARNING[not start] * max(passed(), least), _MOST_LEARNING)
+        ):
             if thought.stop():
                 return
             if self._learner is None:
@@ -168,18 +168,10 @@ class Improver:
                 self.adopt(search)
         tuner = self._tuner
         quick = start or 0 < tuner.last_seconds < _QUICK_SECONDS
-        budget = _TUNING[not start] * max(passed(), self._planned if start else 0.0) - tuner.seconds
-        is_due = quick and not (tuner.is_done or self._is_tuned) and budget > tuner.last_seconds / 2
-        self._is_tuned |= start and tuner.has_net and not is_due
+        budget = _TUNING[not start] * max(passed(), least) - tuner.seconds
+        is_due = quick and not tuner.is_done and budget > 0
         if is_due and tuner.play(state, thought.stop, max(_LEAST_SECONDS, passed() / _MATCH_SHARE)):
             self.adopt(search)
-
-    def _learning_due(self, passed: float, start: bool) -> float:
-        """Seconds of learning that are due in all, once so many have passed in which nothing was asked."""
-        due = _LEARNING[not start] * max(passed, self._planned if start else 0.0)
-        if start and self._is_tuned:
-            due = max(due, self._seconds + self._planned - passed)
-        return min(due, _MOST_LEARNING)
 
     @property
     def learned(self) -> Knowledge | None:
@@ -221,22 +213,16 @@ class Improver:
         self._seconds += perf_counter() - began
 
     def _learn(self, learner: Learner, thought: Thought, due: float) -> None:
-        """A slice; the net is used when it has seen twice as much as the one in use, or is the last for now.
-
-        Once quick matches are over, a tenth more is enough.
-        """
+        """A slice; the net is used when it has seen twice as much as the one in use, or is the last for now."""
         began = perf_counter()
         end = began + _SLICE_SECONDS
         learner.run(lambda: thought.stop() or perf_counter() >= end)
         self._seconds += perf_counter() - began
         samples = self._earlier + learner.samples
-        more = 2.0 if self._seconds < due and not self._is_tuned else _LAST_MORE
+        more = 2.0 if self._seconds < due else _LAST_MORE
         if samples >= max(_least_samples(learner), more * self._samples):
             self._samples = samples
-            if self._is_tuned:
-                self._tuner.net = learner.net  # what quick matches have shown stays true
-            else:
-                self._tuner.use_net(learner.net)
+            self._tuner.use_net(learner.net)
             self._is_new = True
 
     def close(self) -> None:

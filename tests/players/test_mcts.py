@@ -22,7 +22,7 @@ from ggp.learning.net import make_net
 from ggp.search.mcts.search import BatchedMcts, MoveReport, SearchResult
 from ggp.search.mcts.settings import SearchSettings
 from ggp.simulation.state_machine import CircuitMachine
-from players.engines import Improver, LineSearch, TreeSearch, is_settled, make_engine
+from players.engines import LineSearch, TreeSearch, is_settled, make_engine
 from players.settings import PlayerSettings
 from players.strategies import STRATEGIES, HiddenMcts, Mcts
 from players.strategy import RoleTask, Thought
@@ -388,32 +388,3 @@ def test_what_was_learned_before_is_used_and_told(tune: bool, tmp_path: Path, mo
     }
     assert len(warned) == 1
     assert f"played without knowledge: {other}: it was learned for other rules" in warned[0]
-
-
-def test_what_quick_matches_leave_of_the_start_clock_goes_into_learning() -> None:
-    machine = ggp.load("connectfour", "circuit").machine
-    assert isinstance(machine, CircuitMachine)
-    settings = SearchSettings(memory_bytes=2**24)
-    improver, search = Improver(machine, settings, 1, 2**24, None, planned=0.5), BatchedMcts(machine, settings, 1)
-    looks = 0
-
-    def work() -> None:
-        nonlocal looks
-        looks += 1
-        passed = 0.05 * looks
-        improver.work(
-            search, machine.initial_state, Counted().thought(), lambda: passed + improver._seconds, start=True
-        )
-
-    while not improver._is_tuned:  # so long that a net is tried, and the time for quick matches is over
-        work()
-    learner, tuner = improver._learner, improver._tuner
-    assert learner is not None
-    net, samples, shown = tuner.net, learner.samples, [(each.matches, each.points) for each in tuner.variants]
-    improver._planned = improver._seconds + 0.05 * looks + 1.0
-    while tuner.net is net:
-        work()
-    assert learner.samples > samples
-    assert [(each.matches, each.points) for each in tuner.variants] == shown
-    assert search.net is tuner.net or not tuner.best.needs_net
-    search.close()
