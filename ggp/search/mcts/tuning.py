@@ -146,7 +146,7 @@ class Tuner:
             return False
         self._decisive = 0
         self.variants = [*before, *variants_of(self.usual, level)[len(before) :]]
-        self._expect_of_minimax()
+        self._set_minimax_thresholds()
         if level == _DECISIVE[0]:
             self._choose_variant(self.variants[place + len(before)])
         return True
@@ -161,10 +161,10 @@ class Tuner:
         for variant in self.variants:
             variant.matches *= _KEPT
             variant.points *= _KEPT
-        self._expect_of_minimax()
+        self._set_minimax_thresholds()
 
-    def _expect_of_minimax(self) -> None:
-        """Of a net with patterns it is a variant like others: it does not gain with visits there (docs/learning.md)."""
+    def _set_minimax_thresholds(self) -> None:
+        """With patterns minimax is judged like other variants: it gains nothing by visits there (docs/learning.md)."""
         has_patterns = len(self.net.patterns.starts) > 0
         for variant in self.variants:
             if variant.settings.minimax_weight > 0:
