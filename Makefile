@@ -41,7 +41,7 @@ warm: $(READY)
 # The documentation as static pages, in build/docs.
 docs: $(READY)
 	PIP_CONSTRAINT=constraints.txt $(BIN)/pip install --quiet --no-compile --disable-pip-version-check --editable '.[dev,docs]'
-	$(BIN)/mkdocs build --strict --quiet
+	$(BIN)/mkdocs build --strict
 
 check: $(READY)
 	$(BIN)/ruff format --check .

@@ -181,7 +181,7 @@ def test_the_site_is_built(tmp_path: Path) -> None:
     """With all links and the whole reference, and nothing from other hosts."""
     pytest.importorskip("mkdocs", reason="needs the extra docs")
     pytest.importorskip("mkdocstrings", reason="needs the extra docs")
-    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(tmp_path)]
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(tmp_path)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     for page in PAGES:

@@ -4,7 +4,7 @@ What helps in one game hurts in another, and no measure of a net or of playouts 
 matches count, at equal processor time. Their number is small: a challenger has to win clearly before it is chosen.
 Before any match the choice is the usual search; as soon as their machine code is there, that with playouts that see two
 steps ahead whether the match ends; as soon as something was learned, that with learned priors: in series of matches
-these lost in none of the games tried (docs/learning.md, docs/experiments.md).
+these lost in none of the games tried (docs/experiments.md).
 """
 
 from collections.abc import Callable, Sequence
@@ -164,7 +164,7 @@ class Tuner:
         self._set_minimax_thresholds()
 
     def _set_minimax_thresholds(self) -> None:
-        """With patterns minimax is judged like other variants: it gains nothing by visits there (docs/learning.md)."""
+        """With patterns minimax is judged like other variants: it gains nothing by visits there (docs/experiments.md)."""
         has_patterns = len(self.net.patterns.starts) > 0
         for variant in self.variants:
             if variant.settings.minimax_weight > 0:
