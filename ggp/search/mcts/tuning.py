@@ -164,7 +164,7 @@ class Tuner:
         self._set_minimax_thresholds()
 
     def _set_minimax_thresholds(self) -> None:
-        """With patterns minimax is judged like other variants: it gains nothing by visits there (docs/experiments.md)."""
+        """With patterns minimax is like other variants: it does not gain by visits there (docs/experiments.md)."""
         has_patterns = len(self.net.patterns.starts) > 0
         for variant in self.variants:
             if variant.settings.minimax_weight > 0:
