@@ -120,6 +120,7 @@ def test_minimax_with_patterns_has_to_win_as_others_do() -> None:
             assert variant.is_better(usual) is (patterns is None)
             variant.matches, variant.points = 20.0, 18.0
             assert variant.is_better(usual)
+            assert (variant.visits_ratio > 1) is (patterns is None)
 
 
 def test_minimax_that_wins_no_match_is_given_up_soon() -> None:

@@ -146,7 +146,7 @@ class Tuner:
             return False
         self._decisive = 0
         self.variants = [*before, *variants_of(self.usual, level)[len(before) :]]
-        self._set_minimax_thresholds()
+        self._set_minimax_terms()
         if level == _DECISIVE[0]:
             self._choose_variant(self.variants[place + len(before)])
         return True
@@ -161,15 +161,16 @@ class Tuner:
         for variant in self.variants:
             variant.matches *= _KEPT
             variant.points *= _KEPT
-        self._set_minimax_thresholds()
+        self._set_minimax_terms()
 
-    def _set_minimax_thresholds(self) -> None:
-        """With patterns minimax is like other variants: it does not gain by visits there (docs/experiments.md)."""
+    def _set_minimax_terms(self) -> None:
+        """With patterns minimax is a variant like others: it does not gain by visits there (docs/experiments.md)."""
         has_patterns = len(self.net.patterns.starts) > 0
         for variant in self.variants:
             if variant.settings.minimax_weight > 0:
                 variant.certain = _CERTAIN if has_patterns else _MINIMAX_CERTAIN
                 variant.gain = 0.0 if has_patterns else _MINIMAX_GAIN
+                variant.visits_ratio = 1 if has_patterns else _MINIMAX_VISITS
 
     def _may_challenge(self, variant: Variant) -> bool:
         """One thing at a time: decisive moves, or how moves are chosen in the tree."""
@@ -186,7 +187,7 @@ class Tuner:
     @staticmethod
     def _is_first(variant: Variant) -> bool:
         """Whether it has its turn before others."""
-        return variant.settings.minimax_weight > 0 and variant.matches < _FIRST_MATCHES
+        return variant.visits_ratio > 1 and variant.matches < _FIRST_MATCHES
 
     def _choose_variant(self, variant: Variant) -> None:
         """The others have to show again that they are better."""
