@@ -59,6 +59,7 @@ _WARM = "warm"  # a file in the folder of the kernels: all those of the sources 
 _WARMING = "begun"  # a file that is made when a process begins to compile them
 _WARMING_SECONDS = 300.0  # for which such a process is believed to be at work
 _KERNEL_DAYS = 14
+_FEW, _PART = 16, 5_000  # entries of a list: fewer are written one by one, more so many at a time
 _KERNEL_VERSIONS = 16  # kept of other versions, however recent
 _KERNEL_SUFFIX = ".kernel"
 _DAY = 86_400.0
@@ -490,13 +491,25 @@ def _pack(entry: CacheEntry, identity: bytes) -> list[bytes]:
         table.append((name, repr(dtype_to_descr(array.dtype)), list(array.shape)))
         data = asarray(array, order="C").tobytes()
         blocks += [data, bytes(-len(data) % _ALIGNMENT)]
-    header = json.dumps({"notes": entry.notes, "arrays": table}).encode()
+    header = _to_json({"notes": entry.notes, "arrays": table}).encode()
     blocks = [header, bytes(-len(header) % _ALIGNMENT), *blocks]
     size = _HEAD.size + sum(map(len, blocks))
     checksum = zlib.crc32(_HEAD.pack(_MAGIC, 0, size, len(header), identity)[_CHECKED_FROM:])
     for block in blocks:
         checksum = zlib.crc32(block, checksum)
     return [_HEAD.pack(_MAGIC, checksum, size, len(header), identity), *blocks]
+
+
+def _to_json(value: object) -> str:
+    """As `json.dumps`, but long lists in parts: one call keeps Python's lock, and a player has moves to tell."""
+    if isinstance(value, dict):
+        return f"{{{', '.join(f'{json.dumps(key)}: {_to_json(part)}' for key, part in value.items())}}}"
+    if not isinstance(value, list | tuple):
+        return json.dumps(value)
+    if len(value) < _FEW:
+        return f"[{', '.join(map(_to_json, value))}]"
+    parts = (json.dumps(value[start : start + _PART]) for start in range(0, len(value), _PART))
+    return f"[{', '.join(part[1:-1] for part in parts)}]"
 
 
 def _unpack(data: bytes, identity: bytes) -> CacheEntry | None:

@@ -483,6 +483,8 @@ def _evaluation(result: SearchResult, playouts: int, seconds: float, trained: fl
     value = None if best.value is None else min(max(100 * best.value, lower), upper)
     rate = per_second(playouts, seconds)
     is_open = (lower, upper) == (0, 100)
+    if value is None and is_open:  # it is the first of moves that have no visit, though others were visited
+        return None
     return Evaluation(
         value=value,
         lower=None if is_open else lower,

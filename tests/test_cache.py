@@ -95,6 +95,19 @@ def test_what_is_put_is_got_back(given_arrays: dict[str, NDArray[Any]], given_no
         assert same(found.arrays[name], array)
 
 
+def test_long_lists_are_written_in_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of any length, at any depth, and in the words of `json`."""
+    monkeypatch.setattr(ggp.cache, "_PART", 7)
+    notes = {"moves": [[["mark", str(move), {"é": [None, 1.5]}] for move in range(count)] for count in range(30)]}
+    cache = Cache(tmp_path)
+    cache.put("circuit", "k", CacheEntry(notes=notes))
+    entry = cache.get("circuit", "k")
+    assert entry is not None
+    assert entry.notes == notes
+    (path,) = files(cache)
+    assert json.dumps({"notes": notes, "arrays": []}).encode() in path.read_bytes()
+
+
 def test_arrays_that_are_read_back_cannot_be_written(tmp_path: Path) -> None:
     cache = Cache(tmp_path)
     cache.put("circuit", "k", CacheEntry({"turned": np.arange(6, dtype=np.int32).reshape(2, 3).T}))

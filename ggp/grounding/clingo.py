@@ -15,6 +15,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from io import BytesIO
 from itertools import accumulate
 from math import ceil
 from pathlib import Path
@@ -454,7 +455,7 @@ def parse_aspif(data: bytes | bytearray) -> Aspif:
 def parse_names(data: bytes | bytearray) -> list[bytes]:
     """The names of all atoms in an output."""
     at = data.find(b"\n4 ")
-    lines = bytes(data[at + 1 :]).split(b"\n") if at >= 0 else []
+    lines = BytesIO(data[at + 1 :] if at >= 0 else b"")  # one by one: one call that splits all keeps Python's lock
     return [line.split(b" ", 3)[2] for line in lines if line.startswith(b"4 ")]
 
 

@@ -2,7 +2,7 @@
 
 import math
 from collections import defaultdict
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -20,6 +20,7 @@ Column: TypeAlias = NDArray[np.int64]
 _KEY_BITS = 62
 _BLOCK = 512  # rows whose keys are made together
 _FREE = -1  # a slot of a hash table; no key is negative
+_PART = 10_000  # rows that one call of C converts: Python's lock is held for so long, and a player has moves to tell
 _DIGITS = b"0123456789"
 _SPACES = bytes(byte if byte in _DIGITS else 32 for byte in range(256))
 
@@ -290,8 +291,7 @@ class Extents:
             by_shape[name.translate(None, _DIGITS)].append(name)
         found: defaultdict[Relation, list[Column]] = defaultdict(list)
         for shape, members in by_shape.items():
-            numbers = np.array(b" ".join(members).translate(_SPACES).split(), np.int64).reshape(len(members), -1)
-            self._read_shape(shape, numbers, found)
+            self._read_shape(shape, np.concatenate([_numbers(members[part]) for part in _parts(len(members))]), found)
         for relation, parts in found.items():
             self._rows[relation] = np.concatenate(parts)
         self._index_functions()
@@ -325,9 +325,11 @@ class Extents:
             found[self._translation.relations[int(number)]].append(rows[numbers[:, 0] == number])
 
     def _interned(self, terms: Column) -> Column:
-        ids = self._ids
-        base = self._base
-        return np.array([ids.setdefault(row, base + len(ids)) for row in map(tuple, terms.tolist())], np.int64)
+        ids, base, found = self._ids, self._base, list[Column]()
+        for part in _parts(len(terms)):
+            rows = map(tuple, terms[part].tolist())
+            found.append(np.array([ids.setdefault(row, base + len(ids)) for row in rows], np.int64))
+        return np.concatenate(found)
 
     def _index_functions(self) -> None:
         self._functions = np.array([row[0] for row in self._ids], np.int64)
@@ -375,3 +377,14 @@ def _renamed(term: Term, names: dict[str, str]) -> Term:
     if isinstance(term, str):
         return names.get(term, term)
     return (term[0], *(_renamed(part, names) for part in term[1:]))
+
+
+def _parts(count: int) -> Iterator[slice]:
+    """All rows of so many, `_PART` at a time; one part of none."""
+    for start in range(0, max(count, 1), _PART):
+        yield slice(start, start + _PART)
+
+
+def _numbers(names: list[bytes]) -> Column:
+    """(names, numbers in each) of atoms that differ in their numbers only."""
+    return np.array(b" ".join(names).translate(_SPACES).split(), np.int64).reshape(len(names), -1)

@@ -1,6 +1,6 @@
 """Ground rules and the interpreter agree: on the shipped games, and on random small rulesheets."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
@@ -9,7 +9,7 @@ from ggp.errors import GroundingError
 from ggp.gdl.logic_program import Relation
 from ggp.gdl.rulesheet import parse_rulesheet
 from ggp.gdl.terms import Term, to_text
-from ggp.grounding import Budget, automata, narrow, reach, rewrite, splits
+from ggp.grounding import Budget, automata, narrow, reach, rewrite, splits, tables
 from ggp.grounding.prepare import Prepared
 from ggp.grounding.tables import Extents
 from ggp.library import find_rulesheet
@@ -212,6 +212,27 @@ def test_all_arguments_where_the_needed_ones_take_more_room(monkeypatch: pytest.
     assert assert_agree(parse_rulesheet(COUNTING), grounded(COUNTING), matches=2, steps=9) > 5
     least = [(name, 0) for name in ("_reach_all", "_reach_combined", "_reach_separate")]
     assert tried == [*least, ("_reach_all", Budget().rules)]
+
+
+def test_atoms_are_read_some_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The rules are the same, with function terms in facts and moves, however few atoms that are."""
+    text = find_rulesheet("breakthrough").read_text(encoding="utf-8")
+    monkeypatch.setattr(reach, "QUICK", Budget(seconds=5.0, rules=0))  # so that all relations are listed
+    whole = grounded(text)
+    parts: list[int] = []
+
+    def counted(count: int) -> Iterator[slice]:
+        parts.append(len(list(some(count))))
+        return some(count)
+
+    some = tables._parts
+    monkeypatch.setattr(tables, "_PART", 3)
+    monkeypatch.setattr(tables, "_parts", counted)
+    found = grounded(text)
+    assert (found.facts, found.moves) == (whole.facts, whole.moves)
+    for name in ("heads", "first_literal", "literals"):
+        assert getattr(found, name).tolist() == getattr(whole, name).tolist()
+    assert max(parts) > 20
 
 
 def test_the_steps_read_every_level() -> None:

@@ -1,6 +1,7 @@
 """What a player thinks of a state: told beside its move, only to those who ask, and never in the way of the move."""
 
 import asyncio
+from dataclasses import replace
 from threading import Event
 from typing import NoReturn
 
@@ -22,7 +23,7 @@ from ggp.protocol.evaluation import HEADER, MOST_STEPS, Evaluation, parse_evalua
 from ggp.protocol.messages import Message, format_message
 from ggp.search.loading import load_kernels
 from ggp.search.mcts.result import Variations
-from ggp.search.mcts.search import BatchedMcts
+from ggp.search.mcts.search import BatchedMcts, SearchResult
 from players.player import GamePlayer
 from players.service import listening
 from players.settings import PlayerSettings
@@ -221,6 +222,23 @@ def test_a_tree_proves_what_it_is_worth() -> None:
     assert (evaluation.value, evaluation.lower, evaluation.upper) == (100, 100, 100)
     assert evaluation.visits
     assert evaluation.principal_variation[0] == ("(take 2)", "wait")
+
+
+def test_nothing_is_said_of_a_move_that_nothing_is_known_of(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a game of many moves the first of them may be the best one although none of its visits is backed up yet."""
+    found = BatchedMcts.result
+
+    def unvisited(search: BatchedMcts, role: str) -> SearchResult:
+        result = found(search, role)
+        moves = (replace(report, visits=0, value=None, lower=0.0, upper=1.0) for report in result.moves)
+        return replace(result, moves=tuple(moves))
+
+    monkeypatch.setattr(BatchedMcts, "result", unvisited)
+    thinker, thought = thinker_of(ggp.load("connectfour").rulesheet.text, "red"), wanting(600)
+    thinker.choose(play(), None, thought)
+    thinker.forget()
+    assert thought.move is not None
+    assert (thought.evaluation, thought.failure) == (None, "")
 
 
 @pytest.mark.parametrize(("owner", "stage"), [(players.engines, "_evaluation"), (BatchedMcts, "principal_variation")])
