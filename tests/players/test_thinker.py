@@ -1,18 +1,21 @@
 """Stage 7, protocol: what a player concludes from the news in PLAY, repeated and odd news included."""
 
 import logging
+from concurrent.futures import ThreadPoolExecutor
+from threading import Lock
 
 import pytest
 
 from ggp.engines import make_machine
 from ggp.errors import GgpError, UnknownRoleError
 from ggp.gdl.rulesheet import parse_rulesheet
-from ggp.gdl.state_machine import StateMachine
+from ggp.gdl.state_machine import Facts, StateMachine
 from ggp.gdl.terms import Term, to_text
 from ggp.protocol.messages import PlayPercepts
 from players.settings import PlayerSettings
-from players.strategy import Thought
-from players.thinker import News, Thinker, joint_move_of
+from players.strategies import find_strategy
+from players.strategy import RoleTask, Strategy, Thought
+from players.thinker import News, Surroundings, Thinker, joint_move_of
 from tests.players.doubles import RULES, maker, play, start, terms
 from tests.search.machines import Nim, Table
 
@@ -49,6 +52,18 @@ class Told:
         return None if thought.move is None else to_text(thought.move)
 
 
+class OneByOne(Nim):
+    """Answers one question at a time, as the interpreter does."""
+
+    def __init__(self) -> None:
+        super().__init__(5)
+        self.lock = Lock()
+
+    def legal_moves(self, state: Facts, role: str) -> tuple[Term, ...]:
+        with self.lock:
+            return super().legal_moves(state, role)
+
+
 def turn(number: int, last_move: str | None = None, percepts: str = "") -> PlayPercepts:
     return PlayPercepts("m", number, None if last_move is None else terms(last_move)[0], terms(percepts))
 
@@ -58,6 +73,21 @@ def test_follows_the_joint_moves_that_it_is_told() -> None:
     assert told.hear(play()) == "(take 1)"
     assert told.hear(play("(take 1) wait")) == "wait"
     assert told.hear(play("wait (take 3)")) == "(take 1)"  # one left: no other move
+
+
+def test_no_question_of_the_strategy_keeps_the_next_turn_waiting() -> None:
+    machines: list[StateMachine] = []
+
+    def make_strategy(task: RoleTask) -> Strategy:
+        machines.append(task.machine)
+        return find_strategy("legal")(task)
+
+    around = Surroundings(make_strategy=make_strategy)
+    thinker = Thinker(start(), PlayerSettings("legal"), lambda _: OneByOne(), around)
+    (machine,) = machines
+    assert isinstance(machine, OneByOne)
+    with ThreadPoolExecutor(1) as pool, machine.lock:
+        assert pool.submit(thinker.follow, play(), None).result(timeout=10).first_move == ("take", "1")
 
 
 def test_what_was_executed_counts_not_what_was_answered() -> None:
