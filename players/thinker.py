@@ -96,7 +96,7 @@ class Thinker:
         around.tell_first(next(iter(machine.legal_moves(self.state, start.role)), None))
         make_strategy = around.make_strategy or find_strategy(settings.strategy)
         rng = Random(settings.seed)  # noqa: S311 - not for secrets
-        own = make_machine(rulesheet)  # of the strategy: one answers one question at a time, and some take long
+        own = make_machine(rulesheet)  # a machine answers one question at a time, and some of a strategy take long
         self._strategy = make_strategy(
             RoleTask(start, rulesheet, own, start.role, settings, rng, around.warn, around.in_background)
         )

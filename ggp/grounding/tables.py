@@ -20,7 +20,7 @@ Column: TypeAlias = NDArray[np.int64]
 _KEY_BITS = 62
 _BLOCK = 512  # rows whose keys are made together
 _FREE = -1  # a slot of a hash table; no key is negative
-_PART = 10_000  # rows that one call of C converts: Python's lock is held for so long, and a player has moves to tell
+_PART = 10_000  # rows that one call converts: it keeps Python's lock, and a player has moves to tell meanwhile
 _DIGITS = b"0123456789"
 _SPACES = bytes(byte if byte in _DIGITS else 32 for byte in range(256))
 

@@ -146,7 +146,7 @@ class Tuner:
             return False
         self._decisive = 0
         self.variants = [*before, *variants_of(self.usual, level)[len(before) :]]
-        self._set_minimax_terms()
+        self._adjust_minimax()
         if level == _DECISIVE[0]:
             self._choose_variant(self.variants[place + len(before)])
         return True
@@ -161,9 +161,9 @@ class Tuner:
         for variant in self.variants:
             variant.matches *= _KEPT
             variant.points *= _KEPT
-        self._set_minimax_terms()
+        self._adjust_minimax()
 
-    def _set_minimax_terms(self) -> None:
+    def _adjust_minimax(self) -> None:
         """With patterns minimax is a variant like others: it does not gain by visits there (docs/experiments.md)."""
         has_patterns = len(self.net.patterns.starts) > 0
         for variant in self.variants:
