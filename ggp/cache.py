@@ -501,7 +501,7 @@ def _pack(entry: CacheEntry, identity: bytes) -> list[bytes]:
 
 
 def _to_json(value: object) -> str:
-    """As `json.dumps`, but long lists in parts: one call keeps Python's lock, and a player has moves to tell."""
+    """As `json.dumps`, but long lists in parts: each call holds the GIL, and a player has to answer in time."""
     if isinstance(value, dict):
         return f"{{{', '.join(f'{json.dumps(key)}: {_to_json(part)}' for key, part in value.items())}}}"
     if not isinstance(value, list | tuple):

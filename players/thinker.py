@@ -96,9 +96,9 @@ class Thinker:
         around.tell_first(next(iter(machine.legal_moves(self.state, start.role)), None))
         make_strategy = around.make_strategy or find_strategy(settings.strategy)
         rng = Random(settings.seed)  # noqa: S311 - not for secrets
-        own = make_machine(rulesheet)  # a machine answers one question at a time, and some of a strategy take long
+        strategy_machine = make_machine(rulesheet)  # its long evaluations must not block `follow`: machines have locks
         self._strategy = make_strategy(
-            RoleTask(start, rulesheet, own, start.role, settings, rng, around.warn, around.in_background)
+            RoleTask(start, rulesheet, strategy_machine, start.role, settings, rng, around.warn, around.in_background)
         )
 
     def follow(self, news: News, answered: Term | None) -> Turn:

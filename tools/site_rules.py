@@ -9,7 +9,7 @@ _ROOT = Path(__file__).parent.parent
 
 
 def on_files(files: Files, config: MkDocsConfig) -> None:
-    """Adds all of `rules/`, which is beside the folder of the pages and so is linked as `../rules/`."""
+    """Adds the rulesheets in `rules/`: they are outside `docs_dir`, and pages link to them as `../rules/`."""
     for path in sorted((_ROOT / "rules").rglob("*.kif")):
         name = path.relative_to(_ROOT).as_posix()
         file = File.generated(config, f"../{name}", abs_src_path=str(path))

@@ -455,7 +455,7 @@ def parse_aspif(data: bytes | bytearray) -> Aspif:
 def parse_names(data: bytes | bytearray) -> list[bytes]:
     """The names of all atoms in an output."""
     at = data.find(b"\n4 ")
-    lines = BytesIO(data[at + 1 :] if at >= 0 else b"")  # one by one: one call that splits all keeps Python's lock
+    lines = BytesIO(data[at + 1 :] if at >= 0 else b"")  # line by line: one call to split all would hold the GIL
     return [line.split(b" ", 3)[2] for line in lines if line.startswith(b"4 ")]
 
 

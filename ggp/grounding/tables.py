@@ -20,7 +20,7 @@ Column: TypeAlias = NDArray[np.int64]
 _KEY_BITS = 62
 _BLOCK = 512  # rows whose keys are made together
 _FREE = -1  # a slot of a hash table; no key is negative
-_PART = 10_000  # rows that one call converts: it keeps Python's lock, and a player has moves to tell meanwhile
+_PART = 10_000  # rows that are converted by one call, which holds the GIL: a player has to answer in time
 _DIGITS = b"0123456789"
 _SPACES = bytes(byte if byte in _DIGITS else 32 for byte in range(256))
 

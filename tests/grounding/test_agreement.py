@@ -214,7 +214,7 @@ def test_all_arguments_where_the_needed_ones_take_more_room(monkeypatch: pytest.
     assert tried == [*least, ("_reach_all", Budget().rules)]
 
 
-def test_atoms_are_read_some_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_atoms_are_read_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     """The rules are the same, with function terms in facts and moves, however few atoms that are."""
     text = find_rulesheet("breakthrough").read_text(encoding="utf-8")
     monkeypatch.setattr(reach, "QUICK", Budget(seconds=5.0, rules=0))  # so that all relations are listed

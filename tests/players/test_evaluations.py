@@ -224,8 +224,8 @@ def test_a_tree_proves_what_it_is_worth() -> None:
     assert evaluation.principal_variation[0] == ("(take 2)", "wait")
 
 
-def test_nothing_is_said_of_a_move_that_nothing_is_known_of(monkeypatch: pytest.MonkeyPatch) -> None:
-    """In a game of many moves the first of them may be the best one although none of its visits is backed up yet."""
+def test_no_evaluation_of_an_unvisited_move(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a game of many moves the best one may have no visit that is backed up yet."""
     found = BatchedMcts.result
 
     def unvisited(search: BatchedMcts, role: str) -> SearchResult:

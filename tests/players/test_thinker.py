@@ -52,8 +52,8 @@ class Told:
         return None if thought.move is None else to_text(thought.move)
 
 
-class OneByOne(Nim):
-    """Answers one question at a time, as the interpreter does."""
+class LockedNim(Nim):
+    """Locked while it evaluates, as the interpreter is."""
 
     def __init__(self) -> None:
         super().__init__(5)
@@ -75,7 +75,7 @@ def test_follows_the_joint_moves_that_it_is_told() -> None:
     assert told.hear(play("wait (take 3)")) == "(take 1)"  # one left: no other move
 
 
-def test_no_question_of_the_strategy_keeps_the_next_turn_waiting() -> None:
+def test_follows_while_the_strategy_evaluates() -> None:
     machines: list[StateMachine] = []
 
     def make_strategy(task: RoleTask) -> Strategy:
@@ -83,9 +83,9 @@ def test_no_question_of_the_strategy_keeps_the_next_turn_waiting() -> None:
         return find_strategy("legal")(task)
 
     around = Surroundings(make_strategy=make_strategy)
-    thinker = Thinker(start(), PlayerSettings("legal"), lambda _: OneByOne(), around)
+    thinker = Thinker(start(), PlayerSettings("legal"), lambda _: LockedNim(), around)
     (machine,) = machines
-    assert isinstance(machine, OneByOne)
+    assert isinstance(machine, LockedNim)
     with ThreadPoolExecutor(1) as pool, machine.lock:
         assert pool.submit(thinker.follow, play(), None).result(timeout=10).first_move == ("take", "1")
 
