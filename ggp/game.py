@@ -60,7 +60,7 @@ class Game:
         return State(self, self.machine.initial_state)
 
     def with_engine(self, engine: str) -> "Game":
-        """The same rules by another engine, `circuit` or `interpreter`; GroundingError where there is no circuit."""
+        """The same rules by another engine (see `load`); GroundingError where there is no circuit."""
         choice = choose_engine(self.rulesheet, engine)
         return Game(self.name, self.rulesheet, choice.machine, self.metadata, choice.fallback)
 
@@ -144,7 +144,7 @@ class State:
 def load(game: str | Path, engine: str | None = None) -> Game:
     """A shipped game by its name, or a rulesheet by the path of its file.
 
-    engine: `circuit` or `interpreter`; by default the fastest one that can evaluate the rules. UnknownGameError if
+    engine: `circuit`, `bytecode` or `interpreter`; by default the fastest that can evaluate them. UnknownGameError if
     there is no such game or file; RulesheetError, with line and column, if the rules have no meaning; GroundingError if
     the engine `circuit` was demanded and is not possible.
     """

@@ -1,4 +1,4 @@
-"""Sums of rows of numbers, short lists within a kernel, and data fetched before it is used.
+"""Sums of rows of numbers, short lists within a kernel, and single numbers, also fetched before they are used.
 
 A part of the door to LLVM that `ggp.kernel` is, and written in the same way: what is generated, and its plain twin.
 """
@@ -230,6 +230,35 @@ def _prefetch(typing_context: Any, array: Any, row: Any) -> Any:
     return types.void(array, types.int64), generate
 
 
+def plain_get(array: NDArray[Any], index: Int) -> np.int64:
+    return np.int64(array[index])
+
+
+def plain_set(array: NDArray[Any], index: Int, value: Int) -> None:
+    array[index] = value
+
+
+def _get(typing_context: Any, array: Any, index: Any) -> Any:
+    del typing_context, index
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        data, place = _data(context, builder, signature, arguments)
+        return builder.sext(builder.load(builder.gep(data, [place])), ir.IntType(64))
+
+    return types.int64(array, types.int64), generate
+
+
+def _set(typing_context: Any, array: Any, index: Any, value: Any) -> Any:
+    del typing_context, index, value
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        data, place, value = _data(context, builder, signature, arguments)
+        builder.store(builder.trunc(value, data.type.pointee), builder.gep(data, [place]))
+        return context.get_dummy_value()
+
+    return types.void(array, types.int64, types.int64), generate
+
+
 def _make_list(typing_context: Any) -> Any:
     del typing_context
     kind = types.Array(types.int32, 1, "C")
@@ -259,3 +288,5 @@ add_multiples = fast(plain_multiples, _add_multiples(change_rows=False))
 add_multiples_to_rows = fast(plain_multiples_to_rows, _add_multiples(change_rows=True))
 make_list: Callable[[], NDArray[np.int32]] = cast("Any", intrinsic(_make_list))  # of LISTED, until the kernel is over
 prefetch: Callable[[NDArray[Any], Int], None] = cast("Any", intrinsic(_prefetch))  # have array[row] fetched into caches
+get_integer = fast(plain_get, _get)  # of an array of int32 or int64, with an index that is not below 0
+set_integer = fast(plain_set, _set)

@@ -10,9 +10,11 @@ from threading import Event
 from typing import TYPE_CHECKING, TypeAlias
 
 from ggp.cache import is_warm
+from ggp.engines import make_faster
 from ggp.errors import EvaluationError, GgpError
 from ggp.gdl.state_machine import Facts, JointMove
 from ggp.gdl.terms import Term
+from ggp.interpreter import Interpreter
 from ggp.plugins import parse_plugin
 from ggp.protocol.evaluation import Evaluation
 from ggp.search.uct import UCT, UctResult
@@ -55,6 +57,7 @@ class Mcts:
         self._own = task.machine.roles.index(task.role)
         self._uct = UCT(task.machine, task.role, task.rng)
         self._engine: SearchEngine | None = None  # written once, by the thread that prepares it
+        self._plain = "the interpreter"  # what evaluates the rules for the reference
         self._prepared = Event()  # with or without success
         self._is_over = False
         task.in_background(self._prepare)
@@ -106,22 +109,25 @@ class Mcts:
             if result.playouts == 0:
                 break
             evaluate = partial(uct_evaluation, result, playouts, time.perf_counter() - began)
-            thought.offer(result.best or thought.move, f"{playouts} playouts by the interpreter", evaluate)
+            thought.offer(result.best or thought.move, f"{playouts} playouts by {self._plain}", evaluate)
 
     def _prepare(self) -> None:
         """In a thread of its own."""
         task, began = self._task, time.perf_counter()
-        log.info("%s: the interpreter plays, the circuit is being made", task.start.match)
         try:
+            if isinstance(task.machine, Interpreter) and is_warm():
+                self._uct.use(make_faster(task.machine))
+                self._plain = "bytecode"
+            log.info("%s: %s plays, the circuit is being made", task.start.match, self._plain)
             self._engine = self._make_engine(task)
             log.info(
                 "%s: the circuit plays after %.2f s; machine code is being made unless it is kept or too large",
                 task.start.match, time.perf_counter() - began,
             )  # fmt: skip
         except GgpError as error:
-            task.warn(f"played by the interpreter: {error}")
+            task.warn(f"played by {self._plain}: {error}")
         except (RecursionError, MemoryError) as error:
-            task.warn(f"played by the interpreter: the circuit needs too much: {type(error).__name__}")
+            task.warn(f"played by {self._plain}: the circuit needs too much: {type(error).__name__}")
         finally:
             self._prepared.set()
             if self._is_over:

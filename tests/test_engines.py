@@ -23,21 +23,21 @@ def warm(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_fastest_engine_is_taken() -> None:
-    for engine, expected in ((None, "circuit"), ("circuit", "circuit"), ("interpreter", "interpreter")):
+    for engine, expected in ((None, "circuit"), *((engine, engine) for engine in ENGINES)):
         choice = choose_engine(parse_rulesheet(PLAIN), engine)
         assert (choice.machine.engine, choice.fallback) == (expected, None)
         assert ggp.load_text(PLAIN, engine=engine).engine == expected
-    assert ENGINES == ("circuit", "interpreter")
+    assert ENGINES == ("circuit", "bytecode", "interpreter")
 
 
-def test_what_has_no_circuit_is_interpreted(caplog: pytest.LogCaptureFixture) -> None:
+def test_what_has_no_circuit_is_played_by_bytecode(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING):
         game = ggp.load_text(PARADOX, "paradox.kif")
-    assert game.engine == "interpreter"
+    assert game.engine == "bytecode"
     assert game.fallback is not None
     assert game.fallback.startswith("paradox.kif:1:")
     assert [(record.name, record.message) for record in caplog.records] == [
-        ("ggp.engines", f"played by the interpreter, which is slower: {game.fallback}")
+        ("ggp.engines", f"played by bytecode, which is slower: {game.fallback}")
     ]
     assert ggp.load_text(PLAIN).fallback is None
 
@@ -59,7 +59,7 @@ def test_an_engine_that_is_named_is_the_one() -> None:
     with pytest.raises(GroundingError, match="negation"):
         make_machine(parse_rulesheet(PARADOX), "circuit")
     assert make_machine(parse_rulesheet(PARADOX), "interpreter").engine == "interpreter"
-    with pytest.raises(SettingsError, match="the engines are circuit, interpreter"):
+    with pytest.raises(SettingsError, match="the engines are circuit, bytecode, interpreter"):
         make_machine(parse_rulesheet(PLAIN), "abacus")
 
 

@@ -1,4 +1,9 @@
-"""The interpreter by hand-made rulesheets, one for each subtlety of GDL, with the expected results written out."""
+"""The interpreter by hand-made rulesheets, one for each subtlety of GDL, with the expected results written out.
+
+Bytecode has to give the same answers to all of them.
+"""
+
+from typing import Any
 
 import pytest
 
@@ -7,15 +12,38 @@ from ggp.errors import EvaluationError, RulesheetError, UnknownRoleError
 from ggp.gdl.logic_program import make_logic_program
 from ggp.gdl.reader import read_term
 from ggp.gdl.rulesheet import parse_rulesheet
+from ggp.gdl.state_machine import Facts, JointMove
 from ggp.gdl.terms import Term, to_text
 from ggp.interpreter import Interpreter, ask
-from ggp.interpreter.interpreter import MAX_DEPTH
+from ggp.interpreter.bytecode_machine import BytecodeMachine
+from ggp.interpreter.interpreter import PLAY_QUERIES
+from ggp.interpreter.query_planner import MAX_DEPTH
+
+pytestmark = pytest.mark.kernels
+NEXT = [query.relation for query in PLAY_QUERIES].index(("next", 1))
 
 FRAME = "(role r) (legal r stay) (goal r 0) (<= terminal (true over))"
 
 
+class WithBytecode(Interpreter):
+    """An interpreter that has bytecode answer each question, too, and compares the answers."""
+
+    def answer(self, state: Facts, query: int, role: str | None = None, joint_move: JointMove | None = None) -> Any:  # noqa: ANN401
+        if not hasattr(self, "_bytecode"):
+            self._bytecode = BytecodeMachine(Interpreter(self.program.rulesheet))
+        try:
+            found = super().answer(state, query, role, joint_move)
+        except EvaluationError:
+            with pytest.raises(EvaluationError):
+                self._bytecode.answer(state, query, role, joint_move)
+            raise
+        other = self._bytecode.answer(state, query, role, joint_move)
+        assert other == found if isinstance(found, bool) else sorted(map(to_text, other)) == sorted(map(to_text, found))
+        return found
+
+
 def interpreter(rules: str) -> Interpreter:
-    return Interpreter(parse_rulesheet(rules))
+    return WithBytecode(parse_rulesheet(rules))
 
 
 def facts(*texts: str) -> frozenset[Term]:
@@ -24,7 +52,17 @@ def facts(*texts: str) -> frozenset[Term]:
 
 def holds(rules: str, relation: str, arity: int, state: frozenset[Term] = frozenset()) -> list[str]:
     (rows,) = ask(make_logic_program(parse_rulesheet(rules)), [(relation, arity)], state)
-    return sorted(map(to_text, rows))
+    found = sorted(map(to_text, rows))
+    assert by_bytecode(rules, relation, arity, state) == found
+    return found
+
+
+def by_bytecode(rules: str, relation: str, arity: int, state: frozenset[Term]) -> list[str]:
+    """The same, asked for by a rule that has all of them in the next state."""
+    atom = f"({relation} {' '.join(f'?v{place}' for place in range(arity))})" if arity else relation
+    frame = "" if "(role " in rules else "(role asker)"
+    sheet = parse_rulesheet(f"{frame} (<= terminal (true over)) {rules} (<= (next {atom}) {atom})")
+    return sorted(map(to_text, BytecodeMachine(Interpreter(sheet)).answer(state, NEXT)))
 
 
 def play(machine: Interpreter, steps: int) -> None:

@@ -17,10 +17,10 @@ import numpy as np
 
 from ggp.cache import Cache, default_cache, kernel_folder
 from ggp.circuit.compile import CompiledGame, compile_game
-from ggp.engines import BUDGET_SECONDS, ENGINES
+from ggp.engines import BUDGET_SECONDS, ENGINES, make_faster
 from ggp.errors import GroundingError, SettingsError
 from ggp.gdl.rulesheet import Rulesheet, parse_rulesheet
-from ggp.gdl.state_machine import StateMachine
+from ggp.gdl.state_machine import PlaysMatches, StateMachine
 from ggp.grounding import Budget
 from ggp.interpreter import Interpreter
 from ggp.kernel import LANES, MachineCode, vector_bits
@@ -143,14 +143,16 @@ def measure(text: str, source: str, settings: BenchSettings) -> Measurement:
     began = perf_counter()
     rulesheet = parse_rulesheet(text, source)
     fallback = None
-    if settings.engine != "interpreter":
+    if settings.engine in (None, "circuit"):
         try:
             return _measure_circuit(rulesheet, settings, began)
         except GroundingError as error:
             if settings.engine is not None:
                 raise
             fallback = str(error)
-    return _measure_interpreter(Interpreter(rulesheet), settings, began, fallback)
+    interpreter = Interpreter(rulesheet)
+    machine = interpreter if settings.engine == "interpreter" else make_faster(interpreter)
+    return _measure_machine(machine, settings, began, fallback)
 
 
 def _check(settings: BenchSettings) -> None:
@@ -336,9 +338,7 @@ def _sizes(compiled: CompiledGame, steps: Steps) -> Sizes:
     )
 
 
-def _measure_interpreter(
-    machine: StateMachine, settings: BenchSettings, began: float, fallback: str | None
-) -> Measurement:
+def _measure_machine(machine: StateMachine, settings: BenchSettings, began: float, fallback: str | None) -> Measurement:
     """Random matches, one after the other on one thread."""
     matches = _Matches(machine, settings.seed, settings.cap)
     first_until = perf_counter() + _FIRST_SECONDS
@@ -378,6 +378,7 @@ class _Matches:
 
     def __init__(self, machine: StateMachine, seed: int, cap: int) -> None:
         self._machine = machine
+        self._player = machine if isinstance(machine, PlaysMatches) else None
         self._random = Random(seed)  # noqa: S311 - a seed has to reproduce the matches
         self._cap = cap
         self._state = machine.initial_state
@@ -391,9 +392,11 @@ class _Matches:
         return self._playouts + self._capped + self._stuck
 
     def step(self) -> None:
-        """Does one joint move, or ends the match where there is none."""
+        """Does one joint move, or ends the match where there is none; a whole match where the machine does that."""
         machine, state = self._machine, self._state
-        if machine.is_terminal(state):
+        if self._player is not None:
+            self._play(self._player)
+        elif machine.is_terminal(state):
             self._playouts += 1
             for role in machine.roles:
                 self._sums[role] += sum(machine.goal_values(state, role))
@@ -410,6 +413,19 @@ class _Matches:
             else:
                 self._stuck += 1
                 self._begin()
+
+    def _play(self, machine: PlaysMatches) -> None:
+        playout = machine.play_match(machine.initial_state, self._random, self._cap, lambda: False)
+        assert playout is not None  # nothing stops it
+        self.steps += playout.steps
+        if playout.is_terminal:
+            self._playouts += 1
+            for role, goal in zip(machine.roles, playout.goals, strict=True):
+                self._sums[role] += goal or 0
+        elif playout.steps >= self._cap:
+            self._capped += 1
+        else:
+            self._stuck += 1
 
     def outcomes(self) -> OutcomeCounts:
         return _means(self._playouts, self._capped, self._stuck, int(self.length > 0), self.steps, self._sums)

@@ -198,7 +198,7 @@ def take_samples(rulesheet: Rulesheet, machine: StateMachine) -> StateSamples:
     states: dict[Facts, None] = {}
     moves: dict[Term, None] = {}
     with suppress(GgpError):
-        _play(Interpreter(rulesheet, is_late) if machine.engine == "interpreter" else machine, states, moves, is_late)
+        _play(machine if machine.engine == "circuit" else Interpreter(rulesheet, is_late), states, moves, is_late)
     return StateSamples(tuple(states), frozenset(moves))
 
 

@@ -1,11 +1,23 @@
 """The state machine: what every engine offers and every player and game master uses."""
 
-from typing import Protocol, TypeAlias
+from collections.abc import Callable
+from dataclasses import dataclass
+from random import Random
+from typing import Protocol, TypeAlias, runtime_checkable
 
 from ggp.gdl.terms import Term
 
 Facts: TypeAlias = frozenset[Term]  # a state: the facts that are true, without `true`
 JointMove: TypeAlias = tuple[Term, ...]  # one move for each role, in the order of `roles`
+
+
+@dataclass(frozen=True, slots=True)
+class Playout:
+    """How a random match from a state ended."""
+
+    goals: tuple[int | None, ...]  # goal values by role; None where the rules give none or several
+    steps: int
+    is_terminal: bool  # whether its last state is
 
 
 class StateMachine(Protocol):
@@ -42,3 +54,14 @@ class StateMachine(Protocol):
 
     def percepts(self, state: Facts, joint_move: JointMove, role: str) -> tuple[Term, ...]:
         """What a role is told after the step, sorted by text: `sees`, or the joint move where no rule has `sees`."""
+
+
+@runtime_checkable
+class PlaysMatches(StateMachine, Protocol):
+    """A state machine that plays whole random matches by itself."""
+
+    def play_match(self, state: Facts, rng: Random, max_steps: int, stop: Callable[[], bool]) -> Playout | None:
+        """A uniformly random match from a state: to its end, a state where a role cannot move, or so many steps.
+
+        None where `stop`, asked every few milliseconds, ended it; EvaluationError as for the questions.
+        """

@@ -10,7 +10,6 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ggp.errors import RulesheetError
 from ggp.gdl.dependencies import Dependencies, Tier
 from ggp.gdl.logic_program import Clause, Literal, LogicProgram, Relation
 from ggp.gdl.terms import Term, is_ground, variables
@@ -19,26 +18,18 @@ from ggp.interpreter.bodies import (
     BodyWriter,
     FunctionSource,
     Names,
-    QueryPlanner,
     Rest,
     expression,
     pack,
     unpack_key,
 )
+from ggp.interpreter.query_planner import Query, QueryPlanner
 from ggp.interpreter.tabling import Tabling, WellFounded
 
 _SHOWN = ("next", "init", "legal", "sees")  # whose terms leave the rules, and come back in the next state
 _MANY_ANSWERS = 1_000_000  # that there can be, from which on they are counted while they are made
 _FEW_KEYS = 10_000  # for so many questions to a relation it is not counted how many were asked
 _MAX_CALLS = 40  # levels of relations that call each other before one is evaluated as a whole beforehand
-
-
-@dataclass(frozen=True, slots=True)
-class Query:
-    """A relation that is asked from outside, with the indexes of its bound arguments."""
-
-    relation: Relation
-    bound: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +105,7 @@ class Compiler:
     def number(self, relation: Relation, bound: tuple[int, ...]) -> int:
         """Of the function that answers this; it is compiled later when it is new."""
         if not self.planner.can_ask(relation, bound):
-            raise self._unsafe(relation, bound)
+            raise self.planner.unsafe(relation, bound)
         key = (relation, bound)
         if key not in self._numbers:
             self._numbers[key] = len(self._numbers)
@@ -164,12 +155,7 @@ class Compiler:
         self._scopes[self._tier].extend(lines)
 
     def ordered(self, clause: Clause, bound: tuple[int, ...]) -> tuple[Literal, ...]:
-        """The body in the order of the plan."""
-        known = [name for index in bound for name in variables(clause.arguments[index])]
-        body = self.planner.order(clause, known)
-        if body is None or self.planner.unbound(clause, known):
-            raise self._unsafe(clause.relation, bound)
-        return body
+        return self.planner.ordered(clause, bound)
 
     def open_head(self, source: FunctionSource, clause: Clause, bound: tuple[int, ...]) -> Names:
         """Matches the bound arguments of a head with the parameters `p0`, `p1` …"""
@@ -270,16 +256,6 @@ class Compiler:
                 below |= new
                 stack.extend(new)
         return sorted(self._whole & below, key=lambda member: self.dependencies.component[member])
-
-    def _unsafe(self, relation: Relation, bound: tuple[int, ...]) -> RulesheetError:
-        for clause in self.program.clauses[relation]:
-            known = [name for index in bound for name in variables(clause.arguments[index])]
-            names = self.planner.unbound(clause, known)
-            if names:
-                message = f"no condition binds {', '.join(names)} in a rule for '{relation[0]}'"
-                return RulesheetError(message, self.program.rulesheet.place(clause.offset), "safety")
-        message = f"a rule for '{relation[0]}' leaves variables without a value"
-        return RulesheetError(message, self.program.rulesheet.place(self.program.clauses[relation][0].offset), "safety")
 
 
 def _is_plain(expression: str) -> bool:

@@ -15,11 +15,9 @@ from ggp.gdl.logic_program import LogicProgram, Relation, make_logic_program
 from ggp.gdl.rulesheet import Rulesheet, name_and_arity
 from ggp.gdl.state_machine import Facts, JointMove
 from ggp.gdl.terms import Term, is_ground, to_text
-from ggp.interpreter.bodies import make_query_planner
-from ggp.interpreter.compiler import Compiled, Compiler, Query
+from ggp.interpreter.compiler import Compiled, Compiler
+from ggp.interpreter.query_planner import MAX_DEPTH, MAX_NODES, Query, make_query_planner
 
-MAX_DEPTH = 150  # levels of function terms in a fact, or in a relation that reads itself
-MAX_NODES = 10_000  # names in one term, those inside of it included
 MAX_ROWS = 2_000_000  # answers to one question
 MAX_STEPS = 10_000_000  # of the evaluation of a state, or of a joint move: questions to relations, and rows of loops
 MAX_BLOCKS = 10_000_000  # objects that an evaluation may make, some 100 bytes each
@@ -29,7 +27,7 @@ _CHUNK = 1 << 14  # steps between two looks at memory and time
 
 _START = (Query(("role", 1), ()), Query(("init", 1), ()))
 _LEGAL, _TERMINAL, _GOAL, _NEXT, _SEES = range(5)
-_PLAY = (
+PLAY_QUERIES = (
     Query(("legal", 2), (0,)),
     Query(("terminal", 0), ()),
     Query(("goal", 2), (0,)),
@@ -45,50 +43,37 @@ def _for_ever() -> bool:
     return False
 
 
-class Interpreter:
-    """A state machine that evaluates the rules for each state anew, and keeps the latest state's answers.
+class RuleMachine:
+    """A state machine whose answers are those of the queries `PLAY_QUERIES`."""
 
-    Every evaluation ends: with EvaluationError where it takes more steps or objects than a bound, or when `is_late`,
-    which is asked every few milliseconds, says so.
-    """
+    roles: tuple[str, ...]
+    initial_state: Facts
 
-    engine = "interpreter"
-
-    def __init__(self, rulesheet: Rulesheet, is_late: _Patience = _for_ever) -> None:
-        program = make_logic_program(rulesheet)
-        self._has_percepts = rulesheet.has_percepts
-        self._lock = RLock()  # for `_texts`, `_state` and `_answers`, and all that the compiled functions keep
+    def __init__(self, *, has_percepts: bool) -> None:
+        self._has_percepts = has_percepts
+        self._lock = RLock()  # for all that an evaluation keeps
         self._texts = _Texts()
-        analysis = _analysed(program)
-        start = _load(_compile(program, analysis, _START, {}), is_late)
-        self.roles: tuple[str, ...] = _roles(rulesheet, _queried(start, 0))
-        self.initial_state: Facts = frozenset(_queried(start, 1))
-        counts: dict[Relation, int] = {}
-        for fact in self.initial_state:
-            counts[name_and_arity(fact)] = counts.get(name_and_arity(fact), 0) + 1
-        self._at = _load(_compile(program, analysis, _PLAY, counts), is_late)
-        self._state: Facts | None = None
-        self._answers: Any = None
+
+    def answer(self, state: Facts, query: int, role: str | None = None, joint_move: JointMove | None = None) -> Any:  # noqa: ANN401
+        """The answer to a query by its place in `PLAY_QUERIES`: a list of terms, or a truth value."""
+        raise NotImplementedError
 
     def legal_moves(self, state: Facts, role: str) -> tuple[Term, ...]:
         with self._lock:
-            found = self._ask(state, _LEGAL, self._known(role))
-            return tuple(sorted(found, key=self._texts.__getitem__))
+            return tuple(sorted(self.answer(state, _LEGAL, self._known(role)), key=self._texts.__getitem__))
 
     def next_state(self, state: Facts, joint_move: JointMove) -> Facts:
         with self._lock:
-            return frozenset(self._ask(state, _NEXT, _NO_KEY, joint_move))
+            return frozenset(self.answer(state, _NEXT, None, joint_move))
 
     def is_terminal(self, state: Facts) -> bool:
         with self._lock:
-            return bool(self._ask(state, _TERMINAL, _NO_KEY))
+            return bool(self.answer(state, _TERMINAL))
 
     def goal_values(self, state: Facts, role: str) -> tuple[int, ...]:
         with self._lock:
-            found = self._ask(state, _GOAL, self._known(role))
-            return tuple(
-                sorted(int(value) for value in found if isinstance(value, str) and _GOAL_VALUE.fullmatch(value))
-            )
+            found = map(goal_number, self.answer(state, _GOAL, self._known(role)))
+            return tuple(sorted(number for number in found if number is not None))
 
     def goal(self, state: Facts, role: str) -> int | None:
         values = self.goal_values(state, role)
@@ -98,7 +83,7 @@ class Interpreter:
         if not self._has_percepts:
             return joint_move
         with self._lock:
-            found = self._ask(state, _SEES, self._known(role), joint_move)
+            found = self.answer(state, _SEES, self._known(role), joint_move)
             return tuple(sorted(found, key=self._texts.__getitem__))
 
     def _known(self, role: str) -> str:
@@ -106,19 +91,49 @@ class Interpreter:
             raise UnknownRoleError(f"no role is called {role!r}; the roles are {', '.join(self.roles)}")
         return role
 
-    def _ask(self, state: Facts, query: int, key: Any, joint_move: JointMove | None = None) -> Any:  # noqa: ANN401
-        """The answer of a compiled query: a list of terms, or a truth value."""
-        if state is not self._state:
-            if self._at.has_spent:
-                self._at.restart()
-            self._answers = self._at(state)
-            self._state = state
-        step, queries = self._answers
-        if queries[query] is None:  # it depends on the moves; when GDL forbids it to, it is asked before there are any
-            if self._at.has_spent:
-                self._at.restart()
-            queries = step({} if joint_move is None else dict(zip(self.roles, joint_move, strict=True)))
-        return queries[query](key)
+
+class Interpreter(RuleMachine):
+    """A state machine that evaluates the rules for each state anew, and keeps the latest state's answers.
+
+    Every evaluation ends: with EvaluationError where it takes more steps or objects than a bound, or when `is_late`,
+    which is asked every few milliseconds, says so.
+    """
+
+    engine = "interpreter"
+
+    def __init__(self, rulesheet: Rulesheet, is_late: _Patience = _for_ever) -> None:
+        super().__init__(has_percepts=rulesheet.has_percepts)
+        self.program = program = make_logic_program(rulesheet)
+        self.dependencies, self.domains = analysis = _analysed(program)
+        start = _load(_compile(program, analysis, _START, {}), is_late)
+        self.roles = _roles(rulesheet, _queried(start, 0))
+        self.initial_state = frozenset(_queried(start, 1))
+        self.fact_counts: dict[Relation, int] = {}
+        for fact in self.initial_state:
+            function = name_and_arity(fact)
+            self.fact_counts[function] = self.fact_counts.get(function, 0) + 1
+        self._at = _load(_compile(program, analysis, PLAY_QUERIES, self.fact_counts), is_late)
+        self._state: Facts | None = None
+        self._answers: Any = None
+
+    def answer(self, state: Facts, query: int, role: str | None = None, joint_move: JointMove | None = None) -> Any:  # noqa: ANN401
+        with self._lock:
+            if state is not self._state:
+                if self._at.has_spent:
+                    self._at.restart()
+                self._answers = self._at(state)
+                self._state = state
+            step, queries = self._answers
+            if queries[query] is None:  # depends on the moves; when GDL forbids it to, it is asked before there are any
+                if self._at.has_spent:
+                    self._at.restart()
+                queries = step({} if joint_move is None else dict(zip(self.roles, joint_move, strict=True)))
+            return queries[query](_NO_KEY if role is None else role)
+
+
+def goal_number(term: Term) -> int | None:
+    """The number that a term is as a goal value; None where it is none from 0 to 100."""
+    return int(term) if isinstance(term, str) and _GOAL_VALUE.fullmatch(term) else None
 
 
 def ask(

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache
+from random import Random
 from threading import Lock, Thread
 
 import numpy as np
@@ -20,10 +21,12 @@ import numpy as np
 from ggp.cache import Cache, is_warm, kernel_folder, mark_warm
 from ggp.circuit.compile import compile_game
 from ggp.circuit.reachability import play_randomly
+from ggp.engines import make_machine
 from ggp.equilibrium.backward_induction import BackwardInduction
 from ggp.equilibrium.merged import MergedSolver
 from ggp.equilibrium.solving import EquilibriumSolver
 from ggp.gdl.rulesheet import parse_rulesheet
+from ggp.gdl.state_machine import PlaysMatches
 from ggp.grounding.clingo import GroundProgram
 from ggp.grounding.tables import Table
 from ggp.kernel import vector_bits
@@ -66,6 +69,7 @@ def load_kernels() -> None:
     """Once in a process; after it, no search compiles anything but machine code of its game."""
     with _compiling():
         _write_out()
+        _evaluate_bytecode()
         _search_together()
         _search_in_turn()
     _load_other_half()
@@ -103,6 +107,15 @@ def _write_out() -> None:
     for order in ("C", "F"):
         Table(("x", "y"), np.zeros((2, 2), np.int64, order)).count(("x",))
     GroundProgram().text()
+
+
+def _evaluate_bytecode() -> None:
+    """A question of each kind, and a playout."""
+    machine = make_machine(parse_rulesheet(_HIDDEN, "kernels"), "bytecode")
+    assert isinstance(machine, PlaysMatches)
+    start = machine.initial_state
+    machine.legal_moves(start, "one")
+    machine.play_match(start, Random(0), 1, lambda: False)  # noqa: S311 - not for secrets
 
 
 def _search_together() -> None:

@@ -5,14 +5,14 @@ Decoupled UCT: in each node every role chooses among its own moves by its own st
 one node, plays at random to the end and backs up one value per role.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from math import log, sqrt
 from random import Random
 
 from ggp.errors import EvaluationError, SettingsError
 from ggp.gdl.rulesheet import NATURE
-from ggp.gdl.state_machine import Facts, JointMove, StateMachine
+from ggp.gdl.state_machine import Facts, JointMove, PlaysMatches, StateMachine
 from ggp.gdl.terms import Term
 
 UNKNOWN_VALUE = 0.5  # of an end for which the rules give no goal value, or several
@@ -54,13 +54,18 @@ class UCT:
     """A search tree for one role of one match, kept from move to move."""
 
     def __init__(self, machine: StateMachine, role: str, rng: Random, settings: UctSettings | None = None) -> None:
-        self._machine = machine
+        self.use(machine)
         self._role = machine.roles.index(role)
         self._nature = tuple(name == NATURE for name in machine.roles)
         self._rng = rng
         self._settings = settings or UctSettings()
         self._root: _Node | None = None
         self._nodes = 0
+
+    def use(self, machine: StateMachine) -> None:
+        """Asks this machine from now on; all that it is given in turn are of the same rules."""
+        self._machine = machine
+        self._player = machine if isinstance(machine, PlaysMatches) else None
 
     @property
     def nodes(self) -> int:
@@ -137,6 +142,11 @@ class UCT:
             return _ends_with([None] * len(self._nature))
 
     def _play_out(self, state: Facts, view: "_View", stop: Callable[[], bool]) -> "_Ends":
+        if view.ends is None and self._player is not None:
+            playout = self._player.play_match(state, self._rng, self._settings.max_steps, stop)
+            if playout is None:
+                raise _StoppedError
+            return _ends_with(playout.goals)
         for _ in range(self._settings.max_steps):
             if view.ends is not None:
                 return view.ends
@@ -239,7 +249,7 @@ class _Node:
             self.choices = tuple(_Choice(moves, [0] * len(moves), [0.0] * len(moves)) for moves in self.view.legal)
 
 
-def _ends_with(goals: list[int | None]) -> _Ends:
+def _ends_with(goals: Sequence[int | None]) -> _Ends:
     values = (UNKNOWN_VALUE if goal is None else min(max(goal / 100, 0.0), 1.0) for goal in goals)
     return _Ends(tuple(values), None not in goals)
 
