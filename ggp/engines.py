@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 from ggp.cache import is_warm
-from ggp.errors import GroundingError, SettingsError
+from ggp.errors import EvaluationError, GroundingError, SettingsError
 from ggp.gdl.rulesheet import Rulesheet
 from ggp.gdl.state_machine import StateMachine
 from ggp.interpreter import Interpreter
@@ -53,15 +53,18 @@ def choose_engine(rulesheet: Rulesheet, engine: str | None = None, seconds: floa
         if engine is not None:
             raise
         machine = make_faster(Interpreter(rulesheet))
-        _log.warning("played by bytecode, which is slower: %s", error)
+        _log.warning("played by %s, which is slower: %s", machine.engine, error)
         return EngineChoice(machine, str(error))
 
 
 def make_faster(interpreter: Interpreter) -> StateMachine:
-    """The rules of an interpreter as bytecode, in some milliseconds: without a circuit the fastest way to play."""
-    from ggp.interpreter.bytecode_machine import BytecodeMachine  # noqa: PLC0415
+    """The rules of an interpreter as bytecode, in some milliseconds; the interpreter if they name terms too deep."""
+    from ggp.interpreter.bytecode_machine import BytecodeMachine  # noqa: PLC0415 - numba, as below
 
-    return BytecodeMachine(interpreter)
+    try:
+        return BytecodeMachine(interpreter)
+    except EvaluationError:
+        return interpreter
 
 
 def _circuit_machine(rulesheet: Rulesheet, seconds: float) -> StateMachine:

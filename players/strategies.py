@@ -116,8 +116,8 @@ class Mcts:
         task, began = self._task, time.perf_counter()
         try:
             if isinstance(task.machine, Interpreter) and is_warm():
-                self._uct.use(make_faster(task.machine))
-                self._plain = "bytecode"
+                self._uct.use(machine := make_faster(task.machine))
+                self._plain = "bytecode" if machine.engine == "bytecode" else self._plain
             log.info("%s: %s plays, the circuit is being made", task.start.match, self._plain)
             self._engine = self._make_engine(task)
             log.info(

@@ -116,7 +116,7 @@ def test_the_interpreter_is_measured_alike() -> None:
 
 def test_what_cannot_be_grounded_is_measured_with_the_reason() -> None:
     found = measure(NESTED, "nested", SHORT)
-    assert found.engine == "interpreter"
+    assert found.engine == "bytecode"
     assert found.fallback is not None
     assert "nest" in found.fallback
     assert found.outcomes.mean_length
@@ -229,15 +229,15 @@ def test_a_suite_has_a_row_for_every_game_and_keeps_what_it_has(folder: Path, tm
     assert "broken.kif:2:1" in rows["broken"]["message"]
     assert rows["good"]["measurement"]["engine"] == "circuit"
     assert rows["good"]["measurement"]["import_seconds"] > 0
-    assert rows["nested"]["measurement"]["engine"] == "interpreter"
-    assert "games: 1 refused, 1 circuit, 1 interpreter" in done.stdout
+    assert rows["nested"]["measurement"]["engine"] == "bytecode"
+    assert "games: 1 refused, 1 circuit, 1 bytecode" in done.stdout
     assert "good: circuit" in done.stderr
 
     before = output.read_bytes()
     output.write_bytes(before + b'{"game": "half')  # as when a run was ended while it wrote
     done = run(*arguments)
     assert "3 of 3 games were measured in earlier runs" in done.stderr
-    assert "games: 1 refused, 1 circuit, 1 interpreter" in done.stdout
+    assert "games: 1 refused, 1 circuit, 1 bytecode" in done.stdout
     (folder / "broken.kif").write_text(BROKEN + "\n", encoding="utf-8")
     done = run(*arguments, "--json")
     assert "2 of 3 games were measured in earlier runs" in done.stderr

@@ -269,9 +269,10 @@ def test_help_is_wrapped_once(path: tuple[str, ...], monkeypatch: pytest.MonkeyP
             assert len(line.rstrip()) + len(following.split()[0]) >= 78, line
 
 
-def test_choices_are_in_the_help() -> None:
-    assert "circuit|interpreter" in run("perft", "--help").stdout
-    assert "circuit|interpreter" in run("bench", "--help").stdout
+def test_choices_are_in_the_help(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "120")
+    assert "circuit|bytecode|interpreter" in run("perft", "--help").stdout
+    assert "circuit|bytecode|interpreter" in run("bench", "--help").stdout
     for command in ("run", "new"):
         text = " ".join(run("tournament", command, "--help").stdout.replace("│", " ").split())
         assert "round-robin, gauntlet, swiss or knock-out" in text

@@ -399,9 +399,9 @@ def _goal_value(m: Machine) -> np.int64:
 def play_out(m: Machine, entries: Integers, random: NDArray[np.uint64], max_steps: Int) -> Int:
     """Goes on with a playout from the present state: DONE when it is over, UNFINISHED if no instruction is left.
 
-    `entries` are those of the first four phases. At the end `goals` has the goal value of each role, NO_GOAL where there
-    is none or several, `control[STEPS]` the steps and `control[ENDED]` whether the state is terminal. It begins with
-    `control[PHASE]` BEGIN and `control[STEPS]` 0.
+    `entries` are those of the first four phases. At the end `goals` has the goal value of each role, NO_GOAL where
+    there is none or several, `control[STEPS]` the steps and `control[ENDED]` whether the state is terminal. It begins
+    with `control[PHASE]` BEGIN and `control[STEPS]` 0.
     """
     while True:
         phase, role = m.control[PHASE], m.control[ROLE]

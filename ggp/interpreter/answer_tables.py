@@ -205,7 +205,7 @@ def _take(m: Machine, tier: Int, size: Int, slot: Int) -> np.int64:
     if address + size > (tier + 1) * (len(m.memory) // TIERS):
         return np.int64(FULL_MEMORY)
     if slot >= 0:
-        if 4 * m.control[USED + tier] > 3 * (len(m.slots) // TIERS):
+        if 2 * m.control[USED + tier] > len(m.slots) // TIERS:
             return np.int64(FULL_SLOTS)
         m.control[USED + tier] += 1
         m.slots[slot] = m.control[EPOCH + tier] << 32 | address

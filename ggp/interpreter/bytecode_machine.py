@@ -22,6 +22,7 @@ from ggp.kernel import Int
 _SLICE = 200_000  # instructions between two looks at the clock, some milliseconds
 _MAX_SLICES = 20_000  # of one evaluation
 _KEPT_TERMS = 1 << 20  # terms that no rule names, from which on all of them are forgotten between two questions
+_FIRST_SIZES = {"memory": 1 << 14, "slots": 1 << 12, "terms": 1 << 12, "stack": 1 << 12}
 _MOST = {"memory": 1 << 25, "slots": 1 << 23, "terms": 1 << 21, "stack": 1 << 23}
 _ERRORS = {
     tables.TOO_DEEP: f"a term grows beyond {MAX_DEPTH} levels",
@@ -44,6 +45,7 @@ class BytecodeMachine(RuleMachine):
     """The rules of an interpreter as bytecode: the same answers, sooner.
 
     Every evaluation ends, by EvaluationError if need be. The interpreter answers what depends on its own negation.
+    Rules that name terms beyond the bounds of states are an EvaluationError at once.
     """
 
     engine = "bytecode"
@@ -55,7 +57,7 @@ class BytecodeMachine(RuleMachine):
         self._interpreter = interpreter
         planner = make_query_planner(program, dependencies, interpreter.domains, interpreter.fact_counts)
         self._bytecode = BytecodeCompiler(program, dependencies, planner).compile(PLAY_QUERIES)
-        self._sizes = {"memory": 1 << 14, "slots": 1 << 12, "terms": 1 << 12, "stack": 1 << 12}
+        self._sizes = dict(_FIRST_SIZES)
         self._state: Facts | None = None
         self._joint: JointMove | None = None
         self._make()
@@ -68,7 +70,7 @@ class BytecodeMachine(RuleMachine):
                 if 0 <= count <= len(self._machine.found):
                     break
                 if count == tables.CYCLE:
-                    self._state = None
+                    self._forget()
                     return self._interpreter.answer(state, query, role, joint_move)
                 self._make_room(count if count < 0 else tables.FULL_TERMS)
             if PLAY_QUERIES[query].relation[1] == 0:
@@ -79,10 +81,10 @@ class BytecodeMachine(RuleMachine):
         """See `PlaysMatches`."""
         with self._lock:
             self._tidy()
-            random = np.array([rng.getrandbits(64) | 1], np.uint64)
+            seed = rng.getrandbits(64) | 1
             while True:
                 try:
-                    status = self._play(state, random, max_steps, stop)
+                    status = self._play(state, np.array([seed], np.uint64), max_steps, stop)
                 except _StoppedError:
                     return None
                 if status == tables.DONE:
@@ -256,11 +258,16 @@ class BytecodeMachine(RuleMachine):
         machine.stack[:root] = range(root)
         self._numbers: dict[Term, int] = {}
         self._terms: dict[int, Term] = {}
-        self._state = self._joint = None
         for term in symbols.terms:  # arguments come before the terms that they are in, so numbers are those of the code
-            self._number(term)
+            if (number := self._number(term)) < 0:
+                raise EvaluationError(_ERRORS[number])
         machine.joint[:, 0] = [self._number(role) for role in self.roles]
-        status = int(tables.put_rows(machine, self._identity))
+        self._forget()
+
+    def _forget(self) -> None:
+        """Drops all answers, also those that were not worked out to the end."""
+        self._state = self._joint = None
+        status = int(tables.put_rows(self._machine, self._identity))
         if status != tables.DONE:
             self._make_room(status)
 

@@ -135,7 +135,7 @@ def test_solved_state_without_moves_in_the_tree_is_left_to_the_reference(monkeyp
     thought = Counted().thought(looks=3000)
     state = task.machine.initial_state
     assert strategy.choose(state, task.machine.legal_moves(state, "left"), thought) == ("take", "2")
-    assert "by the interpreter" in thought.note
+    assert "by bytecode" in thought.note
 
 
 def test_only_move_needs_no_thought() -> None:
@@ -245,15 +245,15 @@ def test_the_log_says_which_engine_plays(monkeypatch: pytest.MonkeyPatch, caplog
     monkeypatch.setattr(players.engines, "make_engine", make)
     with caplog.at_level(logging.INFO):
         Mcts(task_of(NIM.format(heap=6), lambda job: job()))
-    assert lines == ["m: the interpreter plays, the circuit is being made"]
+    assert lines == ["m: bytecode plays, the circuit is being made"]
     assert [line.split(" after ")[0] for line in caplog.messages[1:]] == ["m: the circuit plays"]
 
 
 @pytest.mark.parametrize(
     ("error", "line"),
     [
-        (GroundingError("too many rules"), "played by the interpreter: too many rules"),
-        (MemoryError(), "played by the interpreter: the circuit needs too much: MemoryError"),
+        (GroundingError("too many rules"), "played by bytecode: too many rules"),
+        (MemoryError(), "played by bytecode: the circuit needs too much: MemoryError"),
     ],
 )
 def test_without_a_circuit_the_reference_plays(
@@ -269,7 +269,7 @@ def test_without_a_circuit_the_reference_plays(
     thought = Counted().thought(looks=9000)
     thinker.choose(play(), None, thought)
     assert thought.move == ("take", "2")
-    assert "by the interpreter" in thought.note
+    assert "by bytecode" in thought.note
     thinker.ponder(thinker.state, thought.move, Counted().thought(looks=100))
 
 
