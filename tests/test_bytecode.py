@@ -15,7 +15,7 @@ from ggp.gdl.reader import read_term
 from ggp.gdl.rulesheet import parse_rulesheet
 from ggp.gdl.state_machine import Playout
 from ggp.gdl.terms import Term
-from ggp.interpreter import Interpreter, answer_tables
+from ggp.interpreter import Interpreter, answer_tables, bytecode_machine
 from ggp.interpreter.bytecode_machine import BytecodeMachine
 from ggp.search.uct import UCT
 
@@ -138,13 +138,27 @@ def test_terms_that_no_rule_has(monkeypatch: pytest.MonkeyPatch) -> None:
     assert int(machine._machine.control[answer_tables.TERMS]) < 200
 
 
-def test_rules_with_terms_that_are_too_deep_are_left_to_the_interpreter() -> None:
-    deep = "(s " * 160 + "z" + ")" * 160
-    rules = f"(role r) (legal r on) (init {deep}) (<= terminal (true {deep})) (goal r 1)"
-    interpreter = Interpreter(parse_rulesheet(rules))
-    with pytest.raises(EvaluationError, match="beyond 150 levels"):
+def test_rules_with_a_term_that_is_too_long_are_left_to_the_interpreter() -> None:
+    long = f"(f {'a ' * 10_000})"
+    interpreter = Interpreter(
+        parse_rulesheet(f"(role r) (legal r on) (init {long}) (<= terminal (true {long})) (goal r 1)")
+    )
+    with pytest.raises(EvaluationError, match="beyond 10,000 names"):
         BytecodeMachine(interpreter)
     assert make_faster(interpreter) is interpreter
+
+
+def test_conditions_are_ordered_by_the_rows_of_static_relations() -> None:
+    """Moves to one of two cells next to a piece are asked for, not all cells tried."""
+    cells = "".join(f"(cell {number})" for number in range(50)) + "".join(f"(s {i} {i + 1})" for i in range(49))
+    rules = (
+        cells + "(role r) (init (at 7)) (<= (next (at ?y)) (does r (go ?y))) (<= (next (free ?x)) (cell ?x)) (goal r 1)"
+    )
+    rules += "(<= (near ?x ?y) (s ?x ?y)) (<= (near ?x ?y) (s ?y ?x)) (<= terminal (true (at 49)))"
+    machine = bytecode(rules + "(<= (legal r (go ?y)) (true (at ?x)) (true (free ?y)) (near ?x ?y))")
+    state = facts("(at 7)", *(f"(free {number})" for number in range(50)))
+    assert machine.legal_moves(state, "r") == (read_term("(go 6)"), read_term("(go 8)"))
+    assert bytecode_machine._SLICE - int(machine._machine.control[answer_tables.LEFT]) < 50  # instructions
 
 
 def test_the_interpreter_answers_what_depends_on_its_own_negation() -> None:

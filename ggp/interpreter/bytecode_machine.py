@@ -1,6 +1,7 @@
 """A rulesheet → a state machine that evaluates its rules by bytecode, outside of Python's lock."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from itertools import chain, repeat
 from random import Random
 from typing import Any
@@ -9,6 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ggp.errors import EvaluationError
+from ggp.gdl.dependencies import Tier
+from ggp.gdl.logic_program import Relation
 from ggp.gdl.rulesheet import name_and_arity
 from ggp.gdl.state_machine import Facts, JointMove, Playout
 from ggp.gdl.terms import Term
@@ -16,7 +19,7 @@ from ggp.interpreter import abstract_machine as am
 from ggp.interpreter import answer_tables as tables
 from ggp.interpreter.bytecode import BytecodeCompiler
 from ggp.interpreter.interpreter import PLAY_QUERIES, Interpreter, RuleMachine, goal_number
-from ggp.interpreter.query_planner import MAX_DEPTH, MAX_NODES, make_query_planner
+from ggp.interpreter.query_planner import MAX_DEPTH, MAX_NODES, Query, make_query_planner
 from ggp.kernel import Int
 
 _SLICE = 200_000  # instructions between two looks at the clock, some milliseconds
@@ -55,12 +58,30 @@ class BytecodeMachine(RuleMachine):
         super().__init__(has_percepts=program.rulesheet.has_percepts)
         self.roles, self.initial_state = interpreter.roles, interpreter.initial_state
         self._interpreter = interpreter
-        planner = make_query_planner(program, dependencies, interpreter.domains, interpreter.fact_counts)
-        self._bytecode = BytecodeCompiler(program, dependencies, planner).compile(PLAY_QUERIES)
         self._sizes = dict(_FIRST_SIZES)
         self._state: Facts | None = None
         self._joint: JointMove | None = None
+        planner = make_query_planner(program, dependencies, interpreter.domains, interpreter.fact_counts)
+        static = [
+            relation
+            for relation in program.clauses
+            if dependencies.tiers[relation] == Tier.STATIC and planner.can_ask(relation, ())
+        ]
+        self._bytecode = BytecodeCompiler(program, dependencies, planner).compile([Query(name, ()) for name in static])
         self._make()
+        planner = replace(planner, row_counts=dict(self._count_rows(static)))
+        self._bytecode = BytecodeCompiler(program, dependencies, planner).compile(PLAY_QUERIES)
+        self._make()
+
+    def _count_rows(self, static: Sequence[Relation]) -> Iterator[tuple[Relation, int]]:
+        """For how much static relations hold, as far as that is soon known: the order of conditions depends on it."""
+        for relation, entry in zip(static, self._bytecode.entries, strict=True):
+            self._machine.control[tables.LEFT] = _SLICE
+            count = int(am.ask(self._machine, entry, 0, False))
+            if count >= 0:
+                yield relation, max(1, count)
+            else:
+                self._forget()
 
     def answer(self, state: Facts, query: int, role: str | None = None, joint_move: JointMove | None = None) -> Any:  # noqa: ANN401
         with self._lock:
@@ -164,17 +185,15 @@ class BytecodeMachine(RuleMachine):
             self._put_constant(term, number)
             machine.control[tables.TERMS] = number + 1
         else:
-            functor = name_and_arity(term)
-            is_new = functor not in self._bytecode.symbols.functors
-            functor_number = self._bytecode.symbols.functor(functor)
-            if is_new:
+            functor = self._bytecode.symbols.functor(name_and_arity(term))
+            if functor >= len(self._functors):  # the machine knows no functor that came after it was made
                 return tables.FULL_TERMS
             arguments = [self._number(argument) for argument in term[1:]]
             if min(arguments, default=0) < 0:
                 return min(arguments)
             root = int(machine.control[tables.ROOT])
             machine.stack[root : root + len(arguments)] = arguments
-            number = int(tables.build(machine, functor_number, self._identity))
+            number = int(tables.build(machine, functor, self._identity))
             if number < 0:
                 return number
         self._numbers[term] = number
@@ -228,7 +247,7 @@ class BytecodeMachine(RuleMachine):
         terms, slots = sizes["terms"], sizes["slots"]
         self._functors = list(symbols.functors)
         rows = (keys + values for _, _, keys, values, _ in bytecode.queries)
-        widest = max((*rows, *(arity for _, arity in self._functors)))
+        widest = max((1, *rows, *(arity for _, arity in self._functors)))
         self._identity = len(bytecode.operands)
         root = len(symbols.terms)
         sizes["stack"] = max(sizes["stack"], 1 << (2 * (root + widest)).bit_length())

@@ -5,7 +5,7 @@ It knows sizes, and which arguments must be bound before a relation can be asked
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from math import inf, prod
 from typing import TypeAlias
@@ -47,6 +47,7 @@ class QueryPlanner:
     domains: Domains
     fact_counts: Mapping[Relation, int]  # facts of the initial state by their name and arity
     required: dict[Relation, _Groups]
+    row_counts: Mapping[Relation, int] = field(default_factory=dict)  # of static relations, where that is known
 
     def order(self, clause: Clause, bound: Iterable[str]) -> tuple[Literal, ...] | None:
         """The body, cheapest literal first at each point; None when some literal can never be evaluated."""
@@ -145,8 +146,8 @@ class QueryPlanner:
             return self._facts(arguments[0], known)
         bound = [known.issuperset(variables(argument)) for argument in arguments]
         sizes = [max(1, len(self.domains.of(relation, index))) for index in range(relation[1])]
-        if relation in self.program.tables:
-            rows = len(self.program.tables[relation])
+        rows = len(self.program.tables.get(relation, ())) or self.row_counts.get(relation)
+        if rows is not None:
             return rows / prod(min(rows, size) for size, is_bound in zip(sizes, bound, strict=True) if is_bound)
         return 1.2 * float(
             prod(size**_VIEW_EXPONENT for size, is_bound in zip(sizes, bound, strict=True) if not is_bound)
