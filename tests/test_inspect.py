@@ -189,7 +189,7 @@ def test_a_large_circuit_is_not_drawn() -> None:
 
 def test_a_fallback_has_its_reason() -> None:
     found = json.loads(run("-", "--json", stdin=NESTED).stdout)
-    assert (found["engine"], found["roles"]) == ("interpreter", ["r"])
+    assert (found["engine"], found["roles"]) == ("bytecode", ["r"])
     assert "nest" in found["fallback"]
     assert "not by a circuit: <stdin>" in run("-", stdin=NESTED).stdout
     assert isinstance(run("-", "--dot", stdin=NESTED).exception, GroundingError)

@@ -27,7 +27,7 @@ def show_inspection(
 ) -> None:
     """Show what a rulesheet is made into: its ground rules, its circuit, the programs of its playouts.
 
-    Where the rules cannot be made a circuit, and are played by the interpreter, it says why.
+    Where the rules cannot be made a circuit, and are played by bytecode, it says why.
     """
     from ggp.circuit.compile import compile_game  # noqa: PLC0415 - here and below: numba takes half a second to load
     from ggp.simulation.inspection import draw, inspect_game  # noqa: PLC0415
@@ -52,9 +52,9 @@ def show_inspection(
 
 def _print_fallback(game: str, roles: tuple[str, ...], reason: str, *, as_json: bool) -> None:
     if as_json:
-        print_json({"game": game, "engine": "interpreter", "fallback": reason, "roles": roles})
+        print_json({"game": game, "engine": "bytecode", "fallback": reason, "roles": roles})
     else:
-        typer.echo(f"{game}: interpreter\n  roles: {', '.join(roles)}\n  not by a circuit: {reason}")
+        typer.echo(f"{game}: bytecode\n  roles: {', '.join(roles)}\n  not by a circuit: {reason}")
 
 
 def _lines(game: str, found: dict[str, Any]) -> list[str]:

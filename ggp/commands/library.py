@@ -187,7 +187,7 @@ def _as_grounded(findings: Sequence[Finding], rulesheet: Rulesheet, machine: Sta
 
 
 def _can_be_grounded(rulesheet: Rulesheet) -> bool:
-    """Asked where an interpreter plays, perhaps only because no kernel is compiled yet."""
+    """Asked where there is no circuit, perhaps only because no kernel is compiled yet."""
     from ggp.grounding import ground  # noqa: PLC0415 - as above
 
     try:
@@ -313,7 +313,7 @@ def show_perft(
 
 
 def _images(game: Game) -> "Images | None":
-    """None where the interpreter plays, which has no use for them."""
+    """None where there is no circuit, without which they are of no use."""
     from ggp.learning.symmetries import find_symmetries, images_of  # noqa: PLC0415
     from ggp.simulation.state_machine import CircuitMachine  # noqa: PLC0415
 
