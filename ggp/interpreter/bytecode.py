@@ -41,7 +41,7 @@ class Symbols:
 
 @dataclass(frozen=True, slots=True)
 class Bytecode:
-    """A program as the abstract machine takes it: see `abstract_machine.Machine` for the shapes."""
+    """A program as the abstract machine takes it: see `answer_tables.Machine` for the shapes."""
 
     code: list[tuple[int, int, int, int, int]]
     operands: list[int]
@@ -111,7 +111,7 @@ class BytecodeCompiler:
         return len(self._code) - 1
 
     def operand_list(self, registers: Iterable[int]) -> int:
-        """Where a list of registers is among the operands."""
+        """Where a list of registers, or of places, is among the operands."""
         wanted = tuple(registers)
         if wanted not in self._lists:
             self._lists[wanted] = len(self._operands)
