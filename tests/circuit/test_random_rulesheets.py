@@ -1,4 +1,4 @@
-"""Differential: small random games, played by the circuit and by the interpreter.
+"""Differential: small random games, played by the circuit, by bytecode and by the interpreter.
 
 HYPOTHESIS_PROFILE=explore looks for new ones.
 """
@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, given, reject, settings
 from hypothesis import strategies as st
 
 from ggp.circuit.compile import CompiledGame
+from ggp.engines import make_faster
 from ggp.errors import GroundingError
 from ggp.gdl.rulesheet import parse_rulesheet
 from ggp.grounding import Budget
@@ -190,8 +191,11 @@ def compared(text: str, seed: int) -> Pair:
     found = list(islice(samples(pair.interpreter, Random(seed), longest=6), 20))
     assert [each for sample in found for each in differences(pair.circuit, pair.interpreter, sample)] == []
     assert list(batch_differences(pair.compiled, pair.interpreter, found)) == []
-    for sample in strays(pair, Random(seed)):
+    stray = strays(pair, Random(seed))
+    for sample in stray:
         assert list(differences(pair.circuit, pair.interpreter, sample)) == []
+    bytecode = make_faster(pair.interpreter)
+    assert [each for sample in (*found, *stray) for each in differences(bytecode, pair.interpreter, sample)] == []
     return pair
 
 
