@@ -176,6 +176,19 @@ def test_the_interpreter_answers_what_depends_on_its_own_negation() -> None:
         assert total.goal(frozenset(), "r") == 9
 
 
+def test_the_reference_search_goes_on_step_by_step_where_a_match_cannot_be_played() -> None:
+    rules = "(role r) (legal r a) (legal r b) (m a b) (m b a) (m b c) (<= (win ?x) (m ?x ?y) (not (win ?y)))"
+    machine = bytecode(
+        rules + "(<= (next ?x) (does r ?x)) (<= terminal (true a)) (<= terminal (win b) (true b))"
+        "(<= (goal r 100) (true b)) (<= (goal r 0) (true a)) (init c)"
+    )
+    matches = (machine.play_match(machine.initial_state, Random(seed), 9, never) for seed in range(20))
+    with pytest.raises(EvaluationError, match="depends on its own negation"):
+        list(matches)  # one half of them come to b
+    result = UCT(machine, "r", Random(1)).search(machine.initial_state, never, 30)
+    assert (result.best, result.undecided) == ("b", 0)
+
+
 def test_the_reference_search_has_whole_matches_played() -> None:
     machine = bytecode(ggp.load("tictactoe", "interpreter").rulesheet.text)
     state = facts(*(f"(cell {x} {y} {mark})" for x, y, mark in [(1, 1, "x"), (1, 2, "x"), (2, 1, "o"), (2, 2, "o")]))

@@ -1,4 +1,4 @@
-"""A rulesheet → a state machine that evaluates its rules by bytecode, outside of Python's lock."""
+"""A rulesheet → a state machine that evaluates its rules by bytecode, outside of the GIL."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
@@ -23,7 +23,7 @@ from ggp.interpreter.query_planner import MAX_DEPTH, MAX_NODES, Query, make_quer
 from ggp.kernel import Int
 
 _SLICE = 200_000  # instructions between two looks at the clock, some milliseconds
-_MAX_SLICES = 20_000  # of one evaluation
+_MAX_SLICES = 5_000  # of one evaluation: some ten seconds
 _KEPT_TERMS = 1 << 20  # terms that no rule names, from which on all of them are forgotten between two questions
 _FIRST_SIZES = {"memory": 1 << 14, "slots": 1 << 12, "terms": 1 << 12, "stack": 1 << 12}
 _MOST = {"memory": 1 << 25, "slots": 1 << 23, "terms": 1 << 21, "stack": 1 << 23}

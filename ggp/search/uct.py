@@ -143,10 +143,14 @@ class UCT:
 
     def _play_out(self, state: Facts, view: "_View", stop: Callable[[], bool]) -> "_Ends":
         if view.ends is None and self._player is not None:
-            playout = self._player.play_match(state, self._rng, self._settings.max_steps, stop)
-            if playout is None:
-                raise _StoppedError
-            return _ends_with(playout.goals)
+            try:
+                playout = self._player.play_match(state, self._rng, self._settings.max_steps, stop)
+            except EvaluationError:
+                self._player = None  # step by step, then: where bytecode does not end the interpreter may
+            else:
+                if playout is None:
+                    raise _StoppedError
+                return _ends_with(playout.goals)
         for _ in range(self._settings.max_steps):
             if view.ends is not None:
                 return view.ends
