@@ -79,7 +79,7 @@ class EvaluationError(GgpError):
 
 
 class GroundingError(GgpError):
-    """The rules cannot be grounded (written without variables) in the budget; the interpreter can still play them.
+    """The rules cannot be grounded (written without variables) in the budget; bytecode can still play them.
 
     `is_lasting`: it would come again with the same budget, however busy the computer is.
     """

@@ -138,6 +138,12 @@ def test_terms_that_no_rule_has(monkeypatch: pytest.MonkeyPatch) -> None:
     assert int(machine._machine.control[answer_tables.TERMS]) < 200
 
 
+def test_a_relation_may_be_named_as_nothing_else_is() -> None:
+    rules = "(role r) (legal r on) (<= terminal (true end)) (goal r 1) (at/2 a b) (at/2 a c) (go a)"
+    rules += "(<= (next (one ?y)) (go ?x) (at/2 ?x ?y)) (<= (next (other ?y)) (go ?x) (true (at ?x ?y)))"
+    assert bytecode(rules).next_state(facts("(at a d)"), ("on",)) == facts("(one b)", "(one c)", "(other d)")
+
+
 def test_rules_with_a_term_that_is_too_long_are_left_to_the_interpreter() -> None:
     long = f"(f {'a ' * 10_000})"
     interpreter = Interpreter(

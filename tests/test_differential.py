@@ -1,16 +1,16 @@
 """The interpreter, bytecode and the naive evaluator agree on random small rulesheets."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ggp.gdl.logic_program import Relation, make_logic_program
+from ggp.gdl.logic_program import make_logic_program
 from ggp.gdl.rulesheet import name_and_arity, parse_rulesheet
 from ggp.gdl.terms import Term, to_text
-from ggp.interpreter import Interpreter, ask
-from ggp.interpreter.bytecode_machine import BytecodeMachine
+from ggp.interpreter import ask
+from tests.bytecode_model import by_bytecode
 from tests.naive import naive_model
 
 UNIVERSE: tuple[Term, ...] = ("a", "b", ("f", "a"))
@@ -91,14 +91,6 @@ def test_every_relation_holds_for_the_same(text: str, state: frozenset[Term]) ->
     assert by_bytecode(text, [relation for relation, _ in named], state) == frozenset().union(
         *(rows for _, rows in named)
     )
-
-
-def by_bytecode(text: str, relations: Sequence[Relation], state: frozenset[Term]) -> frozenset[Term]:
-    """All that the relations hold for, asked for by rules that have it in the next state."""
-    atoms = [written(name, [f"?v{place}" for place in range(arity)]) for name, arity in relations]
-    asked = "\n".join(f"(<= (next {atom}) {atom})" for atom in atoms)
-    machine = BytecodeMachine(Interpreter(parse_rulesheet(f"(role r)(legal r a)(<= terminal (true end)){text}{asked}")))
-    return machine.next_state(state, ("a",))
 
 
 def test_the_naive_evaluator_by_hand() -> None:

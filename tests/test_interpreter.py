@@ -16,11 +16,10 @@ from ggp.gdl.state_machine import Facts, JointMove
 from ggp.gdl.terms import Term, to_text
 from ggp.interpreter import Interpreter, ask
 from ggp.interpreter.bytecode_machine import BytecodeMachine
-from ggp.interpreter.interpreter import PLAY_QUERIES
 from ggp.interpreter.query_planner import MAX_DEPTH
+from tests.bytecode_model import by_bytecode
 
 pytestmark = pytest.mark.kernels
-NEXT = [query.relation for query in PLAY_QUERIES].index(("next", 1))
 
 FRAME = "(role r) (legal r stay) (goal r 0) (<= terminal (true over))"
 
@@ -53,16 +52,8 @@ def facts(*texts: str) -> frozenset[Term]:
 def holds(rules: str, relation: str, arity: int, state: frozenset[Term] = frozenset()) -> list[str]:
     (rows,) = ask(make_logic_program(parse_rulesheet(rules)), [(relation, arity)], state)
     found = sorted(map(to_text, rows))
-    assert by_bytecode(rules, relation, arity, state) == found
+    assert sorted(map(to_text, by_bytecode(rules, [(relation, arity)], state))) == found
     return found
-
-
-def by_bytecode(rules: str, relation: str, arity: int, state: frozenset[Term]) -> list[str]:
-    """The same, asked for by a rule that has all of them in the next state."""
-    atom = f"({relation} {' '.join(f'?v{place}' for place in range(arity))})" if arity else relation
-    frame = "" if "(role " in rules else "(role asker)"
-    sheet = parse_rulesheet(f"{frame} (<= terminal (true over)) {rules} (<= (next {atom}) {atom})")
-    return sorted(map(to_text, BytecodeMachine(Interpreter(sheet)).answer(state, NEXT)))
 
 
 def play(machine: Interpreter, steps: int) -> None:

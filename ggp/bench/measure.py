@@ -20,7 +20,7 @@ from ggp.circuit.compile import CompiledGame, compile_game
 from ggp.engines import BUDGET_SECONDS, ENGINES, make_faster
 from ggp.errors import GroundingError, SettingsError
 from ggp.gdl.rulesheet import Rulesheet, parse_rulesheet
-from ggp.gdl.state_machine import PlaysMatches, StateMachine
+from ggp.gdl.state_machine import StateMachine, SupportsPlayouts
 from ggp.grounding import Budget
 from ggp.interpreter import Interpreter
 from ggp.kernel import LANES, MachineCode, vector_bits
@@ -378,7 +378,7 @@ class _Matches:
 
     def __init__(self, machine: StateMachine, seed: int, cap: int) -> None:
         self._machine = machine
-        self._player = machine if isinstance(machine, PlaysMatches) else None
+        self._simulator = machine if isinstance(machine, SupportsPlayouts) else None
         self._random = Random(seed)  # noqa: S311 - a seed has to reproduce the matches
         self._cap = cap
         self._state = machine.initial_state
@@ -394,8 +394,8 @@ class _Matches:
     def step(self) -> None:
         """Does one joint move, or ends the match where there is none; a whole match where the machine does that."""
         machine, state = self._machine, self._state
-        if self._player is not None:
-            self._play(self._player)
+        if self._simulator is not None:
+            self._play(self._simulator)
         elif machine.is_terminal(state):
             self._playouts += 1
             for role in machine.roles:
@@ -414,7 +414,7 @@ class _Matches:
                 self._stuck += 1
                 self._begin()
 
-    def _play(self, machine: PlaysMatches) -> None:
+    def _play(self, machine: SupportsPlayouts) -> None:
         playout = machine.play_match(machine.initial_state, self._random, self._cap, lambda: False)
         assert playout is not None  # nothing stops it
         self.steps += playout.steps

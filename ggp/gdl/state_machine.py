@@ -57,7 +57,7 @@ class StateMachine(Protocol):
 
 
 @runtime_checkable
-class PlaysMatches(StateMachine, Protocol):
+class SupportsPlayouts(StateMachine, Protocol):
     """A state machine that plays whole random matches by itself."""
 
     def play_match(self, state: Facts, rng: Random, max_steps: int, stop: Callable[[], bool]) -> Playout | None:

@@ -1,9 +1,9 @@
 """Bytecode of a logic program → answers: kernels that evaluate rules with tables, one state at a time.
 
 A question is a relation with some arguments bound, a *query* with a key; each is answered once, and its answers, the
-values of the other arguments, are kept (`answer_tables`). A clause is straight code over registers; what gives several
-bindings is a loop, and each instruction names the one to go on with where it fails, so there are no choice points to
-keep. Calls are frames on a stack of our own.
+values of the other arguments, are kept (`answer_tables`). A clause is straight-line code over registers; what gives
+several bindings is a loop, and each instruction names the one to continue with on failure, so there are no choice
+points to keep. Calls are frames on an explicit stack.
 
 Relations that read themselves are evaluated by linear tabling (Zhou, Sato and Shen 2008): who asks a table that is
 being evaluated gets the answers that are there, and the first table of a component is evaluated again until it and

@@ -73,6 +73,7 @@ class BytecodeCompiler:
         self._numbers: dict[tuple[Relation, _Operands], int] = {}
         self._queries: list[list[int]] = []
         self._pending: list[tuple[Relation, _Operands, int]] = []
+        self._fact_numbers: dict[tuple[Relation | None, _Operands], int] = {}  # by functor; None: all facts
         self._indices: dict[int, tuple[int, int]] = {}
         self._rows: list[int] = []
         self._negated: dict[Relation, Clause] = {}
@@ -126,7 +127,7 @@ class BytecodeCompiler:
             raise self._planner.unsafe(relation, bound)
         number = self._numbers.get((relation, bound))
         if number is None:
-            number = self._new_query(relation, bound, self._tier(relation), relation[1])
+            number = self._numbers[relation, bound] = self._new_query(bound, self._tier(relation), relation[1])
             if relation in self._program.tables:
                 self._put_rows(relation, bound, number)
             else:
@@ -135,11 +136,10 @@ class BytecodeCompiler:
 
     def fact_index(self, functor: Relation | None, bound: _Operands) -> int:
         """The number of the query for facts of a functor by some of their arguments; None: for all facts."""
-        name, arity = functor or ("true", 1)
-        relation = (f"{name}/{arity}" if functor else name, arity)
-        number = self._numbers.get((relation, bound))
+        number = self._fact_numbers.get((functor, bound))
         if number is None:
-            number = self._new_query(relation, bound, Tier.STATE, arity)
+            arity = functor[1] if functor else 1
+            number = self._fact_numbers[functor, bound] = self._new_query(bound, Tier.STATE, arity)
             order = self.operand_list([*bound, *(place for place in range(arity) if place not in bound)])
             key = self._symbols.functor(functor) if functor else tables.ALL_FACTS
             self._indices[number] = (key, order)
@@ -151,16 +151,16 @@ class BytecodeCompiler:
         head: Term = (name, *bound) if bound else name
         relation = (name, len(bound))
         self._negated[relation] = Clause(head, (Literal(literal.atom, positive=True),), 0)
-        number = self._new_query(relation, tuple(range(len(bound))), self._tier(literal.relation), len(bound))
-        self._pending.append((relation, tuple(range(len(bound))), number))
+        places = tuple(range(len(bound)))
+        number = self._new_query(places, self._tier(literal.relation), len(bound))
+        self._pending.append((relation, places, number))
         return number
 
     # Queries.
 
-    def _new_query(self, relation: Relation, bound: _Operands, tier: Tier, arity: int) -> int:
-        number = self._numbers[relation, bound] = len(self._queries)
+    def _new_query(self, bound: _Operands, tier: Tier, arity: int) -> int:
         self._queries.append([int(tier), -1, len(bound), arity - len(bound), 0])
-        return number
+        return len(self._queries) - 1
 
     def _tier(self, relation: Relation) -> Tier:
         if relation == TRUE:

@@ -99,7 +99,7 @@ class BytecodeMachine(RuleMachine):
             return list(map(self._term, self._machine.found[:count].tolist()))
 
     def play_match(self, state: Facts, rng: Random, max_steps: int, stop: Callable[[], bool]) -> Playout | None:
-        """See `PlaysMatches`."""
+        """See `SupportsPlayouts`."""
         with self._lock:
             self._tidy()
             seed = rng.getrandbits(64) | 1

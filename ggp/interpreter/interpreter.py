@@ -2,6 +2,7 @@
 
 import re
 import sys
+from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from itertools import chain, islice, repeat
@@ -43,7 +44,7 @@ def _for_ever() -> bool:
     return False
 
 
-class RuleMachine:
+class RuleMachine(ABC):
     """A state machine whose answers are those of the queries `PLAY_QUERIES`."""
 
     roles: tuple[str, ...]
@@ -54,9 +55,9 @@ class RuleMachine:
         self._lock = RLock()  # for all that an evaluation keeps
         self._texts = _Texts()
 
+    @abstractmethod
     def answer(self, state: Facts, query: int, role: str | None = None, joint_move: JointMove | None = None) -> Any:  # noqa: ANN401
         """The answer to a query by its place in `PLAY_QUERIES`: a list of terms, or a truth value."""
-        raise NotImplementedError
 
     def legal_moves(self, state: Facts, role: str) -> tuple[Term, ...]:
         with self._lock:

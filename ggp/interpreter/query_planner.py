@@ -17,7 +17,7 @@ from ggp.gdl.logic_program import DISTINCT, DOES, TRUE, Clause, Literal, LogicPr
 from ggp.gdl.rulesheet import name_and_arity
 from ggp.gdl.terms import Term, is_variable, variables
 
-MAX_DEPTH = 150  # levels of function terms, in a fact, or in a relation that reads itself, whoever evaluates the rules
+MAX_DEPTH = 150  # levels of function terms, in a fact, or in a relation that reads itself
 MAX_NODES = 10_000  # names in one term, those inside of it included
 
 _Groups: TypeAlias = frozenset[frozenset[int]]  # indexes of arguments; of each group at least one must be bound

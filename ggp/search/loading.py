@@ -26,7 +26,7 @@ from ggp.equilibrium.backward_induction import BackwardInduction
 from ggp.equilibrium.merged import MergedSolver
 from ggp.equilibrium.solving import EquilibriumSolver
 from ggp.gdl.rulesheet import parse_rulesheet
-from ggp.gdl.state_machine import PlaysMatches
+from ggp.gdl.state_machine import SupportsPlayouts
 from ggp.grounding.clingo import GroundProgram
 from ggp.grounding.tables import Table
 from ggp.kernel import vector_bits
@@ -112,7 +112,7 @@ def _write_out() -> None:
 def _evaluate_bytecode() -> None:
     """A question of each kind, and a playout."""
     machine = make_machine(parse_rulesheet(_HIDDEN, "kernels"), "bytecode")
-    assert isinstance(machine, PlaysMatches)
+    assert isinstance(machine, SupportsPlayouts)
     start = machine.initial_state
     machine.legal_moves(start, "one")
     machine.play_match(start, Random(0), 1, lambda: False)  # noqa: S311 - not for secrets

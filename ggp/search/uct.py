@@ -12,7 +12,7 @@ from random import Random
 
 from ggp.errors import EvaluationError, SettingsError
 from ggp.gdl.rulesheet import NATURE
-from ggp.gdl.state_machine import Facts, JointMove, PlaysMatches, StateMachine
+from ggp.gdl.state_machine import Facts, JointMove, StateMachine, SupportsPlayouts
 from ggp.gdl.terms import Term
 
 UNKNOWN_VALUE = 0.5  # of an end for which the rules give no goal value, or several
@@ -65,7 +65,7 @@ class UCT:
     def use(self, machine: StateMachine) -> None:
         """Asks this machine from now on; all that it is given in turn are of the same rules."""
         self._machine = machine
-        self._player = machine if isinstance(machine, PlaysMatches) else None
+        self._simulator = machine if isinstance(machine, SupportsPlayouts) else None
 
     @property
     def nodes(self) -> int:
@@ -142,11 +142,11 @@ class UCT:
             return _ends_with([None] * len(self._nature))
 
     def _play_out(self, state: Facts, view: "_View", stop: Callable[[], bool]) -> "_Ends":
-        if view.ends is None and self._player is not None:
+        if view.ends is None and self._simulator is not None:
             try:
-                playout = self._player.play_match(state, self._rng, self._settings.max_steps, stop)
+                playout = self._simulator.play_match(state, self._rng, self._settings.max_steps, stop)
             except EvaluationError:
-                self._player = None  # step by step, then: where bytecode does not end the interpreter may
+                self._simulator = None  # step by step, then: where bytecode does not end the interpreter may
             else:
                 if playout is None:
                     raise _StoppedError
