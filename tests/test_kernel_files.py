@@ -111,6 +111,7 @@ def test_kernels_that_call_each_other_have_an_end() -> None:
     assert fingerprint(names["one"]) != fingerprint(names["two"])
 
 
+@pytest.mark.unchecked
 @pytest.mark.kernels
 def test_another_process_compiles_nothing_again(tmp_path: Path) -> None:
     """Not even one that has the sources in another folder."""

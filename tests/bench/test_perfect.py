@@ -51,6 +51,7 @@ def test_connect_four_is_solved() -> None:
     assert seen == {-1, 0, 1}
 
 
+@pytest.mark.unchecked
 def test_a_state_and_its_mirror_image_have_equal_values() -> None:
     machine = machine_of("connectfour")
     solver, rng = ConnectFour(machine), Random(3)

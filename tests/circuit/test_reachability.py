@@ -131,6 +131,7 @@ def test_plans_and_symmetries_are_those_of_the_smaller_game() -> None:
     assert machine.goal(state, "a") == 100
 
 
+@pytest.mark.unchecked
 @pytest.mark.usefixtures("tried_everywhere", "one_clingo")
 @given(text=games())
 @settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -241,11 +241,11 @@ async def test_ctrl_c_ends_a_match_whose_rules_do_not(in_folder: Path) -> None:
 
 
 async def test_rules_that_do_not_answer_break_the_match(in_folder: Path) -> None:
-    command = endless_match(in_folder, "--rules-wait", "5")
+    command = endless_match(in_folder, "--rules-wait", "2")
     process = await asyncio.create_subprocess_exec(*command, stdout=PIPE, cwd=in_folder)
     async with asyncio.timeout(120):
         output, _ = await process.communicate()
-    assert b"end after no steps: broken: the rules give no answer for a step: no answer within 5 s" in output
+    assert b"end after no steps: broken: the rules give no answer for a step: no answer within 2 s" in output
     assert process.returncode == 1
     assert ggp_command("replay", "record.json") == 0
 

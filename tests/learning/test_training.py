@@ -213,6 +213,7 @@ def test_a_net_is_no_better_than_itself(machine: CircuitMachine) -> None:
     assert not found.is_better
 
 
+@pytest.mark.unchecked
 def test_what_was_learned_beats_what_was_not(machine: CircuitMachine) -> None:
     training = Training(machine.compiled, SMALL)
     fresh = training.best
@@ -470,6 +471,7 @@ def test_mistakes_are_told(arguments: tuple[str, ...], message: str, machine: Ci
         raise invoke(str(alone), "-o", str(tmp_path / "new")).exception or AssertionError
 
 
+@pytest.mark.unchecked
 def test_interrupted_training_keeps_what_it_has(tmp_path: Path, machine: CircuitMachine) -> None:
     path = tmp_path / "t.knowledge"
     command = [sys.executable, "-c", COMMAND, "train", "tictactoe", "-o", str(path), "--memory", "8", "--json"]

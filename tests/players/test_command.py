@@ -168,6 +168,7 @@ def test_many_large_messages_take_a_bounded_memory() -> None:
     assert "Traceback" not in log
 
 
+@pytest.mark.unchecked
 @pytest.mark.kernels
 def test_matches_that_end_early_leave_the_search_as_it_was() -> None:
     """START and soon STOP or ABORT, again and again; then a match is played by the tree search, not the reference."""

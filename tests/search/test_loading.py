@@ -86,6 +86,7 @@ def kernels() -> set[str]:
     return {f"{each.py_func.__module__}.{each.py_func.__name__}{taken}" for each in own for taken in each.signatures}
 
 
+@pytest.mark.unchecked
 @pytest.mark.kernels
 def test_no_match_needs_a_kernel_that_was_not_loaded_before() -> None:
     command = [sys.executable, "-c", "from tests.search.test_loading import loaded_later; print(loaded_later())"]
