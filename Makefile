@@ -4,9 +4,9 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
-# Two processes more than processors: many tests wait for others' processes. One that crashes ends the run: xdist
+# One process more than processors: many tests wait for others' processes. One that crashes ends the run: xdist
 # would run its test again in another one.
-PYTEST := $(BIN)/pytest -n $(shell expr $$(nproc) + 2) --dist loadfile --no-loadscope-reorder --max-worker-restart 0
+PYTEST := $(BIN)/pytest -n $(shell expr $$(nproc) + 1) --dist loadfile --no-loadscope-reorder --max-worker-restart 0
 # For tests that may take longer than the others.
 PATIENT := -o timeout=3600 -o faulthandler_timeout=3660
 
