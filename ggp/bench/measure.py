@@ -173,7 +173,7 @@ def _measure_circuit(rulesheet: Rulesheet, settings: BenchSettings, began: float
     kernels = _kernels_on_disk()
     compiled = compile_game(rulesheet, Budget(seconds=settings.grounding_seconds), cache)
     compiled_at = perf_counter()
-    steps = make_steps(compiled.circuit, compiled.phases)
+    steps = make_steps(compiled.circuit, compiled.phases, compiled.moves)
     simulator = Simulator(steps, compiled.circuit.initial, settings.cap)
     blocks = [_Block(simulator, settings.seed, number) for number in range(settings.threads)]
     programs_at = perf_counter()

@@ -10,6 +10,7 @@ from ggp.circuit.network import (
     LOOP,
     Circuit,
     Ids,
+    Literals,
     Loops,
     Network,
     add_input,
@@ -17,12 +18,13 @@ from ggp.circuit.network import (
     both,
     check_capacity,
     differ,
+    either,
     make_network,
 )
 from ggp.circuit.schedule import mark_needed
-from ggp.kernel import kernel
+from ggp.kernel import Int, kernel
 
-Literals = NDArray[np.int64]
+_MOST_COMMON = 8  # conditions that are taken out of an OR
 
 
 class Assembly:
@@ -44,11 +46,13 @@ class Assembly:
         """The literals of facts: constants where 0 or 1 is known, new inputs where -1; all count as inputs."""
         return np.where(known < 0, self.inputs(len(known)), known)
 
-    def copy(self, circuit: Circuit, inputs: Literals, outputs: Ids, sure: Literals | None = None) -> Literals:
+    def copy(
+        self, circuit: Circuit, inputs: Literals, outputs: Ids, sure: Literals | None = None, *, factors: bool = False
+    ) -> Literals:
         """The literals here of outputs of the circuit; inputs: (F + M,) what its inputs are here.
 
-        sure: literals here that are true wherever the copy is used; it is folded by them. GroundingError when the
-        network runs full.
+        sure: literals here that are true wherever the copy is used; it is folded by them. factors: whether a AND b OR
+        a AND c becomes a AND (b OR c). GroundingError when the network runs full.
         """
         known = sum(map(len, self._results))
         needed = mark_needed(circuit.left, circuit.right, circuit.loops.results, outputs)
@@ -56,7 +60,7 @@ class Assembly:
         if sure is not None:
             values[sure >> 1] = (sure & 1) ^ 1
         literal_of, loops = _copy_cone(
-            self.network, circuit.left, circuit.right, needed, inputs.astype(np.int64), known, values
+            self.network, circuit.left, circuit.right, needed, inputs.astype(np.int64), known, values, factors
         )
         check_capacity(self.network)
         if len(loops):
@@ -125,6 +129,30 @@ def without_facts(circuit: Circuit, false: NDArray[np.bool_]) -> tuple[Circuit, 
 
 
 @kernel
+def _either_factored(network: Network, a: Int, b: Int, common: Literals) -> Int:
+    """The literal of a OR b; what ANDs have in common is taken out, and noted in `common` meanwhile."""
+    found = 0
+    while found < common.shape[0] and (a | b) & 1 == 0 and a != b:
+        left, right = np.int64(network.left[a >> 1]), np.int64(network.right[a >> 1])
+        first, second = np.int64(network.left[b >> 1]), np.int64(network.right[b >> 1])
+        if not (0 <= left < right and 0 <= first < second):
+            break
+        if left in (first, second):
+            common[found], a = left, right
+        elif right in (first, second):
+            common[found], a = right, left
+        else:
+            break
+        b = second if common[found] == first else first
+        found += 1
+    result = either(network, a, b)
+    while found:
+        found -= 1
+        result = both(network, common[found], result)
+    return result
+
+
+@kernel
 def _copy_cone(  # noqa: PLR0913, PLR0917 - kernel: arrays of their own
     network: Network,
     left: Ids,
@@ -133,6 +161,7 @@ def _copy_cone(  # noqa: PLR0913, PLR0917 - kernel: arrays of their own
     inputs: Literals,
     first_loop: int,
     values: "NDArray[np.int8]",
+    factors: bool,
 ) -> tuple[Literals, Ids]:
     """The literal of each needed node, and the loops that were copied, in order.
 
@@ -140,6 +169,7 @@ def _copy_cone(  # noqa: PLR0913, PLR0917 - kernel: arrays of their own
     """
     literal_of = np.zeros(left.shape[0], np.int64)
     loops = np.empty(left.shape[0], np.int32)
+    common = np.empty(_MOST_COMMON, np.int64)
     copied = 0
     for node in range(1, left.shape[0]):
         if not needed[node]:
@@ -154,7 +184,12 @@ def _copy_cone(  # noqa: PLR0913, PLR0917 - kernel: arrays of their own
         else:
             a = literal_of[first >> 1] ^ (first & 1)
             b = literal_of[second >> 1] ^ (second & 1)
-            literal_of[node] = both(network, a, b) if first < second else differ(network, a, b)
+            if first > second:
+                literal_of[node] = differ(network, a, b)
+            elif factors and a & b & 1:
+                literal_of[node] = _either_factored(network, a ^ 1, b ^ 1, common) ^ 1
+            else:
+                literal_of[node] = both(network, a, b)
         found = literal_of[node] >> 1
         if found < values.shape[0] and values[found] >= 0:
             literal_of[node] = np.int64(values[found]) ^ (literal_of[node] & 1)

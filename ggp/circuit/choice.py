@@ -13,17 +13,14 @@ from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ggp.circuit.build import top_conditions
-from ggp.circuit.network import Network, both, differ, either
+from ggp.circuit.network import Literals, Network, both, differ, either
 from ggp.kernel import Int, inner, kernel
 
 PRECISION = 10
 _SMALLEST = 3  # members of a group
 _DEPTH = 4  # of groups of groups, with the moves and the last group: sizes are those of `_group_size`
-
-Literals = NDArray[np.int64]
 
 
 class ConditionalChoice(NamedTuple):
@@ -59,31 +56,37 @@ def random_bits(moves: int) -> int:
     return 0 if moves < 2 else PRECISION + int(moves).bit_length()
 
 
-@kernel
-def choose_move(network: Network, legal: Literals, random: Literals) -> tuple[Literals, Int]:
+def choose_move(network: Network, legal: Literals, random: Literals) -> tuple[Literals, int]:
     """The literal of each move's being done, exactly one where any is legal; and whether any is."""
-    moves = legal.shape[0]
-    bits = 0
-    while moves >> bits:
-        bits += 1
+    done, any_legal = choose_by_number(network, legal, np.zeros(len(legal).bit_length(), np.int64), random)
+    return done, int(any_legal)
+
+
+@kernel
+def choose_by_number(network: Network, legal: Literals, number: Literals, random: Literals) -> tuple[Literals, Int]:
+    """The same of the legal move of this number, which is drawn if there are random bits; and whether any is legal."""
+    moves, bits = legal.shape[0], number.shape[0]
     members = np.zeros((_DEPTH, moves), np.int64)  # of the groups of groups, the moves first
     active = np.zeros((_DEPTH, moves), np.int64)  # which of the groups of these members is chosen
     sizes, counts = np.zeros(_DEPTH, np.int64), np.zeros(_DEPTH, np.int64)
-    number = np.zeros(bits, np.int64)
     any_legal: Int = np.int64(0)
     members[0], counts[0] = legal, moves
     depth = 0
     while True:
         count = counts[depth]
         size = sizes[depth] = _group_size(count)
-        first = _number_nodes((count + size - 1) // size)
-        sums = np.zeros((first[-1], bits), np.int64)
-        _add_up(network, members[depth, :count], size, first, sums)
+        first = number_nodes((count + size - 1) // size)
+        sums, most = np.zeros((first[-1], bits), np.int64), np.zeros(first[-1], np.int64)
+        for group in range(first[1]):
+            start, end = group * size, min(count, (group + 1) * size)
+            count_members(network, members[depth, start:end], sums[group])
+            most[group] = end - start
+        any_counted = add_up(network, first, sums, most)
         if depth == 0:
-            for bit in range(bits):
-                any_legal = either(network, any_legal, sums[-1, bit])
-            _scale(network, sums[-1], moves, random, number)
-        _descend(network, first, sums, size, number, active[depth])
+            any_legal = any_counted
+        if depth == 0 and random.shape[0]:
+            scale(network, sums[-1], moves, random, number)
+        descend(network, first, sums, most, number, active[depth])
         counts[depth + 1] = min(size, count)
         for member in range(count):
             selected = both(network, active[depth, member // size], members[depth, member])
@@ -109,7 +112,7 @@ def _group_size(members: Int) -> Int:
 
 
 @kernel
-def _number_nodes(groups: Int) -> Literals:
+def number_nodes(groups: Int) -> Literals:
     """The first node of each level of a tree over so many groups, the leaves first; last how many nodes there are."""
     levels = 1
     while (groups - 1) >> (levels - 1):
@@ -121,25 +124,37 @@ def _number_nodes(groups: Int) -> Literals:
 
 
 @kernel
-def _add_up(network: Network, members: Literals, size: Int, first: Literals, sums: Literals) -> None:
-    """How many members of each node of the tree are legal, lowest bit first."""
-    for group in range(first[1]):
-        _count(network, members[group * size : (group + 1) * size], sums[group])
+def add_up(network: Network, first: Literals, sums: Literals, most: Literals) -> Int:
+    """Fill in how many members of the nodes above the leaves are legal, lowest bit first; whether any of all is.
+
+    sums: (nodes, bits); most: (nodes,) how many members each has.
+    """
     for level in range(1, first.shape[0] - 1):
         for at in range(first[level + 1] - first[level]):
             left, node = first[level - 1] + 2 * at, first[level] + at
             if left + 1 == first[level]:
                 sums[node] = sums[left]
-                continue
-            most = min(members.shape[0] - at * (size << level), size << level)
-            carry: Int = np.int64(0)
-            for bit in range(sums.shape[1]):
-                if most >> bit:
-                    sums[node, bit], carry = _add(network, sums[left, bit], sums[left + 1, bit], carry)
+                most[node] = most[left]
+            else:
+                most[node] = most[left] + most[left + 1]
+                add_numbers(network, sums[left], sums[left + 1], most[node], sums[node])
+    any_legal: Int = np.int64(0)
+    for bit in range(sums.shape[1]):
+        any_legal = either(network, any_legal, sums[-1, bit])
+    return any_legal
 
 
 @kernel
-def _count(network: Network, members: Literals, count: Literals) -> None:
+def add_numbers(network: Network, one: Literals, other: Literals, most: Int, total: Literals) -> None:
+    """The sum of two numbers, lowest bits first; it is at most `most`."""
+    carry: Int = np.int64(0)
+    for bit in range(total.shape[0]):
+        if most >> bit:
+            total[bit], carry = _add(network, one[bit], other[bit], carry)
+
+
+@kernel
+def count_members(network: Network, members: Literals, count: Literals) -> None:
     """How many of the members hold, lowest bit first."""
     column, carries = np.zeros(2 * members.shape[0], np.int64), np.zeros(members.shape[0], np.int64)
     waiting = members.shape[0]
@@ -161,7 +176,9 @@ def _count(network: Network, members: Literals, count: Literals) -> None:
 
 
 @kernel
-def _descend(network: Network, first: Literals, sums: Literals, size: Int, number: Literals, chosen: Literals) -> None:
+def descend(
+    network: Network, first: Literals, sums: Literals, most: Literals, number: Literals, chosen: Literals
+) -> None:
     """`chosen`: the group that has the move of this number; the number becomes that within the group."""
     active = np.zeros(first[-1], np.int64)
     active[-1] = 1
@@ -176,8 +193,9 @@ def _descend(network: Network, first: Literals, sums: Literals, size: Int, numbe
         is_left: Int = np.int64(0)
         for bit in range(number.shape[0]):
             rest[bit], is_left = _subtract(network, number[bit], left[bit], is_left)
+        largest = most[first[level] : first[level + 1]].max()
         for bit in range(number.shape[0]):
-            if (size << level) - 1 >> bit:
+            if largest - 1 >> bit:
                 kept, less = both(network, is_left, number[bit]), both(network, is_left ^ 1, rest[bit])
                 number[bit] = either(network, kept, less)
             else:
@@ -224,7 +242,7 @@ def _subtract(network: Network, a: Int, b: Int, borrow: Int) -> tuple[Int, Int]:
 
 
 @kernel
-def _scale(network: Network, count: Literals, most: Int, random: Literals, number: Literals) -> None:
+def scale(network: Network, count: Literals, most: Int, random: Literals, number: Literals) -> None:
     """number = count × 0.random, rounded down; a count is at most `most`, and random bits come lowest first."""
     words = random.shape[0]
     bits = count.shape[0] - (1 if most & (most - 1) == 0 else 0)  # the highest bit comes alone then

@@ -13,9 +13,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ggp.circuit.assembly import Assembly, Literals
+from ggp.circuit.assembly import Assembly
 from ggp.circuit.choice import ConditionalChoice, find_turn, possible_moves
-from ggp.circuit.network import Circuit, Ids, both, either
+from ggp.circuit.network import Circuit, Ids, Literals, both, either
 from ggp.circuit.schedule import Program, make_program, mark_needed
 
 MOST_WORK = 30_000_000  # gates that are copied for all moves of a phase; more takes seconds

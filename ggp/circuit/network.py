@@ -17,6 +17,7 @@ from ggp.errors import GroundingError
 from ggp.kernel import Int, inner, kernel
 
 Ids = NDArray[np.int32]
+Literals = NDArray[np.int64]
 INPUT = -1  # left of an input; right is its number
 LOOP = -2  # left of a loop node; right is its number
 FALSE = 0
@@ -110,6 +111,15 @@ def both(network: Network, a: Int, b: Int) -> Int:  # noqa: C901 - kernel: a cal
 def either(network: Network, a: Int, b: Int) -> Int:
     """The literal of a OR b."""
     return both(network, a ^ 1, b ^ 1) ^ 1
+
+
+@kernel
+def any_of(network: Network, literals: Literals) -> Int:
+    """The literal of whether any of them holds."""
+    found: Int = np.int64(0)
+    for literal in literals:
+        found = either(network, found, literal)
+    return found
 
 
 @kernel

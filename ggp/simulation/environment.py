@@ -11,10 +11,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ggp.circuit.assembly import Assembly, Literals
+from ggp.circuit.assembly import Assembly
 from ggp.circuit.choice import choose_move, find_turn, possible_moves, random_bits
 from ggp.circuit.compile import CompiledGame
-from ggp.circuit.network import Circuit, Ids, Network, both, either
+from ggp.circuit.network import Circuit, Ids, Literals, Network, any_of, both, either
 from ggp.circuit.schedule import Program, make_program
 from ggp.gdl.rulesheet import NATURE
 from ggp.kernel import aligned_words
@@ -161,7 +161,7 @@ class _Network:
                 chosen = np.array(
                     [both(network, int(may), want) for may, want in zip(own, wanted, strict=True)], np.int64
                 )
-                some = _any(network, chosen)
+                some = int(any_of(network, chosen))
                 clear = int(both(network, only, int(turn[role]))) ^ 1
                 able = int(both(network, able, int(both(network, some, clear))))
             else:
@@ -181,7 +181,7 @@ class _Network:
         goals = found[len(circuit.legal) + 1 :]
         able, first = 1, 0
         for count in circuit.moves:
-            able = int(both(network, able, _any(network, legal[first : first + count])))
+            able = int(both(network, able, any_of(network, legal[first : first + count])))
             first += count
         ended = int(either(network, terminal, able ^ 1))
         turns = self._turns(legal, ended)
@@ -210,18 +210,10 @@ class _Network:
         network, found = self.assembly.network, []
         choosing = [turns[role] for role in self._given]
         for at, turn in enumerate(choosing):
-            others = _any(network, np.array(choosing[:at] + choosing[at + 1 :], np.int64))
+            others = any_of(network, np.array(choosing[:at] + choosing[at + 1 :], np.int64))
             alone = both(network, turn if at else ended ^ 1, others ^ 1)  # the first also where none has a choice
             found.append(int(alone))
         return found
-
-
-def _any(network: Network, literals: Literals) -> int:
-    """Whether any of them holds."""
-    found = 0
-    for literal in literals:
-        found = int(either(network, found, int(literal)))
-    return found
 
 
 def _decode(network: Network, bits: Literals, count: int) -> list[int]:

@@ -95,7 +95,7 @@ def inspect_game(compiled: CompiledGame) -> Inspection:
         },
         cones=find_cones(circuit),
         recursion=Recursion(len(circuit.loops.results), tuple(sizes.tolist())),
-        programs=count_instructions(make_steps(circuit, compiled.phases)),
+        programs=count_instructions(make_steps(circuit, compiled.phases, compiled.moves)),
         parts=find_parts(circuit, timed),
     )
 

@@ -245,13 +245,13 @@ class CircuitMachine:
     def _make_simulator(self, *, decisive: int) -> Simulator:
         compiled = self.compiled
         if not decisive:
-            steps = make_steps(compiled.circuit, compiled.phases)
+            steps = make_steps(compiled.circuit, compiled.phases, compiled.moves)
             return Simulator(steps, compiled.circuit.initial)
         usual = self.simulator()
         if usual.steps.gates > MOST_GATES:  # building its steps again would take seconds
             return usual
         aims = aims_of(compiled.goals, [role == NATURE for role in self.roles])
-        steps = make_steps(compiled.circuit, compiled.phases, aims=aims, depth=decisive)
+        steps = make_steps(compiled.circuit, compiled.phases, compiled.moves, aims=aims, depth=decisive)
         affordable = max(MOST_DECISIVE_GATES, MOST_DECISIVE_RATIO * usual.steps.gates)
         if steps.decisive < decisive or steps.gates > min(affordable, MOST_GATES):
             return usual

@@ -15,11 +15,21 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ggp.circuit.assembly import Assembly, Literals
+from ggp.circuit.assembly import Assembly
 from ggp.circuit.choice import choose_move, find_turn, possible_moves, random_bits
+from ggp.circuit.compile import Names
 from ggp.circuit.decisive import Aims, EndGates, Endings, find_endings, find_ends, look
+from ggp.circuit.grouped_choice import (
+    GroupedChoice,
+    MoveGroups,
+    any_done,
+    ask_disjunctions,
+    choose_grouped,
+    group_moves,
+    moves_done,
+)
 from ggp.circuit.invariants import holds_at_first
-from ggp.circuit.network import Circuit, Ids, both, either
+from ggp.circuit.network import Circuit, Ids, Literals, Network, any_of, both, either
 from ggp.circuit.schedule import Program, make_program, mark_needed
 from ggp.kernel import TALLY_BITS
 
@@ -107,17 +117,26 @@ class Steps:
         return most
 
 
-def make_steps(circuit: Circuit, phases: NDArray[np.int8], *, aims: Aims | None = None, depth: int = 1) -> Steps:
+def make_steps(
+    circuit: Circuit,
+    phases: NDArray[np.int8],
+    moves: Names | None = None,
+    *,
+    aims: Aims | None = None,
+    depth: int = 1,
+) -> Steps:
     """phases: (P, F) the constant that a fact is in each phase, or -1.
 
-    aims: roles do decisive moves, if there are any and they do not take too many gates; depth 2: and do not allow them.
+    moves: their names, by which many of them are grouped. aims: roles do decisive moves, if there are any and they do
+    not take too many gates; depth 2: and do not allow them.
     """
     needed = sum(random_bits(count) for count in circuit.moves)
     layout = make_layout(circuit.facts, len(circuit.goals), needed, len(phases))
     endings: list[Endings | None] = [None] * len(phases)
     if aims is not None:
         endings = [find_endings(circuit, phases, phase, aims, depth) for phase in range(len(phases))]
-    networks = [_Step(circuit, layout, *known) for known in zip(phases, endings, strict=True)]
+    groups = None if moves is None else group_moves(circuit, moves)
+    networks = [_Step(circuit, layout, *known, groups) for known in zip(phases, endings, strict=True)]
     after, before = (sum(step.gates(late=late) for step in networks) for late in (False, True))
     late = before < LATER_END * after or holds_at_first(circuit, circuit.terminal)
     at_once = max(step.goal_gates(late=late) for step in networks) <= GOALS_AT_ONCE * circuit.facts
@@ -125,7 +144,7 @@ def make_steps(circuit: Circuit, phases: NDArray[np.int8], *, aims: Aims | None 
     goals, facts = (None, np.zeros(0, np.int32)) if at_once else _late_goals(circuit, layout)
     apart: tuple[Program, ...] = ()
     if any(step.may_clash for step in networks):
-        steps = [_Step(circuit, layout, *known, apart=True) for known in zip(phases, endings, strict=True)]
+        steps = [_Step(circuit, layout, *known, groups, apart=True) for known in zip(phases, endings, strict=True)]
         apart = tuple(step.program(late=late, goals=at_once) for step in steps)
     _, first, place = np.unique(circuit.goals, return_index=True, return_inverse=True)
     decisive = max(step.decisive for step in networks)
@@ -141,6 +160,7 @@ class _Step:
         layout: RowLayout,
         known: NDArray[np.int8],
         endings: Endings | None,
+        groups: MoveGroups | None,
         *,
         apart: bool = False,
     ) -> None:
@@ -157,10 +177,10 @@ class _Step:
         self.decisive = 0 if ends is None else 1 + int(ends.allows.any())
         wanted = legal if ends is None else _ending(assembly, circuit.moves, legal, ends)
         choices = None if apart else choose_together(assembly, circuit.moves, legal, wanted, random)
-        choices = choices or choose_apart(assembly, circuit.moves, wanted, random)
+        choices = choices or choose_apart(assembly, circuit.moves, wanted, random, groups)
         self.may_clash = choices.clash != 0
         clash = int(both(assembly.network, choices.clash, waiting ^ 1))
-        self._following = assembly.copy(circuit, np.concatenate([facts, choices.done]), circuit.next)
+        self._following = _next_state(assembly, circuit, facts, choices, groups)
         self._lanes, self._goals = {}, {}
         for late, state in ((False, self._following), (True, facts)):
             inputs = np.concatenate([state, nothing])
@@ -197,6 +217,20 @@ class _Step:
         assembly = self._assembly
         needed = mark_needed(assembly.left, assembly.right, assembly.loops.results, outputs.astype(np.int32))
         return int(np.count_nonzero(needed & (assembly.left >= 0)))
+
+
+def _next_state(
+    assembly: Assembly, circuit: Circuit, facts: Literals, choices: "Choices", groups: MoveGroups | None
+) -> Literals:
+    """The literals of the facts after the moves that were chosen."""
+    inputs = np.concatenate([facts, choices.done])
+    if groups is not None and choices.grouped:
+        asked = groups.asked
+        none_done = [
+            choices.any_done(assembly.network, moves) ^ 1 for moves in np.split(asked.moves, asked.first[1:-1])
+        ]
+        circuit, inputs = ask_disjunctions(circuit, asked), np.concatenate([inputs, np.array(none_done, np.int64)])
+    return assembly.copy(circuit, inputs, circuit.next, factors=True)
 
 
 def _fate(assembly: Assembly, waiting: int, able: int, terminal: int, *, late: bool) -> list[int]:
@@ -237,6 +271,16 @@ class Choices(NamedTuple):
     done: Literals  # (M,)
     able: int  # whether every role has a legal move
     clash: int  # whether the choice is not valid
+    grouped: tuple[tuple[Literals, GroupedChoice], ...] = ()  # each with (M,) the numbers of moves in it, or -1
+
+    def any_done(self, network: Network, moves: Ids) -> int:
+        """The literal of whether one of these is done."""
+        found = []
+        for number, choice in self.grouped:
+            own = number[moves]
+            found.append(any_done(network, choice, own[own >= 0]))
+            moves = moves[own < 0]
+        return int(any_of(network, np.append(self.done[moves], found).astype(np.int64)))
 
 
 def _prefer(assembly: Assembly, moves: tuple[int, ...], legal: Literals, preferred: Literals) -> Literals:
@@ -245,11 +289,8 @@ def _prefer(assembly: Assembly, moves: tuple[int, ...], legal: Literals, preferr
     for possible in possible_moves(moves, legal):
         if len(possible) < 2:
             continue
-        any_preferred = 0
-        for move in possible:
-            any_preferred = int(
-                either(network, any_preferred, int(both(network, int(legal[move]), int(preferred[move]))))
-            )
+        preferred_legal = [both(network, int(legal[move]), int(preferred[move])) for move in possible]
+        any_preferred = int(any_of(network, np.array(preferred_legal, np.int64)))
         for move in possible:
             wanted[move] = both(
                 network, int(legal[move]), int(either(network, int(preferred[move]), any_preferred ^ 1))
@@ -257,16 +298,32 @@ def _prefer(assembly: Assembly, moves: tuple[int, ...], legal: Literals, preferr
     return wanted
 
 
-def choose_apart(assembly: Assembly, moves: tuple[int, ...], legal: Literals, random: Literals) -> Choices:
+def choose_apart(
+    assembly: Assembly,
+    moves: tuple[int, ...],
+    legal: Literals,
+    random: Literals,
+    groups: MoveGroups | None = None,
+) -> Choices:
     """A choice for each role, with its own random words."""
-    done, able, used = np.zeros(len(legal), np.int64), 1, 0
-    for possible in possible_moves(moves, legal):
-        bits = random_bits(len(possible))
-        chosen, anything = _choose(assembly, legal[possible], random[used : used + bits])
-        done[possible] = chosen
-        able = int(both(assembly.network, able, anything))
-        used += bits
-    return Choices(done, able, 0)
+    network, done, able, used = assembly.network, np.zeros(len(legal), np.int64), 1, 0
+    grouped, first = [], 0
+    for role, possible in enumerate(possible_moves(moves, legal)):
+        words = random[used : used + random_bits(len(possible))]
+        grouping = groups.roles[role] if groups is not None and len(words) else None
+        if grouping is None:
+            done[possible], anything = _choose(assembly, legal[possible], words)
+        else:
+            own = legal[first : first + moves[role]]
+            choice, anything = choose_grouped(network, own, possible - first, grouping, words)
+            done[possible] = moves_done(network, choice)
+            number = np.full(len(legal), -1)
+            number[possible] = np.arange(len(possible))
+            grouped.append((number, choice))
+        able = int(both(network, able, anything))
+        used += len(words)
+        first += moves[role]
+    return Choices(done, able, 0, tuple(grouped))
 
 
 def choose_together(
@@ -278,6 +335,8 @@ def choose_together(
     """
     network = assembly.network
     roles = possible_moves(moves, legal)
+    if sum(len(possible) > 1 for possible in roles) < 2:
+        return None
     turns = [find_turn(network, possible, legal) if len(possible) > 1 else None for possible in roles]
     if sum(turn is not None for turn in turns) < 2:
         return None

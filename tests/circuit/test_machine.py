@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from ggp.circuit.compile import compile_game
+from ggp.circuit.compile import Names, compile_game
 from ggp.circuit.network import Circuit
 from ggp.errors import UnknownRoleError
 from ggp.gdl.rulesheet import parse_rulesheet
@@ -163,9 +163,9 @@ def test_playouts_start_from_the_machine() -> None:
 
 
 def test_threads_share_the_simulators(monkeypatch: pytest.MonkeyPatch) -> None:
-    def make_late(circuit: Circuit, phases: NDArray[np.int8]) -> Steps:
+    def make_late(circuit: Circuit, phases: NDArray[np.int8], moves: Names) -> Steps:
         sleep(0.02)
-        return make_steps(circuit, phases)
+        return make_steps(circuit, phases, moves)
 
     monkeypatch.setattr(state_machine, "make_steps", make_late)
     machine = pair_of(WALK).circuit

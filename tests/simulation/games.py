@@ -104,6 +104,20 @@ RECURSION = """
 (<= (goal a 100) (way 1 4) (true (turn b))) (<= (goal a 0) (true (turn a))) (<= (goal a 50) (not (way 1 4)))
 (<= (goal b 100) (way 4 4)) (<= (goal b 20) (not (way 4 4)))
 """
+# Moves of three arguments; the next state asks for groups of them, in several ways.
+PAIRS = """
+(role a) (role b) (init (turn a)) (number 1) (number 2) (number 3) (number 4) (number 5) (number 6)
+(<= (legal ?r (mark ?x ?y ?z)) (true (turn ?r)) (number ?x) (number ?y) (number ?z) (not (true (used ?x ?y))))
+(<= (legal a wait) (true (turn b))) (<= (legal b wait) (true (turn a)))
+(<= (next (turn b)) (true (turn a))) (<= (next (turn a)) (true (turn b)))
+(<= (next (used ?x ?y)) (does ?r (mark ?x ?y ?z))) (<= (next (used ?x ?y)) (true (used ?x ?y)))
+(<= (next (last ?z)) (does ?r (mark ?x ?y ?z)))
+(<= (next (mixed ?x)) (does ?r (mark ?x ?y ?x)))
+(<= (next (other ?z)) (does ?r (mark ?x ?y ?u)) (number ?z) (distinct ?u ?z))
+(<= terminal (true (used ?x ?y)) (true (used ?y ?x)) (distinct ?x ?y))
+(<= (goal ?r 100) (true (last 1)) (true (turn ?r))) (<= (goal ?r 50) (role ?r) (true (mixed ?x)))
+(<= (goal ?r 0) (role ?r) (not (true (last 1))))
+"""
 
 GAMES = {
     "turns": TURNS,
@@ -118,6 +132,7 @@ GAMES = {
     "clashes": CLASHES,
     "single moves": SINGLE_MOVES,
     "constants": CONSTANTS,
+    "pairs": PAIRS,
     "fates": FATES,
     "recursion": RECURSION,
     "no facts": NO_FACTS,

@@ -34,7 +34,7 @@ class Truth:
 
     @cached_property
     def steps(self) -> Steps:
-        return make_steps(self.compiled.circuit, self.compiled.phases)
+        return make_steps(self.compiled.circuit, self.compiled.phases, self.compiled.moves)
 
     def simulator(self, cap: int = DEFAULT_CAP) -> Simulator:
         return Simulator(self.steps, self.compiled.circuit.initial, cap)

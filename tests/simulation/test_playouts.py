@@ -246,6 +246,19 @@ def test_a_late_end_is_an_early_end(name: str, monkeypatch: pytest.MonkeyPatch) 
         assert abs(one.steps - other.steps) / count < 0.06
 
 
+@pytest.mark.parametrize("name", ["recursion", "pairs", "draughts"])
+def test_playouts_of_grouped_moves_are_the_same(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    compiled = truth_of(name).compiled
+    tallies, instructions = [], []
+    for fewest in (0, 1_000_000):
+        monkeypatch.setattr("ggp.circuit.grouped_choice.FEWEST", fewest)
+        steps = step_module.make_steps(compiled.circuit, compiled.phases, compiled.moves)
+        instructions.append([len(program.left) for program in steps.phases])
+        tallies.append(Simulator(steps, compiled.circuit.initial, 50).playouts(3000, seed=2))
+    assert instructions[0] != instructions[1]
+    assert tallies[0] == tallies[1]
+
+
 def mean(truth: Truth, tally: PlayoutTally, role: int) -> float:
     """The mean goal of a role, 0 to 1."""
     first = sum(len(values) for values in truth.compiled.goals[:role])
