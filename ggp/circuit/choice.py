@@ -151,6 +151,8 @@ def add_numbers(network: Network, one: Literals, other: Literals, most: Int, tot
     for bit in range(total.shape[0]):
         if most >> bit:
             total[bit], carry = _add(network, one[bit], other[bit], carry)
+        else:
+            total[bit] = 0
 
 
 @kernel
