@@ -1,14 +1,16 @@
 """A uniform choice among moves that are many since their arguments are combined, as (play X1 Y1 X2 Y2 X3 Y3).
 
-Moves with the same first arguments are a *group*; the other arguments are a move's *slot* in it. What all moves of a
+Moves that agree in some arguments are a *group*; the other arguments are a move's *slot* in it. What all moves of a
 group need is tested once for the group. What else a move needs, its *rest*, is the same in many groups: rests that
 always come together are counted once for all of them, and a rest is selected by one gate for all groups that have it.
 Whether one of some moves is done, as the next state asks, follows from groups and slots alone where these are complete.
-Which move is done for given random bits is the same as by `choice.choose_move`.
+Moves are as likely as by `choice.choose_move`; where they are in the order of their groups, the same one is done for
+given random bits.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
+from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
@@ -30,14 +32,16 @@ from ggp.gdl.terms import Term, to_text
 from ggp.kernel import Int, kernel
 
 FEWEST = 16  # moves for each group and slot; with fewer, a choice without groups takes fewer gates
+MOST_RESTS = 1 / 8  # different ones, for each move; the same with more
+_MOST_ROWS = 2**31  # numbers of rows, before they are numbered anew
 _MOST_CONDITIONS = 64  # of a move
 
 
 class Grouping(NamedTuple):
-    """Where the moves of a role stand, in their order."""
+    """Where the moves of a role stand."""
 
-    group: Ids  # (M,) ascending
-    slot: Ids  # (M,) ascending within a group
+    group: Ids  # (M,)
+    slot: Ids  # (M,) different within a group
 
 
 class Disjunctions(NamedTuple):
@@ -51,7 +55,7 @@ class Disjunctions(NamedTuple):
 class MoveGroups(NamedTuple):
     """How the moves of a game are grouped, and what its next state asks of them."""
 
-    roles: tuple[Grouping | None, ...]  # None: a choice without groups
+    roles: tuple[list[Grouping], ...]  # those to be tried, one after the other
     asked: Disjunctions
 
 
@@ -65,7 +69,8 @@ class GroupedChoice(NamedTuple):
 
 def group_moves(circuit: Circuit, moves: Sequence[Sequence[Term]]) -> MoveGroups | None:
     """moves: of each role, sorted by text. None where no role has so many that groups pay."""
-    roles = tuple(map(find_grouping, moves))
+    of_moves = {tuple(own): find_groupings(own) for own in set(map(tuple, moves))}
+    roles = tuple(of_moves[tuple(own)] for own in moves)
     if not any(roles):
         return None
     needed = mark_needed(circuit.left, circuit.right, circuit.loops.results, circuit.next)
@@ -73,36 +78,57 @@ def group_moves(circuit: Circuit, moves: Sequence[Sequence[Term]]) -> MoveGroups
     return MoveGroups(roles, Disjunctions(*found))
 
 
-def find_grouping(moves: Sequence[Term]) -> Grouping | None:
-    """By as many first arguments as leave groups and slots few enough; None where they never are."""
+def find_groupings(moves: Sequence[Term]) -> list[Grouping]:
+    """Those of few groups and slots: by more arguments first, and by the first arguments before others."""
     named = [(move,) if isinstance(move, str) else move for move in moves]
-    for arguments in range(max(map(len, named), default=0) - 1, 1, -1):
-        prefixes, suffixes = [move[:arguments] for move in named], [move[arguments:] for move in named]
-        group = _numbers(prefixes, dict.fromkeys(prefixes))
-        slot = _numbers(suffixes, sorted(set(suffixes), key=to_text))
-        if FEWEST * (group.max() + slot.max() + 2) <= len(moves) and np.all(np.diff(group) >= 0):
-            return Grouping(group, slot)
-    return None
+    length = max(map(len, named), default=0)
+    columns = [_numbers([move[at : at + 1] for move in named]) for at in range(length)]
+    found: list[Grouping] = []
+    for count in range(length - 2, 0, -1):
+        for chosen in combinations(range(1, length), count):
+            group = _combined([columns[at] for at in (0, *chosen)])
+            slot = _combined([columns[at] for at in range(1, length) if at not in chosen])
+            if FEWEST * int(group.max() + slot.max() + 2) <= len(moves):
+                found.append(Grouping(group, slot))
+    return found
 
 
-def _numbers(terms: Sequence[Term], different: Iterable[Term]) -> Ids:
-    number = {term: at for at, term in enumerate(different)}
+def _numbers(terms: Sequence[Term]) -> Ids:
+    """Of each term, by its text."""
+    number = {term: at for at, term in enumerate(sorted(set(terms), key=to_text))}
     return np.array([number[term] for term in terms], np.int32)
 
 
+def _combined(columns: Sequence[Ids]) -> Ids:
+    """A number for each row, in the order of the first column, then of the second one, and so on."""
+    rows = np.zeros(len(columns[0]), np.int64)
+    for column in columns:
+        if rows.max() > _MOST_ROWS:
+            rows = np.unique(rows, return_inverse=True)[1]
+        rows = rows * (column.max() + 1) + column
+    return np.unique(rows, return_inverse=True)[1].astype(np.int32)
+
+
 def choose_grouped(
-    network: Network, legal: Literals, possible: Literals, grouping: Grouping, random: Literals
-) -> tuple[GroupedChoice, int]:
+    network: Network, legal: Literals, possible: Literals, groupings: Sequence[Grouping], random: Literals
+) -> tuple[GroupedChoice, int] | None:
     """A choice among the possible moves of a role, and the literal of whether any of them is legal.
 
-    legal: (M,) of the role's moves. Exactly one move is done where any is legal; in other lanes it may be several.
+    legal: (M,) of the role's moves. Exactly one move is done where any is legal; in other lanes it may be several. None
+    where no grouping leaves few enough rests.
     """
-    group, slot = (np.unique(places[possible], return_inverse=True)[1].astype(np.int32) for places in grouping)
-    sizes = np.bincount(group)
-    condition, rest = _split(network, legal[possible], np.append(0, np.cumsum(sizes)))
-    chosen, number, any_legal = _choose_group(network, condition, *_find_parts(rest, group), sizes, random)
-    order = np.lexsort((group, rest, slot))
-    selected = _select(network, rest[order], group[order], slot[order], chosen)
+    for grouping in groupings:
+        group, slot = (np.unique(places[possible], return_inverse=True)[1].astype(np.int32) for places in grouping)
+        order = np.lexsort((slot, group))
+        sizes = np.bincount(group)
+        condition, rest = _split(network, legal[possible[order]], np.append(0, np.cumsum(sizes)))
+        if len(np.unique(rest)) <= MOST_RESTS * len(possible):
+            break
+    else:
+        return None
+    chosen, number, any_legal = _choose_group(network, condition, *_find_parts(rest, group[order]), sizes, random)
+    by_slot = np.lexsort((group[order], rest, slot[order]))
+    selected = _select(network, rest[by_slot], group[order][by_slot], slot[order][by_slot], chosen)
     chosen_slot, _ = choose_by_number(network, selected, number, np.zeros(0, np.int64))
     return GroupedChoice(chosen, chosen_slot, Grouping(group, slot)), int(any_legal)
 

@@ -310,12 +310,12 @@ def choose_apart(
     grouped, first = [], 0
     for role, possible in enumerate(possible_moves(moves, legal)):
         words = random[used : used + random_bits(len(possible))]
-        grouping = groups.roles[role] if groups is not None and len(words) else None
-        if grouping is None:
+        own, groupings = legal[first : first + moves[role]], groups.roles[role] if groups is not None else []
+        found = choose_grouped(network, own, possible - first, groupings, words) if len(words) else None
+        if found is None:
             done[possible], anything = _choose(assembly, legal[possible], words)
         else:
-            own = legal[first : first + moves[role]]
-            choice, anything = choose_grouped(network, own, possible - first, grouping, words)
+            choice, anything = found
             done[possible] = moves_done(network, choice)
             number = np.full(len(legal), -1)
             number[possible] = np.arange(len(possible))

@@ -10,7 +10,7 @@ import pytest
 from ggp.cache import Cache
 from ggp.circuit.choice import choose_move, random_bits
 from ggp.circuit.compile import compile_game
-from ggp.circuit.grouped_choice import Grouping, any_done, choose_grouped, find_grouping, group_moves, moves_done
+from ggp.circuit.grouped_choice import Grouping, any_done, choose_grouped, find_groupings, group_moves, moves_done
 from ggp.circuit.network import Literals, Loops, Network, add_input, both, check_capacity, make_network
 from ggp.circuit.schedule import make_program
 from ggp.gdl.rulesheet import parse_rulesheet
@@ -63,7 +63,7 @@ def values(built: Built, outputs: list[int], random: Random) -> Flags:
 
 
 def random_moves(random: Random, groups: int, slots: int) -> tuple[Grouping, list[list[int]], int]:
-    """Moves in random groups, which have whole blocks of slots; each needs inputs of its group, its slot, and others."""
+    """Moves in random groups of whole blocks of slots; each needs inputs of its group, its slot, and others."""
     group, slot, needs = [], [], []
     inputs = groups + slots + 6
     cuts = sorted(random.sample(range(slots), random.randint(0, slots - 1)))
@@ -83,7 +83,8 @@ def random_moves(random: Random, groups: int, slots: int) -> tuple[Grouping, lis
 
 
 @pytest.mark.parametrize("seed", range(16))
-def test_the_same_move_is_done_as_without_groups(seed: int) -> None:
+def test_the_same_move_is_done_as_without_groups(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ggp.circuit.grouped_choice.MOST_RESTS", 1)
     random = Random(seed)
     grouping, needs, inputs = random_moves(random, random.choice((1, 2, 5, 11, 40)), random.choice((1, 3, 8, 25)))
     if len(needs) < 2:
@@ -91,35 +92,62 @@ def test_the_same_move_is_done_as_without_groups(seed: int) -> None:
     built = build(needs, inputs)
     possible = np.array(sorted(random.sample(range(len(needs)), random.randint(2, len(needs)))))
     bits = built.random[: random_bits(len(possible))]
-    choice, able = choose_grouped(built.network, built.legal, possible, grouping, bits)
-    by_group = moves_done(built.network, choice)
+    shuffled = np.array(random.sample(range(len(possible)), len(possible)))  # moves in another order than their groups
     alone, anything = choose_move(built.network, built.legal[possible], bits)
-    sets = [np.array(sorted(random.sample(range(len(possible)), random.randint(0, len(possible))))) for _ in range(8)]
-    sets += [np.flatnonzero(choice.moves.group == one) for one in range(len(choice.group))]
-    sets += [np.flatnonzero(choice.moves.slot == one) for one in range(len(choice.slot))]
-    asked = [any_done(built.network, choice, moves.astype(np.int64)) for moves in sets]
-    found = values(built, [able, anything, *by_group.tolist(), *alone.tolist(), *asked], random)
-    count = len(possible)
-    assert np.array_equal(found[0], found[1])
-    lanes = found[0]
+    outputs, sets = [anything, *alone.tolist()], []
+    for numbers in (np.arange(len(possible)), shuffled):
+        found = choose_grouped(built.network, built.legal, possible[numbers], [grouping], bits)
+        assert found is not None
+        choice, able = found
+        done = np.zeros(len(possible), np.int64)
+        done[numbers] = moves_done(built.network, choice)
+        sets += [random.sample(range(len(possible)), random.randint(0, len(possible))) for _ in range(8)]
+        sets += [numbers[choice.moves.group == one].tolist() for one in range(len(choice.group))]
+        sets += [numbers[choice.moves.slot == one].tolist() for one in range(len(choice.slot))]
+        place = np.argsort(numbers)
+        asked = [any_done(built.network, choice, place[own].astype(np.int64)) for own in sets]
+        outputs += [able, *done.tolist(), *asked]
+    flags, at = values(built, outputs, random), 0
+    lanes, alone_done = flags[0], flags[1 : 1 + len(possible)]
     assert lanes.any()
-    assert np.array_equal(found[2 : 2 + count, lanes], found[2 + count : 2 + 2 * count, lanes])
-    assert (found[2 : 2 + count, lanes].sum(axis=0) == 1).all()
-    for moves, says in zip(sets, found[2 + 2 * count :], strict=True):
-        assert np.array_equal(says[lanes], found[2 + moves.astype(np.int64)][:, lanes].any(axis=0)), moves
+    at = 1 + len(possible)
+    count = len(sets) // 2
+    for own_sets in (sets[:count], sets):
+        able_lanes, done_lanes = flags[at], flags[at + 1 : at + 1 + len(possible)]
+        assert np.array_equal(able_lanes, lanes)
+        assert np.array_equal(done_lanes[:, lanes], alone_done[:, lanes])
+        at += 1 + len(possible)
+        for own, says in zip(own_sets, flags[at : at + len(own_sets)], strict=True):
+            assert np.array_equal(says[lanes], alone_done[own][:, lanes].any(axis=0)), own
+        at += len(own_sets)
 
 
-def test_moves_are_grouped_by_their_first_arguments() -> None:
-    names = sorted((f"{x}", f"{y}", f"{z}") for x in range(20) for y in range(20) for z in range(40))
+def test_moves_are_grouped_by_some_of_their_arguments() -> None:
+    names = sorted((str(x), str(y), str(z)) for x in range(20) for y in range(20) for z in range(40))
     moves: list[Term] = [("put", *name) for name in names]
-    found = find_grouping([*moves, "wait"])
+    found = find_groupings([*moves, "wait"])
+    sizes = [(int(each.group.max()) + 1, int(each.slot.max()) + 1) for each in found]
+    assert sizes == [(401, 41), (801, 21), (801, 21), (21, 801), (21, 801), (41, 401)]
+    assert found[0].group.tolist() == [*(at // 40 for at in range(len(moves))), 400]
+    assert found[0].slot[40:80].tolist() == found[0].slot[:40].tolist() == list(range(1, 41))
+    for each in found:
+        assert len(set(zip(each.group.tolist(), each.slot.tolist(), strict=True))) == len(moves) + 1
+    assert find_groupings(moves[:100]) == []
+    assert find_groupings([("put", str(number)) for number in range(5000)]) == []
+    assert find_groupings([]) == []
+
+
+def test_no_groups_where_rests_are_many() -> None:
+    needs = [[at, 20 + (at + slot) % 7 + 7 * slot] for at in range(20) for slot in range(20)]
+    built = build(needs, 200)
+    numbers = np.arange(400, dtype=np.int32)
+    good, bad = Grouping(numbers // 20, numbers % 20), Grouping(numbers % 20, numbers // 20)
+    found = choose_grouped(built.network, built.legal, numbers.astype(np.int64), [bad, good], built.random)
+    assert found is None
+    needs = [[at, 20 + slot] for at in range(20) for slot in range(20)]
+    built = build(needs, 40)
+    found = choose_grouped(built.network, built.legal, numbers.astype(np.int64), [good], built.random)
     assert found is not None
-    assert found.group.tolist() == [*(at // 40 for at in range(len(moves))), 400]
-    assert [moves[at][3] for at in range(40)] == sorted(str(z) for z in range(40))
-    assert found.slot[40:80].tolist() == found.slot[:40].tolist()
-    assert find_grouping(moves[:100]) is None
-    assert find_grouping([("put", str(number)) for number in range(5000)]) is None
-    assert find_grouping([]) is None
 
 
 def test_what_the_next_state_asks_of_moves(monkeypatch: pytest.MonkeyPatch) -> None:
