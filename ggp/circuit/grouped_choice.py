@@ -80,6 +80,8 @@ def group_moves(circuit: Circuit, moves: Sequence[Sequence[Term]]) -> MoveGroups
 
 def find_groupings(moves: Sequence[Term]) -> list[Grouping]:
     """Those of few groups and slots: by more arguments first, and by the first arguments before others."""
+    if len(moves) < 4 * FEWEST**2:  # as there are at least 2 √M groups and slots
+        return []
     named = [(move,) if isinstance(move, str) else move for move in moves]
     length = max(map(len, named), default=0)
     columns = [_numbers([move[at : at + 1] for move in named]) for at in range(length)]

@@ -226,7 +226,8 @@ class DecisiveTruth(Truth):
 
     @cached_property
     def steps(self) -> Steps:
-        return make_steps(self.compiled.circuit, self.compiled.phases, aims=self.naive.aims, depth=self.naive.depth)
+        compiled, naive = self.compiled, self.naive
+        return make_steps(compiled.circuit, compiled.phases, compiled.moves, aims=naive.aims, depth=naive.depth)
 
     def following(self, state: Facts) -> frozenset[Facts]:
         if state not in self._following:
@@ -245,6 +246,20 @@ def test_lanes_do_decisive_moves(name: str, depth: int, watched: range) -> None:
     assert truth.steps.decisive == depth
     history = follow(truth, simulator, simulator.block(5, 0, 600), watched)
     assert history.playouts >= len(watched)
+
+
+def test_grouped_moves_are_decisive_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ggp.circuit.grouped_choice.MOST_RESTS", 1)
+    instructions = []
+    for fewest in (1000, 0):
+        monkeypatch.setattr("ggp.circuit.grouped_choice.FEWEST", fewest)
+        truth = DecisiveTruth(find_rulesheet("fiveinarow").read_text(encoding="utf-8"), 1)
+        instructions.append(truth.steps.gates)
+    assert truth.steps.decisive == 1
+    assert instructions[0] != instructions[1]
+    simulator = truth.simulator()
+    history = follow(truth, simulator, simulator.block(5, 0, 600), range(510, 512))
+    assert history.playouts >= 2
 
 
 @pytest.mark.parametrize("text", [CLASHES, TURNS], ids=["clashes", "turns"])
