@@ -1,4 +1,4 @@
-"""A uniform choice among moves that are many since their arguments are combined, as (play X1 Y1 X2 Y2 X3 Y3).
+"""A uniform choice among moves that combine independent arguments, as (play X1 Y1 X2 Y2 X3 Y3).
 
 Moves that agree in some arguments are a *group*; the other arguments are a move's *slot* in it. What all moves of a
 group need is tested once for the group. What else a move needs, its *rest*, is the same in many groups: rests that
@@ -11,6 +11,7 @@ given random bits.
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import combinations
+from math import sqrt
 from typing import NamedTuple
 
 import numpy as np
@@ -31,9 +32,10 @@ from ggp.circuit.schedule import mark_needed
 from ggp.gdl.terms import Term, to_text
 from ggp.kernel import Int, kernel
 
-FEWEST = 16  # moves for each group and slot; with fewer, a choice without groups takes fewer gates
+FEWEST = 4.0  # moves for each group and slot; with fewer, a choice without groups takes fewer gates
 MOST_RESTS = 1 / 8  # different ones, for each move; the same with more
-_MOST_ROWS = 2**31  # numbers of rows, before they are numbered anew
+_MANY = 16  # moves for each group and slot, with which twice as many rests pay
+_FEWEST_TRIALS, _MOST_TRIALS = 4, 24  # groupings that are tried: one for a thousand moves
 _MOST_CONDITIONS = 64  # of a move
 
 
@@ -80,35 +82,32 @@ def group_moves(circuit: Circuit, moves: Sequence[Sequence[Term]]) -> MoveGroups
 
 def find_groupings(moves: Sequence[Term]) -> list[Grouping]:
     """Those of few groups and slots: by more arguments first, and by the first arguments before others."""
-    if len(moves) < 4 * FEWEST**2:  # as there are at least 2 √M groups and slots
+    most = len(moves) / FEWEST
+    if len(moves) < 2 or 2 * sqrt(len(moves)) > most:  # there are at least 2 √M groups and slots
         return []
     named = [(move,) if isinstance(move, str) else move for move in moves]
-    length = max(map(len, named), default=0)
+    length = max(map(len, named))
     columns = [_numbers([move[at : at + 1] for move in named]) for at in range(length)]
-    found: list[Grouping] = []
-    for count in range(length - 2, 0, -1):
+    places: dict[tuple[int, ...], Ids] = {(): columns[0]}  # by the arguments that are chosen, and by the name
+    for count in range(1, length - 1):
         for chosen in combinations(range(1, length), count):
-            group = _combined([columns[at] for at in (0, *chosen)])
-            slot = _combined([columns[at] for at in range(1, length) if at not in chosen])
-            if FEWEST * int(group.max() + slot.max() + 2) <= len(moves):
-                found.append(Grouping(group, slot))
-    return found
+            if all(fewer in places for fewer in combinations(chosen, count - 1)):
+                one, other = places[chosen[:-1]], columns[chosen[-1]]
+                numbers = np.unique(one * np.int64(other.max() + 1) + other, return_inverse=True)[1].astype(np.int32)
+                if numbers.max() < most:
+                    places[chosen] = numbers
+    found = []
+    for chosen in sorted(places, key=lambda chosen: (-len(chosen), chosen)):
+        others = tuple(at for at in range(1, length) if at not in chosen)
+        if chosen and others in places and places[chosen].max() + places[others].max() + 2 <= most:
+            found.append(Grouping(places[chosen], places[others]))
+    return found[: min(max(_FEWEST_TRIALS, len(moves) // 1000), _MOST_TRIALS)]
 
 
 def _numbers(terms: Sequence[Term]) -> Ids:
     """Of each term, by its text."""
     number = {term: at for at, term in enumerate(sorted(set(terms), key=to_text))}
     return np.array([number[term] for term in terms], np.int32)
-
-
-def _combined(columns: Sequence[Ids]) -> Ids:
-    """A number for each row, in the order of the first column, then of the second one, and so on."""
-    rows = np.zeros(len(columns[0]), np.int64)
-    for column in columns:
-        if rows.max() > _MOST_ROWS:
-            rows = np.unique(rows, return_inverse=True)[1]
-        rows = rows * (column.max() + 1) + column
-    return np.unique(rows, return_inverse=True)[1].astype(np.int32)
 
 
 def choose_grouped(
@@ -120,11 +119,14 @@ def choose_grouped(
     where no grouping leaves few enough rests.
     """
     for grouping in groupings:
-        group, slot = (np.unique(places[possible], return_inverse=True)[1].astype(np.int32) for places in grouping)
+        group, slot = (np.unique(each[possible], return_inverse=True)[1].astype(np.int32) for each in grouping)
+        places = int(group.max() + slot.max() + 2)
+        if FEWEST * places > len(possible):
+            continue
         order = np.lexsort((slot, group))
         sizes = np.bincount(group)
         condition, rest = _split(network, legal[possible[order]], np.append(0, np.cumsum(sizes)))
-        if len(np.unique(rest)) <= MOST_RESTS * len(possible):
+        if len(np.unique(rest)) <= MOST_RESTS * len(possible) * (2 if len(possible) >= _MANY * places else 1):
             break
     else:
         return None

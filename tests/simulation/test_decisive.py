@@ -251,7 +251,7 @@ def test_lanes_do_decisive_moves(name: str, depth: int, watched: range) -> None:
 def test_grouped_moves_are_decisive_too(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("ggp.circuit.grouped_choice.MOST_RESTS", 1)
     instructions = []
-    for fewest in (1000, 0):
+    for fewest in (1000, 0.01):
         monkeypatch.setattr("ggp.circuit.grouped_choice.FEWEST", fewest)
         truth = DecisiveTruth(find_rulesheet("fiveinarow").read_text(encoding="utf-8"), 1)
         instructions.append(truth.steps.gates)
