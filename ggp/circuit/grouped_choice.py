@@ -35,6 +35,7 @@ from ggp.kernel import Int, kernel
 FEWEST = 4.0  # moves for each group and slot; with fewer, a choice without groups takes fewer gates
 MOST_RESTS = 1 / 8  # different ones, for each move; the same with more
 _MANY = 16  # moves for each group and slot, with which twice as many rests pay
+_MOST_SETS = 256  # of arguments: all of eight
 _FEWEST_TRIALS, _MOST_TRIALS = 4, 24  # groupings that are tried: one for a thousand moves
 _MOST_CONDITIONS = 64  # of a move
 
@@ -90,6 +91,8 @@ def find_groupings(moves: Sequence[Term]) -> list[Grouping]:
     columns = [_numbers([move[at : at + 1] for move in named]) for at in range(length)]
     places: dict[tuple[int, ...], Ids] = {(): columns[0]}  # by the arguments that are chosen, and by the name
     for count in range(1, length - 1):
+        if len(places) > _MOST_SETS:
+            return []
         for chosen in combinations(range(1, length), count):
             if all(fewer in places for fewer in combinations(chosen, count - 1)):
                 one, other = places[chosen[:-1]], columns[chosen[-1]]

@@ -1,6 +1,6 @@
 """A choice by groups of moves: the same move as without them, and what the groups say of several moves."""
 
-from itertools import pairwise
+from itertools import pairwise, product
 from random import Random
 from typing import NamedTuple
 
@@ -135,6 +135,9 @@ def test_moves_are_grouped_by_some_of_their_arguments() -> None:
         assert len(set(zip(each.group.tolist(), each.slot.tolist(), strict=True))) == len(moves) + 1
     assert find_groupings(moves[:100]) == []
     assert find_groupings([("put", str(number)) for number in range(5000)]) == []
+    assert find_groupings([("put", *bits) for bits in product("01", repeat=8)])
+    assert find_groupings([("put", *bits) for bits in product("01", repeat=12)]) == []  # too many sets of arguments
+    assert find_groupings([("put", *bits, *"xyz" * 9) for bits in product("01", repeat=8)]) == []
     assert find_groupings([]) == []
 
 
