@@ -47,6 +47,7 @@ from ggp.simulation.belief import Belief
 from ggp.simulation.expansion import make_expansion
 from ggp.simulation.machine_code import functions
 from ggp.simulation.state_machine import CircuitMachine
+from ggp.simulation.steps import make_steps
 
 _ALONE = """
 (role one) (init (step 0)) (succ 0 1) (succ 1 2) (legal one a) (legal one b)
@@ -56,6 +57,11 @@ _ALONE = """
 _TOGETHER = _ALONE + "(role two) (legal two a) (legal two b) (goal two 50)"
 _IN_TURN = _ALONE + "(role two) (legal two a) (<= (goal two 0) (true mark)) (<= (goal two 100) (not (true mark)))"
 _HIDDEN = _TOGETHER + "(<= (sees one told) (does two a))"
+_GROUPED = """
+(role one) (init (last 0)) (number 0) (number 1) (number 2) (number 3) (number 4) (number 5) (number 6) (number 7)
+(<= (legal one (pick ?x ?y)) (number ?x) (number ?y) (not (true (last ?x))))
+(<= (next (last ?x)) (does one (pick ?x ?y))) (<= terminal (true (last 1))) (goal one 100)
+"""
 _LEAST_BYTES = 2**20
 _PROOF_BYTES = 2**22
 _VISITS = 64
@@ -103,10 +109,12 @@ def _compiling() -> Iterator[None]:
 
 
 def _write_out() -> None:
-    """What only larger rulesheets need of grounding and planning."""
+    """What only larger rulesheets need of grounding, planning and choices."""
     for order in ("C", "F"):
         Table(("x", "y"), np.zeros((2, 2), np.int64, order)).count(("x",))
     GroundProgram().text()
+    grouped = _machine(_GROUPED).compiled
+    make_steps(grouped.circuit, grouped.phases, grouped.moves)
 
 
 def _evaluate_bytecode() -> None:

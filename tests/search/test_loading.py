@@ -38,11 +38,23 @@ def switches() -> str:
     return "\n".join(lines)
 
 
+PAIRS = """
+(role a) (role b) (init (turn a)) (number 1) (number 2) (number 3) (number 4) (number 5) (number 6)
+(number 7) (number 8) (number 9) (<= (legal ?r (mark ?x ?y)) (true (turn ?r)) (number ?x) (number ?y))
+(<= (legal a wait) (true (turn b))) (<= (legal b wait) (true (turn a)))
+(<= (next (turn b)) (true (turn a))) (<= (next (turn a)) (true (turn b)))
+(<= (next (row ?x)) (does ?r (mark ?x ?y))) (<= (next (column ?y)) (does ?r (mark ?x ?y)))
+(<= (next (row ?x)) (true (row ?x))) (<= (next (column ?y)) (true (column ?y)))
+(<= terminal (true (row ?x)) (true (column ?y)) (true (column ?z)) (distinct ?x ?y) (distinct ?y ?z))
+(<= (goal ?r 100) (true (turn ?r))) (<= (goal ?r 0) (role ?r) (not (true (turn ?r))))
+"""  # moves are grouped
+
+
 def loaded_later() -> set[str]:
     """The kernels that matches need although `load_kernels` has not loaded them."""
     load_kernels()
     before = kernels()
-    for rules in (switches(), *(ggp.load(name, "interpreter").rulesheet.text for name in SHIPPED)):
+    for rules in (switches(), PAIRS, *(ggp.load(name, "interpreter").rulesheet.text for name in SHIPPED)):
         role = ggp.load_text(rules, engine="interpreter").roles[0]
         settings = PlayerSettings("mcts", seed=1, memory=64)
         thinker = Thinker(Start("m", role, rules, 10, 10), settings, make_interpreter)
