@@ -132,7 +132,6 @@ GAMES = {
     "clashes": CLASHES,
     "single moves": SINGLE_MOVES,
     "constants": CONSTANTS,
-    "pairs": PAIRS,
     "fates": FATES,
     "recursion": RECURSION,
     "no facts": NO_FACTS,

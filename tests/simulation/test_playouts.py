@@ -24,6 +24,7 @@ from tests.simulation.games import (
     FATES,
     GAMES,
     NO_FACTS,
+    PAIRS,
     SINGLE_MOVES,
     STUCK_AT_FIRST,
     TERMINAL_AT_FIRST,
@@ -38,7 +39,8 @@ ENDS = {"early": 0.0, "late": 10.0}  # of LATER_END
 
 @cache
 def truth_of(name: str) -> Truth:
-    return Truth(GAMES[name] if name in GAMES else find_rulesheet(name).read_text(encoding="utf-8"))
+    texts = GAMES | {"pairs": PAIRS}
+    return Truth(texts[name] if name in texts else find_rulesheet(name).read_text(encoding="utf-8"))
 
 
 @cache
