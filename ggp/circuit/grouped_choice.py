@@ -55,11 +55,13 @@ class Disjunctions(NamedTuple):
     moves: Ids  # those of node d are moves[first[d] : first[d + 1]], counted over all roles
 
 
-class MoveGroups(NamedTuple):
-    """How the moves of a game are grouped, and what its next state asks of them."""
+class Parts(NamedTuple):
+    """Literals that the same groups have, once in each, as parts."""
 
-    roles: tuple[list[Grouping], ...]  # those to be tried, one after the other
-    asked: Disjunctions
+    literals: Literals
+    first: Ids  # (P + 1,) part p has the literals first[p] to first[p + 1]
+    of_groups: Literals  # parts of the groups, ascending for each
+    first_of: Ids  # (G + 1,) those of group g are of_groups[first_of[g] : first_of[g + 1]]
 
 
 class GroupedChoice(NamedTuple):
@@ -68,17 +70,6 @@ class GroupedChoice(NamedTuple):
     group: Literals  # (G,)
     slot: Literals  # (S,)
     moves: Grouping  # the possible ones
-
-
-def group_moves(circuit: Circuit, moves: Sequence[Sequence[Term]]) -> MoveGroups | None:
-    """moves: of each role, sorted by text. None where no role has so many that groups pay."""
-    of_moves = {tuple(own): find_groupings(own) for own in set(map(tuple, moves))}
-    roles = tuple(of_moves[tuple(own)] for own in moves)
-    if not any(roles):
-        return None
-    needed = mark_needed(circuit.left, circuit.right, circuit.loops.results, circuit.next)
-    found = _find_disjunctions(circuit.left, circuit.right, needed, circuit.next, circuit.facts, sum(circuit.moves))
-    return MoveGroups(roles, Disjunctions(*found))
 
 
 def find_groupings(moves: Sequence[Term]) -> list[Grouping]:
@@ -133,7 +124,7 @@ def choose_grouped(
             break
     else:
         return None
-    chosen, number, any_legal = _choose_group(network, condition, *_find_parts(rest, group[order]), sizes, random)
+    chosen, number, any_legal = _choose_group(network, condition, _find_parts(rest, group[order]), sizes, random)
     by_slot = np.lexsort((group[order], rest, slot[order]))
     selected = _select(network, rest[by_slot], group[order][by_slot], slot[order][by_slot], chosen)
     chosen_slot, _ = choose_by_number(network, selected, number, np.zeros(0, np.int64))
@@ -169,6 +160,14 @@ def _are_complete(places: Ids, own: Ids) -> NDArray[np.bool_]:
     return complete
 
 
+def find_disjunctions(circuit: Circuit) -> Disjunctions:
+    """The largest ones that the next state reads."""
+    needed = mark_needed(circuit.left, circuit.right, circuit.loops.results, circuit.next)
+    return Disjunctions(
+        *_find_disjunctions(circuit.left, circuit.right, needed, circuit.next, circuit.facts, sum(circuit.moves))
+    )
+
+
 def ask_disjunctions(circuit: Circuit, asked: Disjunctions) -> Circuit:
     """The circuit with these nodes as further inputs, after those that it has."""
     left, right = circuit.left.copy(), circuit.right.copy()
@@ -177,11 +176,8 @@ def ask_disjunctions(circuit: Circuit, asked: Disjunctions) -> Circuit:
     return replace(circuit, left=left, right=right)
 
 
-def _find_parts(rest: Literals, group: Ids) -> tuple[Literals, Ids, Literals, Ids]:
-    """Rests that the same groups have, as parts: their literals, those of each part; and the parts of each group.
-
-    A rest that a group has several times is as many rests.
-    """
+def _find_parts(rest: Literals, group: Ids) -> Parts:
+    """A rest that a group has several times is as many rests."""
     order = np.lexsort((rest, group))
     literals, groups = rest[order], group[order]
     is_first = np.append(True, (np.diff(literals) != 0) | (np.diff(groups) != 0))
@@ -196,7 +192,7 @@ def _find_parts(rest: Literals, group: Ids) -> tuple[Literals, Ids, Literals, Id
     for number, part_groups in enumerate(sorted(parts)):
         for one in part_groups:
             of_group[one].append(number)
-    return *_joined([parts[part_groups] for part_groups in sorted(parts)]), *_joined(of_group)
+    return Parts(*_joined([parts[part_groups] for part_groups in sorted(parts)]), *_joined(of_group))
 
 
 def _joined(lists: Sequence[Sequence[int]]) -> tuple[Literals, Ids]:
@@ -267,15 +263,8 @@ def _contains(literals: Literals, count: Int, literal: Int) -> bool:
 
 
 @kernel
-def _choose_group(  # noqa: PLR0913, PLR0917 - kernel
-    network: Network,
-    condition: Literals,
-    literals: Literals,
-    first_literal: Ids,
-    parts: Literals,
-    first_part: Ids,
-    sizes: Literals,
-    random: Literals,
+def _choose_group(
+    network: Network, condition: Literals, parts: Parts, sizes: Literals, random: Literals
 ) -> tuple[Literals, Literals, Int]:
     """Which group is chosen, the number of the move in it, lowest bit first, and whether any is legal."""
     groups, moves = condition.shape[0], sizes.sum()
@@ -285,7 +274,7 @@ def _choose_group(  # noqa: PLR0913, PLR0917 - kernel
     nodes = number_nodes(groups)
     sums, most = np.zeros((nodes[-1], bits), np.int64), np.zeros(nodes[-1], np.int64)
     most[:groups] = sizes
-    _count_groups(network, condition, literals, first_literal, parts, first_part, sums)
+    _count_groups(network, condition, parts, sums)
     any_legal = add_up(network, nodes, sums, most)
     number, chosen = np.zeros(bits, np.int64), np.zeros(groups, np.int64)
     scale(network, sums[-1], moves, random, number)
@@ -294,29 +283,21 @@ def _choose_group(  # noqa: PLR0913, PLR0917 - kernel
 
 
 @kernel
-def _count_groups(  # noqa: PLR0913, PLR0917 - kernel
-    network: Network,
-    condition: Literals,
-    literals: Literals,
-    first_literal: Ids,
-    parts: Literals,
-    first_part: Ids,
-    sums: Literals,
-) -> None:
+def _count_groups(network: Network, condition: Literals, parts: Parts, sums: Literals) -> None:
     """How many moves of each group are legal, lowest bit first.
 
     Parts are added up in pairs by their numbers, so that groups which differ in one part share most of the sums.
     """
     bits = sums.shape[1]
-    part_sums = np.zeros((first_literal.shape[0] - 1, bits), np.int64)
+    part_sums = np.zeros((parts.first.shape[0] - 1, bits), np.int64)
     for part in range(part_sums.shape[0]):
-        count_members(network, literals[first_literal[part] : first_literal[part + 1]], part_sums[part])
+        count_members(network, parts.literals[parts.first[part] : parts.first[part + 1]], part_sums[part])
     for group in range(condition.shape[0]):
-        numbers = parts[first_part[group] : first_part[group + 1]].copy()
+        numbers = parts.of_groups[parts.first_of[group] : parts.first_of[group + 1]].copy()
         own, most = np.zeros((numbers.shape[0], bits), np.int64), np.zeros(numbers.shape[0], np.int64)
         for at in range(numbers.shape[0]):
             own[at] = part_sums[numbers[at]]
-            most[at] = first_literal[numbers[at] + 1] - first_literal[numbers[at]]
+            most[at] = parts.first[numbers[at] + 1] - parts.first[numbers[at]]
         count = numbers.shape[0]
         while count > 1:
             kept = 0

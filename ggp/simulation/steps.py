@@ -9,6 +9,7 @@ opposite), one choice serves all roles. A lane in which two have a choice after 
 with separate choices.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -21,11 +22,12 @@ from ggp.circuit.compile import Names
 from ggp.circuit.decisive import Aims, EndGates, Endings, find_endings, find_ends, look
 from ggp.circuit.grouped_choice import (
     GroupedChoice,
-    MoveGroups,
+    Grouping,
     any_done,
     ask_disjunctions,
     choose_grouped,
-    group_moves,
+    find_disjunctions,
+    find_groupings,
     moves_done,
 )
 from ggp.circuit.invariants import holds_at_first
@@ -135,8 +137,10 @@ def make_steps(
     endings: list[Endings | None] = [None] * len(phases)
     if aims is not None:
         endings = [find_endings(circuit, phases, phase, aims, depth) for phase in range(len(phases))]
-    groups = None if moves is None else group_moves(circuit, moves)
-    networks = [_Step(circuit, layout, *known, groups) for known in zip(phases, endings, strict=True)]
+    names = moves or ((),) * len(circuit.moves)
+    of_names = {own: find_groupings(own) for own in set(names)}  # roles often have the same moves
+    groupings = [of_names[own] for own in names]
+    networks = [_Step(circuit, layout, *known, groupings) for known in zip(phases, endings, strict=True)]
     after, before = (sum(step.gates(late=late) for step in networks) for late in (False, True))
     late = before < LATER_END * after or holds_at_first(circuit, circuit.terminal)
     at_once = max(step.goal_gates(late=late) for step in networks) <= GOALS_AT_ONCE * circuit.facts
@@ -144,7 +148,7 @@ def make_steps(
     goals, facts = (None, np.zeros(0, np.int32)) if at_once else _late_goals(circuit, layout)
     apart: tuple[Program, ...] = ()
     if any(step.may_clash for step in networks):
-        steps = [_Step(circuit, layout, *known, groups, apart=True) for known in zip(phases, endings, strict=True)]
+        steps = [_Step(circuit, layout, *known, groupings, apart=True) for known in zip(phases, endings, strict=True)]
         apart = tuple(step.program(late=late, goals=at_once) for step in steps)
     _, first, place = np.unique(circuit.goals, return_index=True, return_inverse=True)
     decisive = max(step.decisive for step in networks)
@@ -160,7 +164,7 @@ class _Step:
         layout: RowLayout,
         known: NDArray[np.int8],
         endings: Endings | None,
-        groups: MoveGroups | None,
+        groupings: Sequence[Sequence[Grouping]],
         *,
         apart: bool = False,
     ) -> None:
@@ -177,10 +181,10 @@ class _Step:
         self.decisive = 0 if ends is None else 1 + int(ends.allows.any())
         wanted = legal if ends is None else _ending(assembly, circuit.moves, legal, ends)
         choices = None if apart else choose_together(assembly, circuit.moves, legal, wanted, random)
-        choices = choices or choose_apart(assembly, circuit.moves, wanted, random, groups)
+        choices = choices or choose_apart(assembly, circuit.moves, wanted, random, groupings)
         self.may_clash = choices.clash != 0
         clash = int(both(assembly.network, choices.clash, waiting ^ 1))
-        self._following = _next_state(assembly, circuit, facts, choices, groups)
+        self._following = _next_state(assembly, circuit, facts, choices)
         self._lanes, self._goals = {}, {}
         for late, state in ((False, self._following), (True, facts)):
             inputs = np.concatenate([state, nothing])
@@ -219,13 +223,11 @@ class _Step:
         return int(np.count_nonzero(needed & (assembly.left >= 0)))
 
 
-def _next_state(
-    assembly: Assembly, circuit: Circuit, facts: Literals, choices: "Choices", groups: MoveGroups | None
-) -> Literals:
+def _next_state(assembly: Assembly, circuit: Circuit, facts: Literals, choices: "Choices") -> Literals:
     """The literals of the facts after the moves that were chosen."""
     inputs = np.concatenate([facts, choices.done])
-    if groups is not None and choices.grouped:
-        asked = groups.asked
+    if choices.grouped:
+        asked = find_disjunctions(circuit)
         none_done = [
             choices.any_done(assembly.network, moves) ^ 1 for moves in np.split(asked.moves, asked.first[1:-1])
         ]
@@ -303,15 +305,15 @@ def choose_apart(
     moves: tuple[int, ...],
     legal: Literals,
     random: Literals,
-    groups: MoveGroups | None = None,
+    groupings: Sequence[Sequence[Grouping]],
 ) -> Choices:
-    """A choice for each role, with its own random words."""
+    """A choice for each role, with its own random words; groupings: those of its moves that may be used."""
     network, done, able, used = assembly.network, np.zeros(len(legal), np.int64), 1, 0
     grouped, first = [], 0
     for role, possible in enumerate(possible_moves(moves, legal)):
         words = random[used : used + random_bits(len(possible))]
-        own, groupings = legal[first : first + moves[role]], groups.roles[role] if groups is not None else []
-        found = choose_grouped(network, own, possible - first, groupings, words) if len(words) else None
+        own = legal[first : first + moves[role]]
+        found = choose_grouped(network, own, possible - first, groupings[role], words) if len(words) else None
         if found is None:
             done[possible], anything = _choose(assembly, legal[possible], words)
         else:

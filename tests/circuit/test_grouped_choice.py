@@ -10,7 +10,7 @@ import pytest
 from ggp.cache import Cache
 from ggp.circuit.choice import choose_move, random_bits
 from ggp.circuit.compile import compile_game
-from ggp.circuit.grouped_choice import Grouping, any_done, choose_grouped, find_groupings, group_moves, moves_done
+from ggp.circuit.grouped_choice import Grouping, any_done, choose_grouped, find_disjunctions, find_groupings, moves_done
 from ggp.circuit.network import Literals, Loops, Network, add_input, both, check_capacity, make_network
 from ggp.circuit.schedule import make_program
 from ggp.gdl.rulesheet import parse_rulesheet
@@ -154,17 +154,12 @@ def test_no_groups_where_rests_are_many() -> None:
     assert found is not None
 
 
-def test_what_the_next_state_asks_of_moves(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ggp.circuit.grouped_choice.FEWEST", 0.01)
+def test_what_the_next_state_asks_of_moves() -> None:
     compiled = compile_game(parse_rulesheet(PAIRS), cache=Cache(None))
-    found = group_moves(compiled.circuit, compiled.moves)
-    assert found is not None
-    asked = found.asked
+    asked = find_disjunctions(compiled.circuit)
     names = [(role, move) for role, own in zip(compiled.roles, compiled.moves, strict=True) for move in own]
     sets = {frozenset(names[move] for move in part) for part in np.split(asked.moves, asked.first[1:-1])}
     for role in "ab":
         for number in "123456":
             ending = {(role, ("mark", x, y, number)) for x in "123456" for y in "123456"}
             assert any(ending <= part for part in sets), (role, number)
-    monkeypatch.setattr("ggp.circuit.grouped_choice.FEWEST", 1000)
-    assert group_moves(compiled.circuit, compiled.moves) is None

@@ -18,6 +18,7 @@ from ggp.simulation.state_machine import CircuitMachine
 from players.settings import PlayerSettings
 from players.strategy import Thought
 from players.thinker import Thinker, make_interpreter
+from tests.simulation.games import PAIRS
 
 SECONDS = 0.7  # of thought for each game
 SHIPPED = ("tictactoe", "connectfour", "breakthrough", "biddingtictactoe", "dotsandboxes", "kuhnpoker", "darkhex")
@@ -36,18 +37,6 @@ def switches() -> str:
     lines += [f"(<= (goal r 100) {' '.join(f'(true (on {number}))' for number in numbers)})"]
     lines += [f"(<= (goal r {number}) (not (true (on {number}))))" for number in (0, 1)]
     return "\n".join(lines)
-
-
-PAIRS = """
-(role a) (role b) (init (turn a)) (number 1) (number 2) (number 3) (number 4) (number 5) (number 6)
-(number 7) (number 8) (number 9) (<= (legal ?r (mark ?x ?y)) (true (turn ?r)) (number ?x) (number ?y))
-(<= (legal a wait) (true (turn b))) (<= (legal b wait) (true (turn a)))
-(<= (next (turn b)) (true (turn a))) (<= (next (turn a)) (true (turn b)))
-(<= (next (row ?x)) (does ?r (mark ?x ?y))) (<= (next (column ?y)) (does ?r (mark ?x ?y)))
-(<= (next (row ?x)) (true (row ?x))) (<= (next (column ?y)) (true (column ?y)))
-(<= terminal (true (row ?x)) (true (column ?y)) (true (column ?z)) (distinct ?x ?y) (distinct ?y ?z))
-(<= (goal ?r 100) (true (turn ?r))) (<= (goal ?r 0) (role ?r) (not (true (turn ?r))))
-"""  # moves are grouped
 
 
 def loaded_later() -> set[str]:
