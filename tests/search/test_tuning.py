@@ -12,7 +12,7 @@ from ggp.learning.inputs import find_inputs
 from ggp.learning.net import make_net
 from ggp.library import find_rulesheet
 from ggp.search.mcts.search import SearchSettings
-from ggp.search.mcts.tuning import MOST_MATCHES, Tuner, Variant, variants_of
+from ggp.search.mcts.tuning import MOST_MATCHES, VALUE_WEIGHT, Tuner, Variant, variants_of
 from ggp.simulation.state_machine import CircuitMachine
 from tests.circuit.agreement import make_pair
 from tests.simulation.games import GAMES
@@ -107,7 +107,7 @@ def test_minimax_is_expected_to_gain_with_visits(points: float, *, is_better: bo
     assert not prior.is_better(minimax)
 
 
-def test_minimax_with_patterns_has_to_win_as_others_do() -> None:
+def test_with_patterns_minimax_has_to_win_as_others_do_and_half_of_the_value_less_clearly() -> None:
     machine = machine_of("connectfour")
     tuner, game = ready(Tuner(machine, USUAL)), machine.compiled
     for patterns in (find_patterns(game), None):
@@ -121,6 +121,11 @@ def test_minimax_with_patterns_has_to_win_as_others_do() -> None:
             variant.matches, variant.points = 20.0, 18.0
             assert variant.is_better(usual)
             assert (variant.visits_ratio > 1) is (patterns is None)
+        for variant in (each for each in tuner.variants if each.settings.value_weight == VALUE_WEIGHT):
+            variant.matches, variant.points = 12.0, 7.5
+            assert variant.is_better(usual) is (patterns is not None)
+            variant.points = 6.0
+            assert not variant.is_better(usual)
 
 
 def test_minimax_that_wins_no_match_is_given_up_soon() -> None:

@@ -38,6 +38,7 @@ _PRIOR = 6.0  # matches that seem to have been drawn before any is played
 _KEPT = 0.25  # share of what was found out that counts once there is a newer net: the first ones are poor
 _FIRST_MATCHES = 6  # of minimax, before other variants have turns: it wins nearly all or loses nearly all
 _CERTAIN = 1.5  # standard errors above a draw at which a variant is taken
+_MIXED_CERTAIN = 0.35  # likewise of half of the value of a net with patterns, which is right in connect four
 _MINIMAX_CERTAIN = 0.7  # likewise of minimax, where chance hardly decides
 _MINIMAX_VISITS = 4  # times the visits of other matches: with few of them it loses where it wins with many
 _MINIMAX_GAIN = 0.15  # by which it scores better still with the visits of a real move
@@ -146,7 +147,7 @@ class Tuner:
             return False
         self._decisive = 0
         self.variants = [*before, *variants_of(self.usual, level)[len(before) :]]
-        self._adjust_minimax()
+        self._adjust_to_net()
         if level == _DECISIVE[0]:
             self._choose_variant(self.variants[place + len(before)])
         return True
@@ -161,16 +162,21 @@ class Tuner:
         for variant in self.variants:
             variant.matches *= _KEPT
             variant.points *= _KEPT
-        self._adjust_minimax()
+        self._adjust_to_net()
 
-    def _adjust_minimax(self) -> None:
-        """With patterns minimax is a variant like others: it does not gain by visits there (docs/experiments.md)."""
+    def _adjust_to_net(self) -> None:
+        """With patterns minimax is a variant like others, and half of the value need not win as clearly.
+
+        Minimax does not gain by visits there; half of the value loses clearly or not at all (docs/experiments.md).
+        """
         has_patterns = len(self.net.patterns.starts) > 0
         for variant in self.variants:
             if variant.settings.minimax_weight > 0:
                 variant.certain = _CERTAIN if has_patterns else _MINIMAX_CERTAIN
                 variant.gain = 0.0 if has_patterns else _MINIMAX_GAIN
                 variant.visits_ratio = 1 if has_patterns else _MINIMAX_VISITS
+            elif variant.settings.value_weight > 0:
+                variant.certain = _MIXED_CERTAIN if has_patterns else _CERTAIN
 
     def _may_challenge(self, variant: Variant) -> bool:
         """One thing at a time: decisive moves, or how moves are chosen in the tree."""
