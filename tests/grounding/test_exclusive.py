@@ -14,7 +14,7 @@ from ggp.grounding import Budget, ground, reach
 from ggp.simulation.state_machine import CircuitMachine
 from tests.circuit.agreement import differences, make_pair, some_samples
 
-pytestmark = [pytest.mark.kernels, pytest.mark.unchecked]
+pytestmark = pytest.mark.kernels
 
 # Kings and rooks on a board of 4 by 4; a rook moves one square or two, and does not leave its king under attack.
 BOARD = """

@@ -128,6 +128,15 @@ def test_with_patterns_minimax_has_to_win_as_others_do_and_half_of_the_value_les
             assert not variant.is_better(usual)
 
 
+def test_a_weight_of_the_value_that_the_user_set_has_to_win_as_clearly_as_before() -> None:
+    machine = machine_of("connectfour")
+    game, usual = machine.compiled, replace(USUAL, value_weight=0.3)
+    tuner, moves = Tuner(machine, usual), sum(map(len, game.moves))
+    tuner.use_net(make_net(find_inputs(game), len(machine.roles), moves, 1, patterns=find_patterns(game)))
+    less_certain = [each.settings.value_weight for each in tuner.variants if each.certain < Variant(usual).certain]
+    assert less_certain == [VALUE_WEIGHT]
+
+
 def test_minimax_that_wins_no_match_is_given_up_soon() -> None:
     prior, minimax, _ = (variant for variant in variants_of(USUAL) if variant.needs_net)
     minimax.matches = 4.0

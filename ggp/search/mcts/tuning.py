@@ -38,7 +38,7 @@ _PRIOR = 6.0  # matches that seem to have been drawn before any is played
 _KEPT = 0.25  # share of what was found out that counts once there is a newer net: the first ones are poor
 _FIRST_MATCHES = 6  # of minimax, before other variants have turns: it wins nearly all or loses nearly all
 _CERTAIN = 1.5  # standard errors above a draw at which a variant is taken
-_MIXED_CERTAIN = 0.35  # likewise of half of the value of a net with patterns, which is right in connect four
+_MIXED_CERTAIN = 0.35  # likewise for half of the value of a net with patterns; set for connect four
 _MINIMAX_CERTAIN = 0.7  # likewise of minimax, where chance hardly decides
 _MINIMAX_VISITS = 4  # times the visits of other matches: with few of them it loses where it wins with many
 _MINIMAX_GAIN = 0.15  # by which it scores better still with the visits of a real move
@@ -167,7 +167,8 @@ class Tuner:
     def _adjust_to_net(self) -> None:
         """With patterns minimax is a variant like others, and half of the value need not win as clearly.
 
-        Minimax does not gain by visits there; half of the value loses clearly or not at all (docs/experiments.md).
+        Minimax does not gain by visits there; half of the value loses clearly in most games tried, and in connect four
+        it is the better choice against other programs (docs/experiments.md).
         """
         has_patterns = len(self.net.patterns.starts) > 0
         for variant in self.variants:
@@ -175,7 +176,7 @@ class Tuner:
                 variant.certain = _CERTAIN if has_patterns else _MINIMAX_CERTAIN
                 variant.gain = 0.0 if has_patterns else _MINIMAX_GAIN
                 variant.visits_ratio = 1 if has_patterns else _MINIMAX_VISITS
-            elif variant.settings.value_weight > 0:
+            elif variant.settings.value_weight != self.usual.value_weight:
                 variant.certain = _MIXED_CERTAIN if has_patterns else _CERTAIN
 
     def _may_challenge(self, variant: Variant) -> bool:
