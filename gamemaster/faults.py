@@ -3,8 +3,6 @@
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from pydantic import ConfigDict
-
 FaultKind = Literal["timeout", "unreachable", "malformed", "illegal"]
 Cause = Literal["player", "game master"]
 
@@ -25,7 +23,7 @@ class Fault:
     answer: str | None = None  # what was answered, as `shown` gives it; None where nothing came
     cause: Cause = "player"
 
-    __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(extra="forbid", strict=True)
+    __pydantic_config__: ClassVar[dict[str, object]] = {"extra": "forbid", "strict": True}
 
 
 def make_fault(kind: FaultKind, detail: str, answer: str | None = None) -> Fault:

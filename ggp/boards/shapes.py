@@ -7,9 +7,9 @@ import re
 import warnings
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from html import escape
 from io import BytesIO
 from typing import TYPE_CHECKING, Literal, TypeAlias
-from xml.sax.saxutils import escape, quoteattr
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -238,11 +238,11 @@ def _n(number: float) -> str:
 
 
 def _text(text: str) -> str:
-    return escape(printable(text))
+    return escape(printable(text), quote=False)
 
 
 def _attribute(text: str) -> str:
-    return quoteattr(printable(text))
+    return f'"{escape(printable(text))}"'
 
 
 def drawing_png(drawing: Drawing, *, theme: Literal["light", "dark"] = "light", scale: float = 2.0) -> bytes:
