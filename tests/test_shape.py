@@ -3,10 +3,13 @@
 import re
 import subprocess
 import sys
+import tomllib
 from importlib import import_module
+from importlib.metadata import distributions
 from pathlib import Path
 
 import pytest
+from packaging.specifiers import SpecifierSet
 
 import ggp
 from ggp.library import find_rulesheet
@@ -38,6 +41,16 @@ def test_packages_are_typed_and_export_what_they_declare() -> None:
             front_door = import_module(".".join(path.parent.relative_to(ROOT).parts))
             for name in getattr(front_door, "__all__", ()):
                 assert getattr(front_door, name, None) is not None, f"{front_door.__name__}.{name}"
+
+
+def test_pinned_versions_run_on_the_oldest_python_that_is_promised() -> None:
+    promised = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["requires-python"]
+    oldest = f"{promised.removeprefix('>=')}.0"
+    pinned = {line.partition("==")[0] for line in (ROOT / "constraints.txt").read_text().splitlines()}
+    for installed in distributions():
+        if installed.name in pinned and "Requires-Python" in installed.metadata:
+            needed = installed.metadata["Requires-Python"]
+            assert oldest in SpecifierSet(needed), f"{installed.name} {installed.version} needs Python {needed}"
 
 
 def test_importing_the_library_loads_nothing_heavy() -> None:
