@@ -1,10 +1,13 @@
 """Alpha-beta plays by the rules of the rulesheets, and finds what plain minimax finds."""
 
 from random import Random
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
 
+import ggp
 from ggp.engines import make_machine
 from ggp.errors import SettingsError
 from tests.bench.alphabeta import (
@@ -17,6 +20,7 @@ from tests.bench.alphabeta import (
     WIN,
     WON,
     AlphaBeta,
+    Bot,
     Game,
     Words,
     find_game,
@@ -78,3 +82,30 @@ def minimax(game: Game, board: Words, depth: int) -> int:
 def test_other_games_have_no_evaluation() -> None:
     with pytest.raises(SettingsError, match="evaluations for breakthrough, reversi, draughts only"):
         find_game(make_machine(read_rulesheet("connectfour"), "circuit"))
+
+
+class FewLooks:
+    """A clock that is over when it was looked at so often."""
+
+    def __init__(self, looks: int) -> None:
+        self._looks = looks
+
+    @property
+    def is_over(self) -> bool:
+        self._looks -= 1
+        return self._looks < 0
+
+
+def test_the_bot_answers_legal_moves_and_searches_what_follows_meanwhile() -> None:
+    state = ggp.load("reversi").initial_state
+    role, nodes = role_on_turn(state.terms), []
+    task: Any = SimpleNamespace(game=state.game, role=role)
+    bot = Bot(task)
+    clock: Any = FewLooks(3)
+    move = bot.choose(state, clock)
+    assert move in state.legal_moves(role)
+    for looks, done in ((0, move), (2, move), (4, None)):
+        clock = FewLooks(looks)
+        bot.ponder(state, done, clock)
+        nodes.append(bot.nodes)
+    assert nodes[0] == 0 < nodes[1] < nodes[2]
