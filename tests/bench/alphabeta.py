@@ -7,20 +7,18 @@ counted from 0, and where pieces have a direction they go to higher rows: the bo
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
+from typing import Any, NamedTuple, TypeVar, cast
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
 from ggp.errors import SettingsError
+from ggp.game import State
 from ggp.gdl.state_machine import Facts, JointMove, StateMachine
 from ggp.gdl.terms import Term, to_text
 from ggp.kernel import kernel
-
-if TYPE_CHECKING:
-    from ggp.game import State
-    from players.custom import Clock, Task
+from players.custom import Clock, Task
 
 OWN, OTHER, KINGS, MORE = 0, 1, 2, 3  # words of a board; MORE: the cell that has to go on jumping + 1, and SAME
 SAME, LOUD = (
@@ -561,7 +559,7 @@ class AlphaBeta:
 class Bot:
     """For `ggp match` and tournaments, as `tests.bench.alphabeta:Bot`; it searches on while the other role thinks."""
 
-    def __init__(self, task: "Task") -> None:
+    def __init__(self, task: Task) -> None:
         self._search, self._role = AlphaBeta(task.game.machine), task.role
         self._search.best(task.game.initial_state.terms, lambda: False, most_depth=1)  # the kernels are compiled
 
@@ -570,10 +568,10 @@ class Bot:
         """Of the last search."""
         return self._search.nodes
 
-    def choose(self, state: "State", clock: "Clock") -> str:
+    def choose(self, state: State, clock: Clock) -> str:
         return to_text(self._search.best(state.terms, lambda: clock.is_over)[0])
 
-    def ponder(self, state: "State", move: str | None, clock: "Clock") -> None:
+    def ponder(self, state: State, move: str | None, clock: Clock) -> None:
         if move is not None and role_on_turn(state.terms) == self._role:
             state = state.play({self._role: move})
         if not state.is_terminal:
