@@ -221,12 +221,11 @@ class Cache:
         return folder / ENTRIES / f"{kind}-{identity.hex()}{_SUFFIX}"
 
     def _evict(self, newest: Path) -> None:
-        """Removes the least recently used entries until the rest fits, and what writers that died have left."""
+        """Removes the least recently used entries until the rest fits."""
         found = sorted(_files(newest.parent), key=lambda item: item[1].st_mtime_ns)
         excess = sum(status.st_size for _, status in found) - self.limit_bytes
         for path, status in found:
-            abandoned = path.suffix == _UNFINISHED and time.time() - status.st_mtime > _UNFINISHED_SECONDS
-            if abandoned or (excess > 0 and path.suffix == _SUFFIX and path != newest):
+            if excess > 0 and path.suffix == _SUFFIX and path != newest:
                 path.unlink(missing_ok=True)
                 excess -= status.st_size
 
@@ -300,13 +299,14 @@ def read_kernel(folder: Path, name: str, digest: str) -> bytes | None:
     except OSError:
         return None
     code = data[_CHECKSUM.size :]
+    is_damaged = len(data) < _CHECKSUM.size or _CHECKSUM.unpack_from(data)[0] != zlib.crc32(code)
     with suppress(OSError):
-        if len(data) < _CHECKSUM.size or _CHECKSUM.unpack_from(data)[0] != zlib.crc32(code):
+        if is_damaged:
             _log.warning("a damaged kernel is removed: %s", path)
             path.unlink()
-            return None
-        _touch(path)
-    return code
+        else:
+            _touch(path)
+    return None if is_damaged else code
 
 
 def keep_kernel(folder: Path, name: str, digest: str, code: bytes) -> None:
@@ -349,8 +349,9 @@ def warm_in_background() -> None:
     try:
         begun.open("x").close()
     except FileExistsError:
-        if time.time() - begun.stat().st_mtime < _WARMING_SECONDS:
-            return
+        with suppress(FileNotFoundError):  # they are done by now
+            if time.time() - begun.stat().st_mtime < _WARMING_SECONDS:
+                return
         begun.touch()
     except OSError:
         return
@@ -466,7 +467,14 @@ def _read(path: Path) -> bytes:
 
 
 def _write(path: Path, parts: list[bytes], mode: int = 0o600) -> None:
-    """Puts the file in its place in one step: readers see all of it, or what was there before."""
+    """Puts the file in its place in one step: readers see all of it, or what was there before.
+
+    What writers that died have left in the folder is removed.
+    """
+    for other in path.parent.glob(f"*{_UNFINISHED}"):
+        with suppress(OSError):
+            if time.time() - other.stat().st_mtime > _UNFINISHED_SECONDS:
+                other.unlink()
     unfinished = path.with_name(secrets.token_hex(8) + _UNFINISHED)
     try:
         with open(unfinished, "xb", opener=lambda name, flags: os.open(name, flags, mode)) as file:

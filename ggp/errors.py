@@ -142,3 +142,9 @@ class NotStoredError(StoreError):
 
 class SettingsError(GgpError):
     """A setting that is unknown, of the wrong type, or out of range."""
+
+
+def cannot_listen(host: str, port: int, error: OSError) -> SettingsError:
+    """What asyncio says of a socket without the address, which it repeats, and the number, as from Python 3.13 on."""
+    said = error.strerror or str(error)
+    return SettingsError(f"cannot listen on {host}, port {port}: {said.rpartition(': ')[2].rpartition('] ')[2]}")

@@ -11,6 +11,7 @@ from time import perf_counter
 from ggp.engines import make_machine
 from ggp.equilibrium.backward_induction import BackwardInduction, choose_together
 from ggp.errors import EvaluationError, KnowledgeError
+from ggp.gdl.rulesheet import NATURE
 from ggp.gdl.state_machine import Facts
 from ggp.gdl.terms import Term, to_text
 from ggp.learning.knowledge import Knowledge, TrainingSummary, find_knowledge, save_after_match
@@ -59,19 +60,23 @@ def make_engine(task: RoleTask) -> SearchEngine:
             return _make_tree_search(machine, task, settings)
         share = settings.memory_bytes // _MATRIX_GAMES_SHARE
         tree = _make_tree_search(machine, task, replace(settings, memory_bytes=settings.memory_bytes - share))
-        return EquilibriumSearch(machine, task.role, seed, share, tree)
+        return EquilibriumSearch(machine, task.role, seed, share, tree, _planned(task))
     tree_bytes = max(settings.memory_bytes // _TREE_SHARE, 2**20)
     tree = TreeSearch(machine, task.role, replace(settings, memory_bytes=tree_bytes), seed)
     return LineSearch(machine, Planner(machine, seed, settings.memory_bytes - tree_bytes, settings.threads), tree)
 
 
+def _planned(task: RoleTask) -> float:
+    """Seconds that there are before the first step, about."""
+    return PLANNED * task.settings.clock_within(task.start.startclock)
+
+
 def _make_tree_search(machine: CircuitMachine, task: RoleTask, settings: SearchSettings) -> "TreeSearch":
     seed, known = task.settings.seed % _SEEDS, _known(task, machine)
-    if not task.settings.tune:
+    if not task.settings.tune or sum(role != NATURE for role in machine.roles) < 2:  # matches need an opponent
         return TreeSearch(machine, task.role, settings, seed, known=known)
     learner_bytes = settings.memory_bytes // LEARNER_SHARE if task.settings.learn else 0
-    planned = PLANNED * task.settings.clock_within(task.start.startclock)
-    improver = Improver(machine, settings, seed, learner_bytes, known, planned)
+    improver = Improver(machine, settings, seed, learner_bytes, known, _planned(task))
     tree_settings = replace(settings, memory_bytes=settings.memory_bytes - learner_bytes)
     if task.settings.save_knowledge:
         improver.save = partial(_save, task, machine)
@@ -342,8 +347,12 @@ class EquilibriumSearch:
     Where there is no room for all states it is tried again from later ones; until then the tree chooses.
     """
 
-    def __init__(self, machine: CircuitMachine, role: str, seed: int, memory_bytes: int, tree: TreeSearch) -> None:
+    def __init__(
+        self, machine: CircuitMachine, role: str, seed: int, memory_bytes: int, tree: TreeSearch, planned: float = inf
+    ) -> None:
+        """planned: seconds that there are before the first step, about."""
         self._machine, self._role, self._memory_bytes, self._tree = machine, role, memory_bytes, tree
+        self._planned = planned
         self._rng = Random(f"mixed {seed}")  # noqa: S311 - not for secrets
         self._solver: BackwardInduction | None = None
         self._images: Images | None = None
@@ -358,7 +367,7 @@ class EquilibriumSearch:
             self._tree.think(state, thought)
 
     def ponder(self, state: Facts, move: Term | None, thought: Thought) -> None:
-        self._solve(state, thought.stop, thought.stop_at - thought.now())
+        self._solve(state, thought.stop, min(thought.stop_at - thought.now(), self._planned))
         if self._solver is None or not self._solver.is_solved:
             self._tree.ponder(state, move, thought)
 
@@ -377,7 +386,8 @@ class EquilibriumSearch:
         if self._looks_for_symmetries and seconds >= _LEAST_PLANNED:
             self._looks_for_symmetries = False
             limit = min(seconds / _SYMMETRIES_SHARE, _MOST_SYMMETRIES)
-            found = find_symmetries(self._machine.rulesheet, self._machine.batches, stop, seconds=limit)
+            batches = self._machine.batches
+            found = find_symmetries(self._machine.rulesheet, batches, stop, seconds=limit, exact=True)
             self._images = None if found is None else images_of(found, same_roles=True)
         if self._solver is None or self._solver.find_image(packed) is None:
             self._solver = BackwardInduction(self._machine, packed, self._memory_bytes, self._images)

@@ -60,12 +60,15 @@ class InformationSearch:
         self._heard: list[Heard] = []
 
     def hear(self, heard: Sequence[Heard], thought: Thought) -> None:
-        """All that the role did and was told since the start of the match. EvaluationError where no world agrees."""
+        """All that the role did and was told since the start of the match.
+
+        EvaluationError where no world agrees, and from a step on that was not told.
+        """
         agrees = len(self._belief.weights) > 0
         for move, told in heard[len(self._heard) :]:
-            self._heard.append((move, told))
             if move is None:
                 raise EvaluationError("a step was not told")
+            self._heard.append((move, told))
             agrees = self._belief.advance(move, told, thought.stop, self._search.policies)
         if not agrees and not self._find_history(thought):
             raise EvaluationError("no world was found that agrees with what was told")
@@ -212,8 +215,7 @@ class InformationSearch:
         belief, search = self._belief, self._search
         before, began = search.descents, perf_counter()
         while not thought.stop():
-            end = perf_counter() + _SLICE_SECONDS
-            search.run(belief, lambda end=end: thought.stop() or perf_counter() >= end)  # type: ignore[misc]
+            search.run(belief, thought.stop, seconds=_SLICE_SECONDS)
             found = [each for each in search.result(belief) if each.move in legal]
             if not found:
                 return

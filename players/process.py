@@ -274,7 +274,12 @@ class _ForkServer:
         return True
 
     def _fork(self, file: int) -> int:
-        number = os.fork()
+        """The number of the new process, 0 where the system makes none."""
+        try:
+            number = os.fork()
+        except OSError:
+            os.close(file)
+            return 0
         if number == 0:
             code = 1
             try:

@@ -16,7 +16,7 @@ from urllib.parse import unquote_plus
 
 from aiohttp import web
 
-from ggp.errors import GgpError, MessageError, SettingsError
+from ggp.errors import GgpError, MessageError, cannot_listen
 from ggp.protocol.evaluation import HEADER, WANTED, Evaluation, format_evaluation
 from ggp.protocol.messages import (
     CONTENT_TYPE,
@@ -84,8 +84,7 @@ async def listening(app: web.Application, host: str, port: int, max_bytes: int) 
         try:
             server = await loop.create_server(lambda: tolerant(make_protocol(), max_bytes, door), host, port)
         except OSError as error:
-            reason = (error.strerror or str(error)).rpartition(": ")[2]  # asyncio says the address once more
-            raise SettingsError(f"cannot listen on {host}, port {port}: {reason}") from None
+            raise cannot_listen(host, port, error) from None
         try:
             yield server.sockets[0].getsockname()[1]
         finally:

@@ -160,8 +160,11 @@ class ForkServer:
     def _hear(self, code: bytes, number: int, status: int) -> None:
         if code == FORK:
             worker = self._unborn.popleft()
-            self._alive[number] = worker
-            worker.born(number)
+            if number:
+                self._alive[number] = worker
+                worker.born(number)
+            else:
+                worker.ended("the system has no room for its process")
         elif code == END and number in self._alive:
             self._alive.pop(number).ended(_how(status))
         elif code == PREPARING:
@@ -286,6 +289,7 @@ class ProcessWorker(asyncio.Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002
         """The process has ended, or is about to: its parent says how."""
+        self._is_killed = True  # also where its number is not known yet
         if self._number:
             self._server.kill(self._number)
 

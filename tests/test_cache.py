@@ -588,3 +588,18 @@ def test_damage_is_logged(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> N
     files(cache)[0].write_bytes(b"")
     assert cache.get("circuit", "k") is None
     assert f"a damaged entry of the cache is removed: {tmp_path}" in caplog.text
+
+
+def test_a_damaged_kernel_is_not_used_where_it_cannot_be_removed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    keep_kernel(tmp_path, "name", "digest", b"code")
+    assert read_kernel(tmp_path, "name", "digest") == b"code"
+    (path,) = tmp_path.iterdir()
+    path.write_bytes(path.read_bytes()[:-1])
+
+    def refuse(_: Path) -> None:
+        raise PermissionError
+
+    monkeypatch.setattr(Path, "unlink", refuse)
+    assert read_kernel(tmp_path, "name", "digest") is None

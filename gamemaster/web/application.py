@@ -31,7 +31,7 @@ from gamemaster.web.repository import MatchRepository
 from gamemaster.web.safety import READING, Guard, add_headers
 from gamemaster.web.settings import MEDIA_TYPE, Problem, ServeSettings
 from gamemaster.web.tournaments import TournamentProcesses, TournamentQueries
-from ggp.errors import GgpError, SettingsError, StoreError
+from ggp.errors import GgpError, StoreError, cannot_listen
 
 RULESHEETS = "rulesheets"  # the folder in that of the records where pasted rulesheets are kept
 TOURNAMENTS = "tournaments"  # the same for tournaments that are begun here
@@ -240,8 +240,7 @@ async def _serve(settings: ServeSettings) -> None:
         try:
             await site.start()
         except OSError as error:
-            reason = (error.strerror or str(error)).rpartition(": ")[2]  # asyncio says the address once more
-            raise SettingsError(f"cannot listen on {settings.host}, port {settings.port}: {reason}") from None
+            raise cannot_listen(settings.host, settings.port, error) from None
         typer.echo(f"serving at {_address(runner.addresses[0])}")
         await stop.wait()
     finally:

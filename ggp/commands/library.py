@@ -319,7 +319,7 @@ def _images(game: Game) -> "Images | None":
 
     if not isinstance(game.machine, CircuitMachine):
         return None
-    found = find_symmetries(game.rulesheet, game.machine.batches)
+    found = find_symmetries(game.rulesheet, game.machine.batches, exact=True)
     return None if found is None else images_of(found, same_roles=False)
 
 

@@ -89,7 +89,7 @@ def run_solve(
                 _solve_merged(merged, seconds, shown, interrupted)
             else:
                 typer.echo(f"ggp: {error}: solving states instead", err=True)
-                found = find_symmetries(machine.rulesheet, machine.batches) if chosen.symmetries else None
+                found = find_symmetries(machine.rulesheet, machine.batches, exact=True) if chosen.symmetries else None
                 images = None if found is None else images_of(found, same_roles=True)
                 states = BackwardInduction(machine, None, memory * 2**20, images)
                 _solve_states(states, machine.rulesheet.source, shown, interrupted)

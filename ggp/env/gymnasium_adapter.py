@@ -44,7 +44,10 @@ def environment_id(game: Game, version: int = 0) -> str:
 
 
 def register(game: str | Path | Game, **options: Any) -> str:  # noqa: ANN401 - of the constructors
-    """Make `gymnasium.make` and `make_vec` know a game, by the id that is returned; options: of the constructors."""
+    """Make `gymnasium.make` and `make_vec` know a game, by the id that is returned; options: of the constructors.
+
+    For the same rules again, the later options hold.
+    """
     found = game if isinstance(game, Game) else load(game, "circuit")
     name = environment_id(found)
 
@@ -54,8 +57,8 @@ def register(game: str | Path | Game, **options: Any) -> str:  # noqa: ANN401 - 
     def make_many(**given: Any) -> GymVectorEnv:  # noqa: ANN401 - of GymVectorEnv
         return GymVectorEnv(found, **{**options, **given})
 
-    if name not in gymnasium.registry:
-        gymnasium.register(name, make, vector_entry_point=make_many)
+    gymnasium.registry.pop(name, None)
+    gymnasium.register(name, make, vector_entry_point=make_many)
     return name
 
 

@@ -18,6 +18,7 @@ import pyspiel
 from numpy.typing import NDArray
 
 from ggp.env.vector import VectorEnvironment, make_vec
+from ggp.errors import SettingsError
 from ggp.game import Game, load
 from ggp.gdl.rulesheet import NATURE
 from ggp.gdl.terms import to_text
@@ -25,6 +26,7 @@ from ggp.simulation.evaluate import Indices, Single
 
 DEFAULT_MAX_STEPS = 1_000
 _TRIALS, _TRIAL_STEPS = 64, 200
+_registered: dict[str, tuple[int, tuple[float, float]]] = {}  # name → max_steps, reward_range
 
 
 def register(
@@ -33,11 +35,14 @@ def register(
     """Make OpenSpiel know a game, by a name with a hash of its rules: `ggp_tictactoe_1a2b3c4d`.
 
     A match that lasts for `max_steps` steps is over, with the goal values of its last state. reward_range: what goal
-    values 0 and 100 count.
+    values 0 and 100 count. SettingsError where the same rules are known with other options, which cannot be changed.
     """
     found = game if isinstance(game, Game) else load(game, "circuit")
     name = "".join(letter if letter.isalnum() else "_" for letter in found.name)
     short = f"ggp_{name}_{found.rulesheet.sha256[:8]}"
+    options = max_steps, reward_range
+    if _registered.setdefault(short, options) != options:
+        raise SettingsError(f"{short} is known with max_steps and reward_range {_registered[short]}, not {options}")
     if short not in pyspiel.registered_names():
         rules = _Rules(make_vec(found, 1), max_steps, reward_range)
         kind = _game_type(rules, short)

@@ -143,7 +143,7 @@ Opponent: TypeAlias = ArrayOpponent | StateOpponent
 def random_opponent(observation: Array, mask: Array, random: np.random.Generator) -> Array:
     """A random legal move, each as probable as the others; 0 where there is none."""
     del observation
-    moves: Array = np.argmax(random.random(mask.shape, np.float32) * mask, axis=1)
+    moves: Array = np.argmax((1 - random.random(mask.shape, np.float32)) * mask, axis=1)
     return moves
 
 

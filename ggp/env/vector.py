@@ -166,6 +166,7 @@ class VectorEnvironment:
                 plan.numbers, plan.code, plan.worth, shard.words, shard.elapsed, shard.first, told.octets, told.bits,
                 told.reward, self._parity, words[shard.first : shard.first + shard.blocks],
             )  # fmt: skip
+        self._buffers.reverse()
         return step
 
     def step(self, moves: ArrayLike) -> StepResult:
@@ -185,6 +186,7 @@ class VectorEnvironment:
             given = self._replaced(given)
             if not self._run(given, told):
                 raise self._error(given)
+        self._buffers.reverse()
         self._parity = AFTER - self._parity
         self.steps += 1
         if self.steps == COMPILE_AFTER:
@@ -194,9 +196,9 @@ class VectorEnvironment:
     def final_observation(self) -> NDArray[Any]:
         """(n, *shape) the last observation of each match that ended in this step, with autoreset `same_step`.
 
-        It has a meaning only where `terminated` or `truncated` is set.
+        It has a meaning only where `terminated` or `truncated` is set. The array is a new one, also without `copy`.
         """
-        told, step = self._arrays()
+        told, step = self._make_buffers()
         for shard in self._shards:
             tell_blocks(self._plan, shard, FINAL, told)
         return step.observation
@@ -301,10 +303,8 @@ class VectorEnvironment:
         return Told(octets, bits, reward), step
 
     def _arrays(self) -> tuple[Told, StepResult]:
-        if self.settings.copy:
-            return self._make_buffers()
-        self._buffers.reverse()
-        return self._buffers[0]
+        """To be filled; without copies those of the step before the last."""
+        return self._make_buffers() if self.settings.copy else self._buffers[0]
 
     def _given(self, moves: ArrayLike) -> NDArray[np.integer[Any]]:
         given = np.asarray(moves)

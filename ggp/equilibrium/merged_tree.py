@@ -191,7 +191,7 @@ def _form_of(work: _Work) -> MergedForm:
         part = np.zeros(size, np.int64)
         _list_transitions(found, start, min(start + (1 << 14), nodes), part)
         pairs.append(np.unique(part))
-    every = np.unique(np.concatenate(pairs))
+    every = np.setdiff1d(np.concatenate(pairs), [0])
     return found._replace(transitions=np.stack([every & 0xFFFFFFFF, every >> 32], axis=1).astype(np.int32))
 
 

@@ -421,6 +421,8 @@ class _Splitter:
         move = only_move(parts)
         if move is None or move.table is None or move.key is None or shared & move.names - move.key:
             return parts
+        if not shared | move.key:  # there is nothing by which rows could differ
+            return parts
         against = [part for part in parts if part.weight and part is not move]
         keys = rows.project(shared | move.key)
         possible = join(keys, move.table, _MAX_ROWS)

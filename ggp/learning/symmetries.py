@@ -1,7 +1,7 @@
 """A game → its symmetries: mirrored and turned boards, exchanged roles; so one sample is as good as several.
 
-Candidates are automorphisms of the ground rules (`ggp.grounding.automorphisms`), with goals and ends left out where
-those are counted in some order. Each is tried on states of random matches, on the circuit, before it is used.
+Candidates are automorphisms of the ground rules (`ggp.grounding.automorphisms`), for learning with goals and ends left
+out where those are counted in some order. Each is tried on states of random matches, on the circuit, before it is used.
 """
 
 from collections.abc import Callable
@@ -25,6 +25,7 @@ from ggp.simulation.state_graph import Images
 _KIND = "symmetries"
 _MOST_RULES = 100_000
 _LEVELS = (False, True), (True, True), (False, False)  # whether goals count, and ends
+_EXACT = ((True, True),)
 _FEW = 4  # symmetries; where there are fewer, the next level is tried
 _MATCHES, _STEPS = 64, 200  # random ones, side by side
 
@@ -37,9 +38,13 @@ def find_symmetries(
     stop: Callable[[], bool] = lambda: False,
     cache: Cache | None = None,
     seconds: float = 5.0,
+    *,
+    exact: bool = False,
 ) -> Symmetries | None:
     """From the cache (that of this user, unless another is given) if they are there; None when stopped.
 
+    exact: only those that follow from the rules, with goals and ends; others may be wrong in states that random matches
+    hardly meet, which does no harm in learning.
     seconds: of grounding, which hears of no stop; where it takes longer none are found.
     The identity alone where the rules hide facts from roles, or are too many.
     """
@@ -48,7 +53,8 @@ def find_symmetries(
     if game.has_percepts or not game.facts:
         return alone
     cache = default_cache() if cache is None else cache
-    entry = cache.get(_KIND, rulesheet.sha256)
+    key = rulesheet.sha256 + ("" if exact else " but for goals or ends")
+    entry = cache.get(_KIND, key)
     if entry is not None and entry.arrays.keys() == set(Symmetries._fields):
         found = Symmetries(**{name: array.copy() for name, array in entry.arrays.items()})
         if [array.shape[1] for array in found] == [array.shape[1] for array in alone]:
@@ -62,7 +68,7 @@ def find_symmetries(
         return alone
     trial = _Trial(batches)
     kept = [alone]
-    for with_goals, with_terminal in _LEVELS:
+    for with_goals, with_terminal in _EXACT if exact else _LEVELS:
         if len(kept) < _FEW:
             candidates = find_automorphisms(own, stop, with_goals=with_goals, with_terminal=with_terminal)
             if candidates is None:
@@ -71,7 +77,7 @@ def find_symmetries(
                 break  # not even the identity, since that takes too long
             kept = max(kept, trial.passed(candidates, alone), key=len)
     found = Symmetries(*(np.concatenate(arrays) for arrays in zip(*kept, strict=True)))
-    cache.put(_KIND, rulesheet.sha256, CacheEntry(found._asdict()))
+    cache.put(_KIND, key, CacheEntry(found._asdict()))
     return found
 
 

@@ -8,6 +8,8 @@ start of the match, so they serve later searches as well, as long as there is ro
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from math import inf
+from time import perf_counter
 from typing import NamedTuple
 
 import numpy as np
@@ -122,20 +124,24 @@ class InformationSetSearch:
         trees = self._trees
         return Policies(trees.table, trees.first, trees.edge_count, trees.move, trees.tried)
 
-    def run(self, belief: Belief, stop: Callable[[], bool], descents: int | None = None) -> None:
-        """Until told to stop, or so many descents more, rounded up to batches; `belief` has a world at least."""
+    def run(self, belief: Belief, stop: Callable[[], bool], descents: float = inf, seconds: float = inf) -> None:
+        """Makes so many descents, or as many as there are in so many seconds, in whole batches, or until told to stop.
+
+        What is stopped before it has come to an end counts nothing. `belief` has a world at least.
+        """
         self._begin_search(belief)
         states, keys, cumulative = belief.states, belief.keys, np.cumsum(belief.weights)
         phase = max(int(self._machine.phases_of(states[:1])[0]), 0)
         plan, lanes = self._plan, self._lanes
-        last = None if descents is None else self.descents + descents
-        while not stop() and (last is None or self.descents < last):
+        end, last = perf_counter() + seconds, self.descents + descents
+        while not stop() and perf_counter() < end and self.descents < last:
             descend(self._trees, self._descents, states, keys, cumulative)
             start_playouts(self._descents, plan, lanes, phase, _PLAYOUTS)
             while play_values(plan, lanes, self._worth, _STEPS_AT_ONCE):
                 if stop():
-                    self._give_up_playouts()
-                    break
+                    drop_lanes(plan, lanes)
+                    take_back(self._trees, self._descents)
+                    return
             back_up_playouts(self._trees, self._descents, lanes)
             self.descents += LANES
 
@@ -147,12 +153,6 @@ class InformationSetSearch:
             trees.table.slots[:] = EMPTY
             trees.table.size[0] = trees.edges[0] = 0
         self._root = root
-
-    def _give_up_playouts(self) -> None:
-        """Those that are under way count as one of unknown worth each."""
-        drop_lanes(self._plan, self._lanes)
-        self._lanes.done[:] = self._descents.leaf_steps != NONE
-        self._lanes.values[:] = UNKNOWN
 
     def result(self, belief: Belief) -> tuple[MoveValue, ...]:
         """The moves of the role where it is now, those with most visits first; none where they were not searched."""
@@ -213,6 +213,15 @@ def back_up_playouts(trees: _Trees, descents: _Descents, lanes: Lanes) -> None:
             for role in range(lanes.values.shape[1]):
                 lanes.values[lane, role] /= lanes.done[lane]
             _back_up(trees, descents, np.int64(lane), lanes.values, np.int64(lane))
+
+
+@lean
+def take_back(trees: _Trees, descents: _Descents) -> None:
+    """Those descents of which playouts were to say what they are worth."""
+    for lane in range(LANES):
+        if descents.leaf_steps[lane] != NONE:
+            for at in range(descents.length[lane]):
+                trees.tried[descents.path[lane, at]] -= 1
 
 
 @numba_inner

@@ -210,17 +210,18 @@ class Belief:
         self._policies = policies or _no_policies()
         self._heard.append(heard_of(self._machine, self._number, move, told))
         step = len(self._heard)
+        self._moments[step] = _Moment(self._moments[0].worlds[:0], np.zeros(0), is_exact=False)  # until one is found
         found = self._follow(step - 1, self._most)
         growth = 4
         while found is None and growth <= _MOST_GROWTH and not stop():
             self.rebuilt += 1
             found = self._rebuild(step, growth, stop)
             growth *= 4
-        if found is None:
-            found = _Moment(self._moments[0].worlds[:0], np.zeros(0), is_exact=False)
-        self._moments[step] = found
-        self._moments.pop(step - _REMEMBERED if step > _REMEMBERED else -1, None)
-        return len(found.weights) > 0
+        if found is not None:
+            self._moments[step] = found
+        for old in [at for at in self._moments if 0 < at <= step - _REMEMBERED]:
+            del self._moments[old]
+        return found is not None
 
     def take_up(self, histories: Ids) -> bool:
         """The worlds that these joint moves since the start lead to, in place of those that are left.
@@ -281,7 +282,7 @@ class Belief:
             tried = follow_worlds(task, self._policies, worlds, weights, found, _MOST_TRIED)
             if tried >= 0:
                 break
-            capacity *= 8
+            capacity = min(8 * capacity, 2 * _MOST_TRIED)  # which is enough
         if tried > 0:  # too many steps for one belief: fewer worlds
             is_exact = False
             worlds, weights = self._resample(worlds, weights, max(1, int(tried) // 2))

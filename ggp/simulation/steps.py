@@ -38,7 +38,7 @@ from ggp.kernel import TALLY_BITS
 LATER_END = 0.95  # of the gates; seeing the end late costs a step in each playout
 GOALS_AT_ONCE = 3  # gates per fact that goals may take in each step before they are left for later
 BIRTH_BITS = 24  # of the step at which a lane's playout began; a playout may be as long as half of this
-QUOTA_BITS = 16  # of the playouts that a lane is to begin
+QUOTA_BITS = 31  # of the playouts that a lane is to begin
 
 
 class RowLayout(NamedTuple):

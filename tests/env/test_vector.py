@@ -366,3 +366,15 @@ def resident() -> int:
     """Bytes of memory that this process has now."""
     pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
     return pages * resource.getpagesize()
+
+
+def test_final_observations_and_refused_moves_leave_arrays_as_they_are() -> None:
+    environments = make_vec("tictactoe", 10, copy=False, autoreset="same_step")
+    kept = list[tuple[StepResult, NDArray[np.uint8]]]()
+    for move in (0, 4, 1, 5, 2):
+        step = environments.step([move] * 10)
+        environments.final_observation()
+        with pytest.raises(IllegalActionError):
+            environments.step([-7] * 10)
+        kept.append((step, step.observation.copy()))
+        assert all((each.observation == copy).all() for each, copy in kept[-2:])

@@ -131,3 +131,10 @@ def test_where_histories_cannot_be_merged() -> None:
         merged(shipped("leducpoker"), 0, 1)
     with pytest.raises(EquilibriumError, match="there is no room for all nodes"):
         merged(shipped("phantomtictactoe"), 1, 1, 2**16)
+
+
+def test_no_end_counts_as_a_way_to_an_information_set() -> None:
+    form = merged(shipped("kuhnpoker"), 99, 1).form
+    assert form is not None
+    assert len(form.transitions) > 0
+    assert set(form.transitions[:, 1].tolist()).isdisjoint({0})  # the first one of the first role

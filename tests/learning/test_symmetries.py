@@ -283,3 +283,28 @@ def test_perft_tells_of_what_is_no_symmetry() -> None:
     facts[1, cells], facts[1, others] = others, cells  # a corner and an edge
     images = state_graph.Images(facts, alone.moves.repeat(2, axis=0))
     assert on_the_circuit.perft(machine, 9) != tuple(islice(on_the_circuit.layers(machine, images), 9))
+
+
+WALK = """
+(role a) (role b) (init (step 0)) (init (only l)) (init (only r)) (side l) (side r)
+(succ 0 1) (succ 1 2) (succ 2 3) (succ 3 4) (succ 4 5) (succ 5 6) (succ 6 7) (succ 7 8) (succ 8 9) (succ 9 10)
+(succ 10 11) (succ 11 12)
+(<= (legal a (walk ?k)) (side ?k)) (legal b noop)
+(<= (next (step ?m)) (true (step ?n)) (succ ?n ?m))
+(<= (next (only ?k)) (true (only ?k)) (does a (walk ?k)))
+(<= terminal (true (step 12))) (<= won (true (step 12)) (true (only r)))
+(<= (goal a 100) won) (<= (goal b 0) won) (<= (goal a 0) (not won)) (<= (goal b 100) (not won))
+"""
+
+
+def test_what_random_matches_hardly_show_is_no_exact_symmetry(cache: Cache) -> None:
+    """Twelve steps to the right win; random matches end otherwise, so that right and left look alike."""
+    rulesheet = parse_rulesheet(WALK, "walk")
+    batches = Batches(compile_game(rulesheet))
+    exact = find_symmetries(rulesheet, batches, cache=cache, exact=True)
+    assert exact is not None
+    assert len(exact.roles) == 1
+    assert len(symmetries_of(rulesheet, cache).roles) > 1
+    symmetries = find_symmetries(shipped("tictactoe"), Batches(compile_game(shipped("tictactoe"))), exact=True)
+    assert symmetries is not None
+    assert len(symmetries.roles) == 16

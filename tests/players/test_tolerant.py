@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import re
+import socket
 import time
 from collections.abc import AsyncIterator
 from contextlib import suppress
@@ -68,19 +69,25 @@ async def port() -> AsyncIterator[int]:
 
 
 async def exchange(port: int, *pieces: bytes, closes: bool = False) -> bytes:
-    """Sends the pieces one by one; everything that comes until the other side hangs up."""
-    reader, writer = await asyncio.open_connection("127.0.0.1", port)
-    for piece in pieces:
-        writer.write(piece)
-        await writer.drain()
-        await asyncio.sleep(0)
-    if closes:
-        writer.write_eof()
-    try:
-        return await asyncio.wait_for(reader.read(), 5)
-    finally:
-        writer.close()
-        await writer.wait_closed()
+    """Sends the pieces one by one; everything that comes until the other side hangs up, perhaps before it has read all.
+
+    Streams of asyncio forget what has come when a connection is reset.
+    """
+    loop, received = asyncio.get_running_loop(), b""
+    with socket.socket() as client:
+        client.setblocking(False)
+        await loop.sock_connect(client, ("127.0.0.1", port))
+        with suppress(ConnectionError):
+            for piece in pieces:
+                await loop.sock_sendall(client, piece)
+                await asyncio.sleep(0)
+        if closes:
+            client.shutdown(socket.SHUT_WR)
+        async with asyncio.timeout(5):
+            with suppress(ConnectionError):
+                while data := await loop.sock_recv(client, 1 << 16):
+                    received += data
+    return received
 
 
 @pytest.mark.parametrize("request_bytes", WHOLE.values(), ids=WHOLE.keys())
@@ -149,7 +156,7 @@ async def test_connection_that_says_nothing_is_closed_quietly(port: int, caplog:
 
 async def test_endless_message_is_cut_off(port: int) -> None:
     for head in (b"POST / HTTP/1.0\r\nContent-Length: 100000000\r\n\r\n", b"POST / HTTP/1.0\r\n\r\n", b"", b"("):
-        assert b" 413 Request Entity Too Large\r\n" in await exchange(port, head, *[b"x" * 10_000] * 6)
+        assert b" 413 " in await exchange(port, head, *[b"x" * 10_000] * 6)
 
 
 @pytest.mark.parametrize(

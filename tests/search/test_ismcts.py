@@ -4,6 +4,7 @@ import pytest
 
 import ggp
 from ggp.gdl.rulesheet import parse_rulesheet
+from ggp.kernel import LANES
 from ggp.search.ismcts import InformationSetSearch
 from ggp.simulation.belief import Belief
 from ggp.simulation.state_machine import CircuitMachine
@@ -85,3 +86,17 @@ def test_moves_that_a_role_cannot_know_are_legal_in_each_world() -> None:
     search = InformationSetSearch(machine, "one", 2**20)
     search.run(belief, lambda: False, 1000)
     assert {each.move for each in search.result(belief)} <= {"a", "b", "c"}
+
+
+def test_what_is_stopped_within_a_batch_counts_nothing() -> None:
+    """Only descents that came to an end of the match by themselves do."""
+    machine = machine_of("phantomtictactoe")
+    belief = Belief(machine, "x")
+    search = InformationSetSearch(machine, "x", 2**20)
+    answers = iter([False, True])
+    search.run(belief, lambda: next(answers))
+    assert search.descents == 0
+    over = sum(each.visits for each in search.result(belief))
+    assert over < LANES
+    search.run(belief, lambda: False, seconds=0.1)
+    assert sum(each.visits for each in search.result(belief)) == search.descents + over > LANES

@@ -227,10 +227,12 @@ def test_finds_the_only_winning_move(heap: int) -> None:
     check_books(search)
 
 
-@pytest.mark.parametrize("heap", [17, 18])
+@pytest.mark.parametrize("heap", [19, 21])
 def test_finds_a_win_in_a_tree_that_is_too_small(heap: int) -> None:
     search = BatchedMcts(
-        nim_pair(heap, kept=True).circuit, SearchSettings(memory_bytes=SMALL, playouts=1, exploration=0.5), 9
+        nim_pair(heap, kept=True).circuit,
+        SearchSettings(memory_bytes=SMALL, playouts=1, exploration=0.5),
+        9,
     )
     search.run(never, 30_000)
     check_books(search)
@@ -578,3 +580,10 @@ def test_settings_have_ranges(wrong: dict[str, int]) -> None:
 def test_settings_out_of_range_are_refused(wrong: dict[str, float]) -> None:
     with pytest.raises(SettingsError):
         SearchSettings(**wrong)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("playouts", [0, 4])
+def test_opposed_goals_are_noticed_with_any_number_of_playouts(playouts: int) -> None:
+    search = BatchedMcts(nim_pair(9).circuit, SearchSettings(memory_bytes=SMALL, playouts=playouts), 3)
+    search.run(never, 1)
+    assert search.parameters.zero_sum[0]

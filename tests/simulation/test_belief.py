@@ -208,3 +208,32 @@ def test_worlds_are_drawn_by_their_probabilities() -> None:
     kept = {(state.tobytes(), key.tobytes()) for state, key in zip(belief.states, belief.keys, strict=True)}
     assert {(state.tobytes(), key.tobytes()) for state, key in zip(states, keys, strict=True)} < kept
     assert [len(part) for part in belief.sample(100)] == 3 * [len(belief.weights)]
+
+
+def test_what_a_belief_remembers_is_bounded() -> None:
+    """Also where it was followed again from the start."""
+    machine = ggp.load("blindbreakthrough", "circuit").machine
+    assert isinstance(machine, CircuitMachine)
+    role = machine.roles[0]
+    belief = Belief(machine, role, seed=3, most_worlds=2)
+    for joint, told in random_steps(machine, 7, role):
+        if not belief.advance(joint[0], told):
+            break
+    assert belief.rebuilt > 0
+    assert len(belief._moments) <= 17
+
+
+def test_a_step_for_which_memory_is_short_costs_its_worlds_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    machine = ggp.load("phantomtictactoe", "circuit").machine
+    assert isinstance(machine, CircuitMachine)
+    belief = Belief(machine, "x")
+
+    def fail(*_: object) -> None:
+        raise MemoryError
+
+    with monkeypatch.context() as patched:
+        patched.setattr("ggp.simulation.belief.follow_worlds", fail)
+        with pytest.raises(MemoryError):
+            belief.advance(("mark", "2", "2"), (("turn", "o"),))
+    assert len(belief.weights) == len(belief.states) == 0
+    assert belief.advance("noop", (("turn", "x"),))  # followed again from the start

@@ -16,7 +16,17 @@ from ggp.library import find_rulesheet
 from ggp.simulation import steps as step_module
 from ggp.simulation.evaluate import pack
 from ggp.simulation.machine_code import compile_steps
-from ggp.simulation.playout import UNLIMITED, PlayoutTally, Simulator, drain_lanes, load_lanes, play
+from ggp.simulation.playout import (
+    UNLIMITED,
+    PlayoutTally,
+    Simulator,
+    drain_lanes,
+    load_lanes,
+    make_lanes,
+    play,
+    play_values,
+    worth_of,
+)
 from ggp.simulation.steps import BIRTH_BITS
 from tests.simulation.games import (
     ENDLESS,
@@ -316,3 +326,15 @@ def test_matches_of_connect_four_are_as_long_as_those_played_by_hand() -> None:
     tally = truth_of("connectfour").simulator().playouts(more, seed=5)
     error = stdev(expected) * sqrt(1 / count + 1 / more)
     assert abs(tally.steps / more - fmean(expected)) < 4 * error
+
+
+def test_a_lane_may_have_many_playouts() -> None:
+    truth = truth_of("turns")
+    simulator = truth.simulator()
+    lanes = make_lanes(simulator.plan, simulator.steps.rows, len(truth.compiled.roles), 1)
+    lanes.quota[7] = 70_000
+    load_lanes(simulator.plan, lanes, np.repeat(pack(truth.compiled.circuit.initial[np.newaxis]), LANES, axis=0))
+    while play_values(simulator.plan, lanes, worth_of(truth.compiled), 1000):
+        pass
+    assert lanes.done[7] == lanes.done.sum() == 70_000
+    assert lanes.values[7].sum() == pytest.approx(70_000)

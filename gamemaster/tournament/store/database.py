@@ -135,8 +135,12 @@ def _file_database(path: Path, place: str, *, create: bool) -> Database:
         connection = sqlite3.connect(
             uri, uri=True, timeout=BUSY_WAIT, isolation_level=None, check_same_thread=False, cached_statements=256
         )
-        connection.execute("PRAGMA foreign_keys = ON")
-        connection.execute("PRAGMA synchronous = NORMAL")
+        try:
+            connection.execute("PRAGMA foreign_keys = ON")
+            connection.execute("PRAGMA synchronous = NORMAL")
+        except sqlite3.Error:
+            connection.close()
+            raise
         return connection
 
     engine = create_engine(URL.create("sqlite", database=str(path)), creator=connect, max_overflow=-1)

@@ -126,7 +126,7 @@ class BatchedMcts:
         seeds = [(seed * 1000 + at) % 2**32 for at in range(settings.threads)]
         self.workers = [Worker(machine, settings.most_steps, each, at) for at, each in enumerate(seeds)]
         self._pool = ThreadPoolExecutor(settings.threads) if settings.threads > 1 else None
-        self._rounds = settings.playouts
+        self._affordable = 0  # playouts of a leaf that take about as long as the descent; 0: not measured yet
         machine.compile_in_background(decisive=settings.decisive_moves)
         self.go_to(machine.initial_state)
 
@@ -164,7 +164,7 @@ class BatchedMcts:
     def run(self, stop: Callable[[], bool], max_visits: int | None = None) -> None:
         """Searches until `stop()`, for so many visits, or until the state is solved."""
         if not self.is_solved:
-            self._rounds = self._rounds or self.workers[0].playouts_per_leaf(self, stop)
+            self._affordable = self._affordable or self.workers[0].playouts_per_leaf(self, stop)
         limit = None if max_visits is None else max_visits + sum(worker.visits for worker in self.workers)
         if self._pool is None:
             self._work(self.workers[0], stop, limit)
@@ -194,7 +194,7 @@ class BatchedMcts:
         worker.batch.roots[: len(nodes)], worker.batch.numbers[ROOTS] = nodes, len(nodes)
         is_done = True
         for _ in range(max(visits * len(nodes) // count, 1)):
-            if stop() or not worker.cycle(self, count, max(1, self._rounds * count // LANES), stop):
+            if stop() or not worker.cycle(self, count, self._rounds(count), stop):
                 is_done = False
                 break
         worker.batch.numbers[ROOTS] = 0
@@ -260,7 +260,6 @@ class BatchedMcts:
         self.settings = settings
         if net is not None:
             self.net, self.quantized = net, quantize(net)
-        self._rounds = settings.playouts or self._rounds
         self.parameters = with_settings(self.parameters, settings)
         root = np.int64(self.tree.numbers[ROOT])
         if self.tree.nodes[root, FIRST] != NONE:
@@ -300,7 +299,11 @@ class BatchedMcts:
         count = _FIRST_DESCENTS
         while count < self.settings.batch and self.settings.visits_per_descent * count <= self.visits:
             count *= 2
-        return count, max(1, self._rounds * count // LANES)
+        return count, self._rounds(count)
+
+    def _rounds(self, count: int) -> int:
+        """How often each lane plays out its leaf, of so many descents in flight."""
+        return max(1, (self.settings.playouts or self._affordable) * count // LANES)
 
     def _make_tree(self) -> Tree:
         words, moves = self.machine.batches.initial.shape[1], self.machine.compiled.moves

@@ -100,10 +100,9 @@ class AspPlanner:
             self._plan_order_free(effects)
         encoder = None if self._closed.is_set() else self._encoder()
         if encoder is not None:
-            for attempt in self._attempts():
-                if attempt.query.horizon * encoder.literals <= _MOST_LITERALS:
-                    self._solve(encoder.text(self._flags, attempt.query), attempt)
-                if self._closed.is_set():
+            for attempt in self._attempts(min(_MOST_LITERALS // max(1, encoder.literals), _MOST_HORIZON)):
+                self._solve(encoder.text(self._flags, attempt.query), attempt)
+                if self._closed.wait(_WAIT_SECONDS):  # a moment, as runs may fail at once
                     break
 
     @property
@@ -132,12 +131,13 @@ class AspPlanner:
         own = restricted(rules, self._game.facts, self._game.moves)
         return None if own is None else StepEncoder(own)
 
-    def _attempts(self) -> Iterator[_Attempt]:
+    def _attempts(self, most: int) -> Iterator[_Attempt]:
+        """Until no horizon is left that is worth it; most: the longest."""
         highest = frozenset({max(self._game.goals[0], default=0)})
         orders = (True, False) if self._shown.commuting > _OFTEN_COMMUTING else (False, True)
         seconds = _FIRST_SECONDS
-        horizons = _horizons(self._shown)
-        while not self._closed.is_set():
+        horizons = [horizon for horizon in _horizons(self._shown) if horizon <= most]
+        while horizons and not self._closed.is_set():
             known = -1 if self.best is None else self.best.value
             better = frozenset(value for value in self._game.goals[0] if value > known)
             for goals in (highest,) if better == highest else (highest, better):
@@ -146,9 +146,7 @@ class AspPlanner:
                         if goals != highest or not self._is_refuted(horizon, ordered=ordered):
                             yield _Attempt(seconds, PlanQuery(horizon, goals, ordered))
             if self._is_refuted(max(horizons), ordered=False):
-                horizons = [2 * max(horizons)]
-                if horizons[0] > _MOST_HORIZON:
-                    return
+                horizons = [2 * max(horizons)] if 2 * max(horizons) <= most else []
             else:
                 seconds = min(2 * seconds, _LONGEST_SECONDS)
 

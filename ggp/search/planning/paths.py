@@ -146,7 +146,7 @@ class _Playouts:
 
 def choose(legal: NDArray[np.bool_], rng: np.random.Generator) -> NDArray[np.int32]:
     """A random one of those that are legal, for each row; each row has one."""
-    found: NDArray[np.int32] = (rng.random(legal.shape, np.float32) * legal).argmax(axis=1).astype(np.int32)
+    found: NDArray[np.int32] = ((1 - rng.random(legal.shape, np.float32)) * legal).argmax(axis=1).astype(np.int32)
     return found
 
 

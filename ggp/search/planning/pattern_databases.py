@@ -34,6 +34,7 @@ _SPREAD = 1000
 _CHILDREN = 3000  # in one call of a kernel
 _MOST_FACTS = 4000
 _MOST_VALUES = 2000  # of a part
+_MOST_BEFORE = 20_000_000  # of `Databases.before`
 _STEPS = 2000  # of a part, that are looked up at once
 _END = object()  # of an iterator
 
@@ -109,6 +110,8 @@ class PatternSearch:
         if parts is None:
             return
         databases = make_databases(parts, self._rng)
+        if databases is None:
+            return
         for database in range(len(databases.first_pattern) - 1):
             yield from fill(databases, database)
         width = _FIRST_WIDTH
@@ -180,7 +183,8 @@ def find_parts(batches: Batches, state: Bits) -> Generator[None, None, Parts | N
         wanted = yield from _may_win(circuit, part, values)
         if not wanted.all():
             found.append(_Part(np.array(rows), wanted))
-    return _joined(found) if found else None
+    most = max((len(part.wanted) for part in found), default=0)
+    return _joined(found) if 0 < len(found) * most * int(batches.first_move[1]) <= _MOST_BEFORE else None
 
 
 def _step(
@@ -254,8 +258,14 @@ def _joined(found: list[_Part]) -> Parts:
     return Parts(sizes, following, wanted)
 
 
-def make_databases(parts: Parts, rng: np.random.Generator) -> Databases:
-    """Random groups of parts, each as large as a database may be; their distances are still to be filled in."""
+def make_databases(parts: Parts, rng: np.random.Generator) -> Databases | None:
+    """Random groups of parts, each as large as a database may be; their distances are still to be filled in.
+
+    None where they would take too much memory.
+    """
+    befores, most = _count_befores(parts)
+    if befores.size * most > _MOST_BEFORE:
+        return None
     groups: list[list[int]] = []
     sizes = parts.sizes.tolist()
     while len(groups) < _DATABASES:
@@ -270,7 +280,8 @@ def make_databases(parts: Parts, rng: np.random.Generator) -> Databases:
     return Databases(
         parts.sizes,
         parts.following,
-        *_reversed(parts),
+        _befores(parts, most),
+        befores,
         parts.wanted,
         np.array([part for group in groups for part in group], np.int32),
         np.concatenate([[0], np.cumsum([len(group) for group in groups])]).astype(np.int32),
@@ -279,18 +290,25 @@ def make_databases(parts: Parts, rng: np.random.Generator) -> Databases:
     )
 
 
-def _reversed(parts: Parts) -> tuple[Ids, Ids]:
-    """The values that lead to each by each move, and how many they are."""
+def _count_befores(parts: Parts) -> tuple[Ids, int]:
+    """How many values lead to each by each move, as `Databases.befores`, and the most of them."""
+    part, value, move = np.nonzero(parts.following >= 0)
+    counts = np.zeros(parts.following.shape, np.int32)
+    np.add.at(counts, (part, parts.following[part, value, move], move), 1)
+    return counts, int(counts.max(initial=1))
+
+
+def _befores(parts: Parts, most: int) -> Ids:
+    """As `Databases.before`."""
     part, value, move = np.nonzero(parts.following >= 0)
     target = parts.following[part, value, move]
     place = np.ravel_multi_index((part, target, move), parts.following.shape)
     order = np.argsort(place, kind="stable")
     place = place[order]
     rank = np.arange(len(place)) - np.searchsorted(place, place)
-    before = np.zeros((parts.following.size, int(rank.max(initial=0)) + 1), np.int32)
+    before = np.zeros((parts.following.size, most), np.int32)
     before[place, rank] = value[order]
-    counts = np.bincount(place, minlength=parts.following.size).astype(np.int32)
-    return before.reshape(*parts.following.shape, -1), counts.reshape(parts.following.shape)
+    return before.reshape(*parts.following.shape, most)
 
 
 def _patterns(sizes: list[int], group: list[int]) -> int:

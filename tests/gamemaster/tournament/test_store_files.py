@@ -218,6 +218,7 @@ def test_a_new_file_waits_for_others_that_make_the_same_one(tmp_path: Path, monk
     with open_store(str(tmp_path / "cup.sqlite")) as store:
         assert not store.tournaments()
     assert len(waited) == 1
+    other.close()
     monkeypatch.setattr(database, "BUSY_WAIT", 0.0)
     other = sqlite3.connect(tmp_path / "new.sqlite", isolation_level=None)
     other.execute("BEGIN IMMEDIATE")

@@ -246,6 +246,7 @@ def test_databases_have_the_least_steps() -> None:
     parts = parts_of("dials")
     assert parts is not None
     databases = make_databases(parts, np.random.default_rng(3))
+    assert databases is not None
     for database in range(len(databases.first_pattern) - 1):
         for _ in fill(databases, database):
             pass
@@ -273,3 +274,20 @@ def test_beams_on_parts(name: str) -> None:
     assert path_holds(name, patterns.best)
     assert patterns.best is not None
     assert patterns.best.value == 100
+
+
+def test_what_takes_too_much_memory_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    module = "ggp.search.planning"
+    parts = parts_of("dials")
+    assert parts is not None
+    monkeypatch.setattr(f"{module}.pattern_databases._MOST_BEFORE", parts.following.size - 1)
+    assert make_databases(parts, np.random.default_rng(3)) is None
+    assert parts_of("dials") is None
+    monkeypatch.setattr(f"{module}.asp_planner._MOST_LITERALS", 1)
+    machine = machine_of("slide")
+    task = PlanningTask(machine.rulesheet, machine.batches, machine.batches.initial)
+    empty = Sampling(machine.batches, machine.batches.initial, np.random.default_rng(0)).sample
+    planner = AspPlanner(task, empty, SOLVER_BYTES, seed=1)
+    planner.resume()
+    planner.join()
+    assert planner.best is None
