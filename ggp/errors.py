@@ -148,3 +148,8 @@ def cannot_listen(host: str, port: int, error: OSError) -> SettingsError:
     """What asyncio says of a socket without the address, which it repeats, and the number, as from Python 3.13 on."""
     said = error.strerror or str(error)
     return SettingsError(f"cannot listen on {host}, port {port}: {said.rpartition(': ')[2].rpartition('] ')[2]}")
+
+
+def no_goal(game: str, role: str) -> EquilibriumError:
+    """Of a game that is to be solved."""
+    return EquilibriumError(f"{game}: at an end that can be reached the rules give {role} no single goal value")

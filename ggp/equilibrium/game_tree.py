@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from ggp.circuit.network import Ids
 from ggp.equilibrium.tree_size import estimate_histories
-from ggp.errors import AmbiguousMovesError, EquilibriumError
+from ggp.errors import AmbiguousMovesError, EquilibriumError, no_goal
 from ggp.gdl.rulesheet import NATURE
 from ggp.gdl.terms import Term
 from ggp.kernel import LANES, Int, inner, lean
@@ -38,7 +38,9 @@ from ggp.simulation.expansion import (
 from ggp.simulation.state_machine import CircuitMachine
 from ggp.simulation.state_table import StateTable, add_state, keep_state, make_state_table
 
-NEXT, NOW, AFTER, LEAVES, INFORMATION_SETS, SEQUENCES, STEP, STARTED, AMBIGUOUS = range(9)  # of _Work.counters
+NEXT, NOW, AFTER, LEAVES, INFORMATION_SETS, SEQUENCES, STEP, STARTED, AMBIGUOUS, NO_GOAL = range(
+    10
+)  # of _Work.counters
 NONE = -1  # in place of an information set: no choice
 BEFORE, ROLE, TOLD = range(3)
 """The words of an item of knowledge: what the role knew a step before (an item, in the lower 32 bits) with its move
@@ -304,15 +306,14 @@ class Enumeration:
                 f"{name}: after {self.step + 1} steps {role} cannot know its legal moves: "
                 "two histories in which it did and was told the same differ in them"
             )
+        if counters[NO_GOAL]:
+            raise no_goal(name, self._machine.roles[counters[NO_GOAL] - 1])
         histories = int(counters[LEAVES]) + self._inner + int(counters[AFTER])
         if histories > self._most:
-            raise EquilibriumError(
-                f"{name}: there are more than {self._most:,} histories (of {self.step + 1} steps so far)"
-            )
+            steps = f"{self.step + 1} steps so far"
+            raise EquilibriumError(f"{name}: there are more than {self._most:,} histories (of {steps})")
         if self._size_bytes() > self._memory_bytes:
-            raise EquilibriumError(
-                f"{name}: {histories:,} histories need more than {self._memory_bytes / 2**20:,.0f} MiB"
-            )
+            raise EquilibriumError(f"{name}: {histories:,} histories need more than {self._memory_bytes >> 20:,} MiB")
 
     def _size_bytes(self) -> int:
         work = self._work
@@ -348,7 +349,7 @@ def _make_work(machine: CircuitMachine) -> _Work:
     )  # fmt: skip
     found.first[0] = roles
     found.move[:roles] = -1
-    counters = np.zeros(9, np.int64)
+    counters = np.zeros(10, np.int64)
     counters[SEQUENCES] = roles
     few = 64  # it grows
     knowledge = _Knowledge(make_state_table(key_words, few), np.zeros(few, np.int32), np.zeros(few, np.uint64))
@@ -482,6 +483,8 @@ def _note_end(work: _Work, expansion: Expansion, row: Int, at: Int) -> None:
         work.found.payoffs[at, role] = work.chance[row] * goal
         if not work.nature[role]:
             total += goal
+            if expansion.goal[row, role] < 0:
+                work.counters[NO_GOAL] = role + 1
     work.found.sums[0] = min(work.found.sums[0], total)
     work.found.sums[1] = max(work.found.sums[1], total)
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ggp.circuit.network import Ids
 from ggp.equilibrium.game_tree import Values, hash_legal
-from ggp.errors import EquilibriumError
+from ggp.errors import EquilibriumError, no_goal
 from ggp.gdl.rulesheet import NATURE
 from ggp.kernel import LANES, Int, inner, lean
 from ggp.simulation.evaluate import PERCEPTS, Bits, copy_state, evaluate_rows
@@ -30,7 +30,7 @@ from ggp.simulation.expansion import (
 from ggp.simulation.state_machine import CircuitMachine
 from ggp.simulation.state_table import EMPTY, StateTable, add_state, fetch_state, find_state, make_state_table
 
-NODES, EDGES, SETS, SEQUENCES, NEXT, LAST, FULL, AMBIGUOUS = range(8)  # of `_Work.counters`
+NODES, EDGES, SETS, SEQUENCES, NEXT, LAST, FULL, AMBIGUOUS, NO_GOAL = range(9)  # of `_Work.counters`
 _FIRST, _STEP, _RECALL, _ALL, _FEW = range(5)
 """Of `_Work.base`: the first node of the step after, and its number; until which step roles always remember order, and
 until which one all order is remembered; the most nodes of a step after which it is.
@@ -89,7 +89,7 @@ class MergedEnumeration:
         By default `few` is a small part of those that there is room for.
         EquilibriumError without two roles, or without `sees`.
         """
-        self._name = machine.rulesheet.source
+        self._name, self._roles = machine.rulesheet.source, machine.roles
         if len([role for role in machine.roles if role != NATURE]) != 2 or not machine.compiled.has_percepts:
             raise EquilibriumError(f"{self._name}: histories are merged for two roles with `sees` only")
         self._expansion = make_expansion(machine.batches)
@@ -128,6 +128,8 @@ class MergedEnumeration:
             if self.is_full or counters[AMBIGUOUS]:
                 reason = "there is no room for all nodes" if self.is_full else "roles forget what is legal"
                 raise EquilibriumError(f"{self._name}: {reason} ({self.nodes:,} so far)")
+            if counters[NO_GOAL]:
+                raise no_goal(self._name, self._roles[work.order[counters[NO_GOAL] - 1]])
         elif not self.is_complete:
             self.steps.append(int(counters[LAST]))
             _next_step(work)
@@ -173,7 +175,7 @@ def _make_work(machine: CircuitMachine, recall: int, memory_bytes: int, few: int
         np.zeros(_SEQUENCES_PER_SET * sets, np.int32), np.zeros(sets, np.uint64),
         np.zeros((LANES, words), np.uint64), np.zeros((1, 4), np.uint64), np.zeros((LANES, told), np.uint64),
         batches.first_percept, np.array([*own, chance], np.int32), np.zeros((_BATCH, most), np.int32),
-        np.zeros(8, np.int64), np.array([0, 0, recall, 0, nodes // _FEW_SHARE if few is None else few]),
+        np.zeros(9, np.int64), np.array([0, 0, recall, 0, nodes // _FEW_SHARE if few is None else few]),
     )  # fmt: skip
 
 
@@ -368,6 +370,8 @@ def _note(work: _Work, expansion: Expansion, row: Int) -> Int:
         if is_over:
             goal = expansion.lowest_goal[role] + expansion.value[row, role] * expansion.goal_span[role]
             work.payoffs[node, place] = goal
+            if expansion.goal[row, role] < 0:
+                counters[NO_GOAL] = place + 1
         else:
             work.sets[node, place] = _note_set(work, expansion, row, np.int64(place))
     return np.int64(node)

@@ -16,7 +16,6 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from io import BytesIO
-from itertools import accumulate
 from math import ceil
 from pathlib import Path
 from threading import Thread
@@ -41,6 +40,7 @@ _LIST = ("--mode=gringo", "--text", "--warn=none", "-")
 _SOLVE = ("--mode=clasp", "--outf=2", "--warn=none", "-")
 TIME, RULES = "time", "rules"  # resources
 _DEEPEST = 1_000  # terms inside each other; no term of a message may hold a fifth of that
+_LONGEST_RULE = 10_000_000  # bytes of text
 NESTING = f"levels of nested terms ({_DEEPEST:,})"
 _OUT_OF_MEMORY = 33  # exit code of clingo
 _NO_MEMORY = "cannot allocate memory"  # what the C library says before it ends a process, where it has none left itself
@@ -216,15 +216,23 @@ def ground_text(clingo: Clingo, program: bytes, budget: Budget) -> bytearray:
 def list_rules(clingo: Clingo, program: bytes, seconds: float, most: int, take: Callable[[bytes], bool]) -> bool:
     """Hands gringo's rules over, each as a line of text, until `take` returns False; whether these were all.
 
-    It ends after so many rules, or so much processor time, too, perhaps within a rule; seconds: more than 0.
+    It ends after so many rules, so much processor time of gringo or of this thread, perhaps within a rule, or with the
+    beginning of a rule that is too long; seconds: more than 0.
     """
-    run = clingo.start(_LIST, Budget().memory, seconds)
+    run, began = clingo.start(_LIST, Budget().memory, seconds), thread_time()
     exit_code = None
     try:
         writer = Thread(target=run.write, args=(program,), daemon=True)
         writer.start()
-        lines = enumerate(run.output)
-        is_whole = all(number < most and rule.endswith(b"\n") and take(rule) for number, rule in lines)
+        lines = enumerate(iter(lambda: run.output.readline(_LONGEST_RULE), b""))
+        is_whole = all(
+            number < most
+            and thread_time() - began < seconds
+            and (rule.endswith(b"\n") or len(rule) == _LONGEST_RULE)
+            and take(rule)
+            and rule.endswith(b"\n")
+            for number, rule in lines
+        )
         run.output.close()  # ends a run that still writes
         writer.join()
         exit_code, used = run.end()
@@ -252,7 +260,8 @@ def nests_without_end(clingo: Clingo, program: bytes, seconds: float, most: int)
 
 def _depth(rule: bytes) -> int:
     """Of brackets."""
-    return max(accumulate((byte == _OPENING) - (byte == _CLOSING) for byte in rule))
+    letters = np.frombuffer(rule, np.uint8)
+    return int(np.cumsum((letters == _OPENING).astype(np.int32) - (letters == _CLOSING)).max())
 
 
 def _read_output(pipe: BinaryIO, budget: Budget) -> tuple[bytearray, str]:

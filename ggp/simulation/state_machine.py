@@ -61,8 +61,8 @@ class CircuitMachine:
     """A state machine that evaluates the circuit for one state at a time, and keeps the latest state's answers.
 
     The interpreter answers where the circuit has no answer: for facts that no match reaches, or not together, moves
-    that are not legal, and steps after the end. A made-up state of facts that are reached one by one may lose others in
-    its steps.
+    that are not legal, and steps after the end. A made-up state of facts that are reached one by one may lack moves,
+    and lose facts in its steps, that no match has.
     """
 
     engine = "circuit"

@@ -199,6 +199,18 @@ def compared(text: str, seed: int) -> Pair:
     return pair
 
 
+SEPARATE = """
+(role r) (d 1) (d 2) (d 3) (d 4) (init (c 1)) (<= (legal r (go ?x)) (d ?x))
+(<= changed (does r ?m) busy (d ?x)) (<= busy (true (p ?y))) (<= (next (p ?y)) (does r (go ?y)))
+(<= (next s) changed) (<= terminal (true s)) (<= (goal r 100) (true s))
+"""
+
+
+def test_conditions_that_share_no_variable_with_a_move() -> None:
+    compared(SEPARATE, 1)
+    compared(SEPARATE.replace("changed (does r ?m) busy (d ?x)", "changed (does r ?m) (true (c ?z)) (d ?x)"), 1)
+
+
 def features(compiled: CompiledGame) -> set[str]:
     """What the game is an example of."""
     sizes = list(map(len, compiled.moves))

@@ -247,3 +247,13 @@ def test_random_matches_show_how_many_histories_there_are() -> None:
     mean, error = estimate_histories(circuit_of("leducpoker"))
     assert 0 < error < 1000
     assert abs(mean - 9_451) < 4 * error
+
+
+def test_ends_without_a_single_goal_value_are_refused() -> None:
+    rules = """
+(role a) (role b) (init (s 0)) (legal a x) (legal a y) (legal b x) (<= (next (w ?m)) (does a ?m))
+(<= terminal (true (w ?m))) (<= (goal a 60) (true (w x))) (<= (goal b 100) (true (w ?m)))
+"""
+    machine = make_pair(parse_rulesheet(rules, "odd")).circuit
+    with pytest.raises(EquilibriumError, match="odd: at an end that can be reached the rules give a no single goal"):
+        EquilibriumSolver(machine).run(lambda: False, 1)

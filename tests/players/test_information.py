@@ -3,18 +3,22 @@
 import time
 from collections.abc import Callable, Sequence
 from itertools import count
+from random import Random
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
 import ggp
+from ggp.errors import EvaluationError
 from ggp.gdl.terms import Term
 from ggp.protocol.messages import PlayPercepts, Start
 from ggp.search.histories import HistorySearch, Told
+from ggp.simulation.state_machine import CircuitMachine
+from players.information import InformationSearch
 from players.settings import PlayerSettings
 from players.strategies import MakeStrategy
-from players.strategy import Thought
+from players.strategy import RoleTask, Thought
 from players.thinker import Surroundings, Thinker, make_interpreter
 from tests.bench.hidden import Subgames
 from tests.equilibrium.games import UNKNOWABLE
@@ -151,6 +155,18 @@ def test_what_fits_nothing_is_answered_all_the_same() -> None:
     player.choose(seconds=0.2)
     assert player.choose("rumour", seconds=0.2) is not None
     assert any("no world was found that agrees with what was told" in line for line in player.warned)
+
+
+def test_a_step_that_was_not_told_is_missed_each_time() -> None:
+    machine = ggp.load("blindtictactoe", "circuit").machine
+    assert isinstance(machine, CircuitMachine)
+    start, settings = Start("m", "x", machine.rulesheet.text, 10, 10), PlayerSettings("mcts", memory=64)
+    task = RoleTask(start, machine.rulesheet, machine, "x", settings, Random(1), print, lambda job: job())
+    search, thought = InformationSearch(machine, task), Thought(time.monotonic, time.monotonic() + ENOUGH)
+    for _ in range(2):
+        with pytest.raises(EvaluationError, match="a step was not told"):
+            search.hear([(None, ())], thought)
+    assert not search._heard
 
 
 def test_a_world_that_drawing_has_lost_is_found_by_clingo(monkeypatch: pytest.MonkeyPatch) -> None:

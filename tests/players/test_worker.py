@@ -14,7 +14,7 @@ import pytest
 from ggp.errors import SettingsError
 from ggp.protocol.messages import Abort, Start, Stop
 from players import process
-from players.pipe import PREPARING, READY, Begun, Found, Refused, decode, encode
+from players.pipe import FORK, PREPARING, READY, Begun, Found, Refused, decode, encode
 from players.player import GamePlayer, MonotonicClock
 from players.settings import PlayerSettings
 from players.worker import ForkServer, ProcessWorker
@@ -181,6 +181,35 @@ async def test_memory_is_bounded(server: ForkServer) -> None:
         assert await stage.ask(rules_for("m")) == "ready"
         assert await stage.ask(play()) == "(take 1)"
         assert await stage.ask(Stop("m", None)) == "done"
+
+
+async def test_a_system_without_room_for_a_process_costs_its_match_only(
+    server: ForkServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: list[str] = []
+
+    def refuse() -> int:
+        raise BlockingIOError
+
+    channel, other = socket.socketpair()
+    with monkeypatch.context() as patched, channel, other:
+        patched.setattr(os, "fork", refuse)
+        assert process._ForkServer(channel)._fork(os.dup(channel.fileno())) == 0
+    server._unborn.append(worker := ProcessWorker.__new__(ProcessWorker))
+    worker._transport, worker._is_over, worker._lost = None, False, told.append
+    server._hear(FORK, 0, 0)
+    assert told == ["the system has no room for its process"]
+    assert not server._alive
+
+
+async def test_a_process_that_hangs_up_before_its_number_is_known_is_ended(server: ForkServer) -> None:
+    worker, killed = ProcessWorker(server, lambda _: None, lambda _: None), list[int]()
+    worker.connection_lost(None)
+    server.kill, kill = killed.append, server.kill  # type: ignore[method-assign]
+    await until(lambda: worker._number > 0)
+    assert killed == [worker._number]
+    kill(worker._number)
+    await until(lambda: not server._alive)
 
 
 async def test_a_fork_server_that_cannot_start_is_a_mistake(
