@@ -37,10 +37,10 @@ _MODES = {
 }
 
 
-def environment_id(game: Game, version: int = 0) -> str:
+def environment_id(game: Game) -> str:
     """`ggp/tictactoe-1a2b3c4d-v0`: the name of a game, a hash of its rules, and the version of our arrays."""
     name = "".join(letter if letter.isalnum() or letter in "_-." else "_" for letter in game.name)
-    return f"ggp/{name}-{game.rulesheet.sha256[:8]}-v{version}"
+    return f"ggp/{name}-{game.rulesheet.sha256[:8]}-v0"
 
 
 def register(game: str | Path | Game, **options: Any) -> str:  # noqa: ANN401 - of the constructors

@@ -44,9 +44,8 @@ class Comparison:
 class Contest:
     """Room for matches between nets of one game; used by one thread."""
 
-    def __init__(self, batches: Batches, cap: int = SelfPlaySettings().cap) -> None:
+    def __init__(self, batches: Batches) -> None:
         self._batches = batches
-        self._cap = cap
 
     def compare(self, newer: Net, older: Net, seed: int, stop: Callable[[], bool]) -> Comparison | None:
         """As many pairs as the test needs; None when stopped."""
@@ -84,7 +83,7 @@ class Contest:
         A net has a point when the mean value of its roles is the higher one, and half of it when both are the same.
         Pairs whose random steps ended the match are left out, and those that go on after `most` slices.
         """
-        play = make_self_play(self._batches, SelfPlaySettings(cap=self._cap), 1, seed)
+        play = make_self_play(self._batches, SelfPlaySettings(), 1, seed)
         one, other = quantize(newer), quantize(older)
         random = np.random.default_rng(seed)
         is_newer = _shared_out(play, random)

@@ -202,13 +202,16 @@ async def test_a_system_without_room_for_a_process_costs_its_match_only(
     assert not server._alive
 
 
-async def test_a_process_that_hangs_up_before_its_number_is_known_is_ended(server: ForkServer) -> None:
+async def test_a_process_that_hangs_up_before_its_number_is_known_is_ended(
+    server: ForkServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
     worker, killed = ProcessWorker(server, lambda _: None, lambda _: None), list[int]()
     worker.connection_lost(None)
-    server.kill, kill = killed.append, server.kill  # type: ignore[method-assign]
-    await until(lambda: worker._number > 0)
+    with monkeypatch.context() as patched:
+        patched.setattr(server, "kill", killed.append)
+        await until(lambda: worker._number > 0)
     assert killed == [worker._number]
-    kill(worker._number)
+    server.kill(worker._number)
     await until(lambda: not server._alive)
 
 

@@ -26,7 +26,6 @@ from ggp.search.mcts.tree import (
     COUNT,
     EDGES,
     EXACT,
-    EXACT_BACKED_UP,
     FIRST,
     FRESH_NODES,
     GROUP_NODE,
@@ -88,7 +87,6 @@ def back_up(tree: Tree, batch: Batch, parameters: Parameters, net: QuantizedNet,
         elif batch.status[descent] == EXACT:
             for role in range(batch.values.shape[1]):
                 batch.values[descent, role] = tree.values[batch.leaf[descent], batch.values.shape[1] + role]
-            batch.numbers[EXACT_BACKED_UP] += 1
         batch.status[descent] = IDLE
     for number in range(batch.numbers[GROUPS] - 1, -1, -1):
         _fetch(tree, batch, np.int64(number) - _AHEAD)

@@ -42,7 +42,6 @@ from ggp.search.mcts.solver import Solver
 from ggp.search.mcts.tree import (
     BACKED_UP,
     END,
-    EXACT_BACKED_UP,
     EXPANDING_NODES,
     FIRST,
     KIND,
@@ -343,11 +342,6 @@ class Worker:
     def visits(self) -> int:
         """Backed up so far."""
         return int(self.batch.numbers[BACKED_UP])
-
-    @property
-    def exact_visits(self) -> int:
-        """Those among them that needed no playout."""
-        return int(self.batch.numbers[EXACT_BACKED_UP])
 
     def cycle(self, search: BatchedMcts, count: int, rounds: int, stop: Callable[[], bool]) -> bool:
         """Bring `count` descents to leaves, play each leaf out `rounds` times in each of its lanes, and back up.

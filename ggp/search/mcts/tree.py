@@ -66,8 +66,7 @@ IDLE, WANTED, BLOCKED, FRESH, READY, EXACT, PLAYING = range(7)
 MOST_DEPTH = 400  # a longer descent plays out from where it is
 
 # indices of Batch.numbers
-(EXPANDING_NODES, FRESH_NODES, BACKED_UP, EXACT_BACKED_UP, GROUPS, BLOCKED_GROUPS, LISTED, ROWS,
- WORKER, ROOTS) = range(10)  # fmt: skip
+EXPANDING_NODES, FRESH_NODES, BACKED_UP, GROUPS, BLOCKED_GROUPS, LISTED, ROWS, WORKER, ROOTS = range(9)
 # LISTED: expanding nodes that were looked ahead from; ROWS: states after them that were looked at; WORKER: its number;
 # ROOTS: nodes where descents begin; 0: all at the tree's root
 
@@ -566,7 +565,7 @@ def make_batch(roles: int, most_moves: int, seed: int, worker: int = 0) -> Batch
         terms=np.zeros((roles, 3), np.float64),
         activations=make_activations(),
         random=np.array([2 * seed + 1], np.uint64) * np.uint64(0x9E3779B97F4A7C15),
-        numbers=np.zeros(10, np.int64),
+        numbers=np.zeros(9, np.int64),
     )
     made.numbers[WORKER] = worker
     return made
