@@ -13,9 +13,9 @@ LONGEST_TEXT = 200  # characters that are kept of what a player sent
 class Fault:
     """Why a player's answer was not used.
 
-    timeout: connected, but no complete answer in time. unreachable: no connection, or one that broke. malformed: an
-    answer that is no move. illegal: a move that is not legal. A fault whose cause is the game master, which was itself
-    held up, is not counted against the player.
+    timeout: connected, but no complete answer in time. unreachable: no connection, or one that broke (to START, which
+    is tried again, no connection at all). malformed: an answer that is no move. illegal: a move that is not legal. A
+    fault whose cause is the game master, which was itself held up, is not counted against the player.
     """
 
     kind: FaultKind

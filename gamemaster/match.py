@@ -182,7 +182,7 @@ class MatchRunner:
         self._grow(players=known, started=now())
 
     async def _start(self, choice: GoesOn) -> GoesOn | Outcome:
-        """START; a match with a player that cannot be reached by then is void."""
+        """START; a match with a player that had no connection by then is void."""
         settings, rulesheet = self._settings, self._game.rulesheet
         starts = {
             role: codec.start(rulesheet, settings.startclock, settings.playclock)
@@ -379,6 +379,7 @@ def _told_apart(names: Mapping[str, str]) -> dict[str, str]:
 
 
 def _is_absent(start: StartRecord) -> bool:
+    """Whether there was never a connection; one that ended without an answer is a timeout."""
     return start.fault is not None and start.fault.kind == "unreachable" and start.fault.cause == "player"
 
 

@@ -133,6 +133,7 @@ class HttpTransport:
                 was_heard = not isinstance(error, aiohttp.ClientConnectorError)
                 if retry is None or (was_heard and not progress.is_repeatable):
                     raise
+                progress.was_heard |= progress.connected
                 progress.obstacle, progress.connected = error, False
             await asyncio.sleep(retry)
 
@@ -266,6 +267,7 @@ class _Progress:
     wants_evaluation: bool
     is_repeatable: bool  # whether it may be sent again though the player may have heard it
     connected: bool = False
+    was_heard: bool = False  # whether it was sent on a connection that broke
     obstacle: OSError | aiohttp.ClientError | None = None  # why the last attempt failed
     evaluation: str | None = None  # as it was sent
 
@@ -279,10 +281,10 @@ async def _note_connection(_: Session, context: SimpleNamespace, __: aiohttp.Tra
 def _too_late(allowed: float, progress: _Progress) -> Fault:
     if progress.connected:
         return _timeout(allowed)
-    if isinstance(progress.obstacle, aiohttp.ClientConnectorError):
-        return make_fault("unreachable", f"no connection within {allowed:g} s: {_plain(progress.obstacle)}")
+    if progress.was_heard and progress.obstacle is not None:
+        return make_fault("timeout", f"no answer within {allowed:g} s: {_unreachable(progress.obstacle).detail}")
     if progress.obstacle is not None:
-        return make_fault("unreachable", f"no answer within {allowed:g} s: {_unreachable(progress.obstacle).detail}")
+        return make_fault("unreachable", f"no connection within {allowed:g} s: {_plain(progress.obstacle)}")
     return make_fault("unreachable", f"no connection within {allowed:g} s")
 
 

@@ -199,10 +199,11 @@ def test_a_player_that_fails_at_start_still_plays(tmp_path: Path) -> None:
     xplayer, oplayer = ScriptedPlayer({"start": hangs_up}), ScriptedPlayer({"start": silent})
     record = play_match(TICTACTOE, {"xplayer": xplayer, "oplayer": oplayer}, tmp_path)
     assert [(step, role, fault.kind) for step, role, fault in record.faults] == [
-        (None, "xplayer", "unreachable"),
+        (None, "xplayer", "timeout"),
         (None, "oplayer", "timeout"),
     ]
     assert record.start["oplayer"].seconds == pytest.approx(11.0)
+    assert record.status == "terminal"
     assert all(not step.faults for step in record.steps)
 
 

@@ -10,7 +10,7 @@ import ggp
 from gamemaster.faults import FaultKind
 from gamemaster.record import MatchRecord
 from ggp.gdl.terms import to_text
-from ggp.protocol.messages import Abort, Play, Start, Stop
+from ggp.protocol.messages import Play, Start, Stop
 from tests.gamemaster import games
 from tests.gamemaster.matches import play, play_match
 from tests.gamemaster.scripted import (
@@ -218,14 +218,28 @@ def test_start_is_tried_again_while_its_clock_allows(trouble: Trouble, tmp_path:
     assert record.start["xplayer"].seconds >= 0.25
 
 
-def test_a_player_that_hangs_up_at_every_start_was_never_reached(tmp_path: Path) -> None:
-    players = {"xplayer": ScriptedPlayer({"start": hangs_up}), "oplayer": ScriptedPlayer()}
+def test_a_player_that_hangs_up_at_every_start_is_played_with(tmp_path: Path) -> None:
+    """It has heard which role it was to play, so it cannot have the match made void by saying nothing."""
+    troubles: dict[When, Trouble] = {"start": hangs_up, 0: hangs_up, 1: hangs_up, 2: hangs_up}
+    players = {"xplayer": ScriptedPlayer(troubles), "oplayer": ScriptedPlayer()}
     record = play_match(GAME, players, tmp_path)
-    assert (record.status, record.absent) == ("void", ("xplayer",))
     fault = record.start["xplayer"].fault
     assert fault is not None
-    assert fault.detail == "no answer within 11 s: the connection ended before an answer"
-    assert players["oplayer"].told(Abort) == [Abort("match-1")]
+    assert (fault.kind, fault.detail) == (
+        "timeout",
+        "no answer within 11 s: the connection ended before an answer",
+    )
+    assert (record.status, record.forfeited, record.absent) == ("forfeit", ("xplayer",), ())
+    assert record.goals == {"xplayer": 0, "oplayer": 100}
+
+
+def test_a_player_that_hears_start_and_is_gone_then_forfeits(tmp_path: Path) -> None:
+    players = {"xplayer": ScriptedPlayer({"start": dies}), "oplayer": ScriptedPlayer()}
+    record = play_match(GAME, players, tmp_path)
+    fault = record.start["xplayer"].fault
+    assert fault is not None
+    assert (fault.kind, fault.detail) == ("timeout", "no answer within 11 s: no connection: Connection refused")
+    assert (record.status, record.forfeited) == ("forfeit", ("xplayer",))
 
 
 def test_a_play_without_connection_is_sent_again(tmp_path: Path) -> None:
