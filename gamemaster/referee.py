@@ -61,7 +61,7 @@ class Executed:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """Why a match ends though the rules go on."""
+    """Why a match ends by no rule of the game."""
 
     ending: Literal["forfeit", "adjudicated"]
     reason: str

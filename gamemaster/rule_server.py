@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 LENGTH = struct.Struct(">I")  # of what follows, in bytes
 KEPT = 12  # games
 UNKNOWN_GAME = "unknown game"  # the answer to a request for a game that is not, or no longer, kept
+_FORGOTTEN = "the process that knew the match was ended"
 
 Request: TypeAlias = Mapping[str, Any]
 Tell: TypeAlias = Callable[[object], None]  # reports while something long is being done
@@ -53,6 +54,7 @@ class RuleServer:
         }
         self._referee: Referee | None = None  # of the match that was begun last
         self._choice: MoveChoice | None = None  # that is open in it
+        self._last_state: Facts | None = None  # the present one
 
     def do(self, request: Request, tell: Tell) -> object:
         """The answer; GgpError for what the rules, or those who ask, do wrong."""
@@ -92,25 +94,22 @@ class RuleServer:
         return {"situation": self._told(request, self._referee.begin())}
 
     def _execute(self, request: Request, _: Tell) -> object:
-        referee, choice = self._match()
+        if self._referee is None or self._choice is None:
+            raise EvaluationError(_FORGOTTEN)
         answers = {role: answer_of(answer) for role, answer in request["answers"].items()}
-        executed, following = referee.execute(choice, answers)
+        executed, following = self._referee.execute(self._choice, answers)
         return {"executed": _executed(executed), "situation": self._told(request, following)}
 
     def _conclude(self, request: Request, _: Tell) -> object:
-        referee, choice = self._match()
+        if self._referee is None or self._last_state is None:
+            raise EvaluationError(_FORGOTTEN)
         verdict = Verdict(request["ending"], request["reason"], tuple(request["lost"]))
-        return {"situation": self._told(request, referee.conclude(choice.state, verdict))}
-
-    def _match(self) -> tuple[Referee, MoveChoice]:
-        if self._referee is None or self._choice is None:
-            raise EvaluationError("the process that knew the match was ended")
-        return self._referee, self._choice
+        return {"situation": self._told(request, self._referee.conclude(self._last_state, verdict))}
 
     def _told(self, request: Request, situation: Situation) -> dict[str, Any]:
         """A situation as JSON, with those parts of its state that are wanted."""
         self._choice = situation if isinstance(situation, MoveChoice) else None
-        state = situation.state
+        self._last_state = state = situation.state
         told: dict[str, Any] = {"state": list(state) if request["wants_state"] and state is not None else None}
         if isinstance(situation, MoveChoice):
             told |= {"step": situation.step}

@@ -1,4 +1,4 @@
-"""Record so far → why the match ends though the rules go on: a forfeit, or what both players have agreed on.
+"""Record so far → why the match ends by no rule of the game: a forfeit, or what both players have agreed on.
 
 And how much time a player has left who has one clock for all moves.
 """
@@ -6,12 +6,20 @@ And how much time a player has left who has one clock for all moves.
 from collections.abc import Sequence
 
 from gamemaster.record import MatchRecord, StepRecord
-from gamemaster.referee import Verdict
+from gamemaster.referee import Ending, Verdict
 
 
 def verdict_of(record: MatchRecord) -> Verdict | None:
-    """After the last step of the record; None where the match goes on."""
+    """After the last step of the record; None where there is none."""
     return _out_of_time(record) or _forfeit(record) or _adjudicated(record)
+
+
+def counts(verdict: Verdict, ending: Ending | None) -> bool:
+    """Whether it decides a match that the rules or the limit of steps end in the same step; None where it goes on.
+
+    A forfeit does: the replacement of the last fault may have won the match.
+    """
+    return ending is None or (verdict.ending == "forfeit" and ending in ("terminal", "step limit"))
 
 
 def time_left(record: MatchRecord, role: str) -> float | None:

@@ -23,6 +23,7 @@ from gamemaster.referee import (
 from gamemaster.replay import replay
 from gamemaster.settings import MatchSettings, make_settings
 from ggp.game import Game
+from ggp.gdl.state_machine import Facts
 from ggp.protocol.messages import Dialect
 from tests.gamemaster.scripted import ScriptedPlayer
 from tests.gamemaster.virtual_time import run
@@ -38,6 +39,7 @@ class ThreadRules:
         self._machine = game.machine
         self._referee = Referee(game.rulesheet, game.machine, MatchSettings())
         self._choice: MoveChoice | None = None
+        self._state: Facts | None = None
 
     async def begin(self, settings: MatchSettings) -> GoesOn | Outcome:
         self._referee = Referee(self.game.rulesheet, self._machine, settings)
@@ -50,11 +52,12 @@ class ThreadRules:
         return executed, self._told(following)
 
     async def conclude(self, verdict: Verdict) -> Outcome:
-        assert self._choice is not None
-        return self._referee.conclude(self._choice.state, verdict)
+        assert self._state is not None
+        return self._referee.conclude(self._state, verdict)
 
     def _told(self, situation: Situation) -> GoesOn | Outcome:
         self._choice = situation if isinstance(situation, MoveChoice) else None
+        self._state = situation.state
         return GoesOn(situation.step, situation.state) if isinstance(situation, MoveChoice) else situation
 
 

@@ -65,6 +65,8 @@ async def test_a_match_cannot_tell_where_its_referee_is(evaluator: Evaluator) ->
     assert isinstance(end, Outcome)
     assert end.ending == "terminal"
     assert end.goals is not None
+    forfeit = await rules.conclude(Verdict("forfeit", "late", ("keeper",)))
+    assert (forfeit.ending, forfeit.state) == ("forfeit", end.state)
 
 
 async def test_states_are_told_only_where_they_are_wanted(evaluator: Evaluator) -> None:

@@ -294,6 +294,20 @@ def test_how_many_faults_make_a_forfeit_is_a_setting(tmp_path: Path) -> None:
     assert play_match(GAME, players, tmp_path, forfeit_after=0).status == "terminal"
 
 
+def test_a_last_fault_in_the_step_that_ends_the_match_forfeits_it(tmp_path: Path) -> None:
+    players = {"left": ScriptedPlayer(busy_from(0)), "right": ScriptedPlayer(moves={0: "(show 1)", 1: "(show 1)"})}
+    record = play_match(games.game(games.GUESSING), players, tmp_path, forfeit_after=2)
+    assert (record.status, record.forfeited, len(record.steps)) == ("forfeit", ("left",), 2)
+    assert record.goals == {"left": 0, "right": 100}
+    assert all(player.told(Stop) for player in players.values())
+
+
+def test_a_last_fault_in_the_last_step_that_is_allowed_forfeits_the_match(tmp_path: Path) -> None:
+    players = {"xplayer": ScriptedPlayer(busy_from(0)), "oplayer": ScriptedPlayer()}
+    record = play_match(GAME, players, tmp_path, max_steps=3)
+    assert (record.status, record.forfeited) == ("forfeit", ("xplayer",))
+
+
 def test_a_lonely_player_can_forfeit(tmp_path: Path) -> None:
     lonely = ScriptedPlayer(busy_from(0))
     record = play_match(games.game(games.COUNTDOWN), {"lonely": lonely}, tmp_path, forfeit_after=2)

@@ -33,6 +33,14 @@ def dice(tmp_path_factory: pytest.TempPathFactory) -> MatchRecord:
     return play_match(games.game(games.DICE), players, tmp_path_factory.mktemp("record"))
 
 
+@pytest.fixture(scope="module")
+def forfeit(tmp_path_factory: pytest.TempPathFactory) -> MatchRecord:
+    """Forfeited in the step in which the rules end the match."""
+    players = {"left": ScriptedPlayer({0: says("busy"), 1: says("busy")}), "right": ScriptedPlayer()}
+    folder = tmp_path_factory.mktemp("record")
+    return play_match(games.game(games.GUESSING), players, folder, forfeit_after=2)
+
+
 def changed(record: MatchRecord, **fields: object) -> MatchRecord:
     return record.model_copy(update=fields)
 
@@ -44,6 +52,15 @@ def with_step(number: int, **fields: object) -> Change:
         return changed(record, steps=tuple(steps))
 
     return change
+
+
+def test_records_in_which_the_rules_ended_a_match_before_its_forfeit_hold(forfeit: MatchRecord) -> None:
+    is_same = any(len(set(step.moves)) == 1 for step in forfeit.steps)
+    goals = dict.fromkeys(("left", "right"), 100 if is_same else 0)
+    older = changed(forfeit, status="terminal", reason=None, forfeited=(), goals=goals)
+    assert len(list(replay(older))) == 3
+    with pytest.raises(RecordError, match="status should not be terminal"):
+        list(replay(changed(older, steps=older.steps[:1])))
 
 
 def test_the_states_are_those_of_the_match(record: MatchRecord) -> None:
