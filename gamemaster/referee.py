@@ -4,7 +4,8 @@
 """
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from time import thread_time
 from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 
 from gamemaster.faults import Fault, make_fault
@@ -14,7 +15,7 @@ from ggp.gdl.reader import read
 from ggp.gdl.rulesheet import NATURE, Rulesheet, name_and_arity
 from ggp.gdl.state_machine import Facts, JointMove, StateMachine
 from ggp.gdl.terms import Term, to_text
-from ggp.interpreter.legality import refusal
+from ggp.interpreter.legality import Refusals
 
 if TYPE_CHECKING:
     from ggp.boards import TextLine
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
 Ending = Literal["terminal", "step limit", "forfeit", "adjudicated", "broken", "void", "aborted"]
 Opening: TypeAlias = tuple[tuple[str, ...], ...]  # joint moves as text, that lead to the state where a match begins
 Goals: TypeAlias = dict[str, int | None]  # role → goal value; None where the rules give none or several
+
+
+REASON_SECONDS = 1.0  # of the processor for the reasons of all illegal moves of a step
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +116,10 @@ class Referee:
     rulesheet: Rulesheet
     machine: StateMachine
     settings: MatchSettings
+    refusals: Refusals = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "refusals", Refusals(self.rulesheet, self.machine))
 
     def begin(self) -> Situation:
         """The situation before step 0."""
@@ -121,8 +129,9 @@ class Referee:
         """Judges an answer of every role but `random`, executes the step, and says what follows."""
         faults: dict[str, Fault] = {}
         moves: list[Term] = []
+        until = thread_time() + REASON_SECONDS
         for role in self.machine.roles:
-            move = self._nature(choice) if role == NATURE else self._judge(choice, role, answers[role])
+            move = self._nature(choice) if role == NATURE else self._judge(choice, role, answers[role], until)
             if isinstance(move, Fault):
                 faults[role] = move
                 move = replacement(self.settings.replacement, self.settings.seed, choice.step, role, choice.legal[role])
@@ -170,15 +179,18 @@ class Referee:
         except EvaluationError:
             return None
 
-    def _judge(self, choice: MoveChoice, role: str, answer: Answer) -> Term | Fault:
+    def _judge(self, choice: MoveChoice, role: str, answer: Answer, until: float) -> Term | Fault:
+        """The move, or why there is none; reasons are looked for until the thread has had so many seconds."""
         if isinstance(answer, Fault) or answer in choice.legal[role]:
             return answer
         text = to_text(answer)
-        try:
-            refused = refusal(self.rulesheet, self.machine, choice.state, role, text)
-            reason = "not among the legal moves" if refused is None else refused.reason
-        except EvaluationError as error:
-            reason = f"not among the legal moves ({error})"
+        reason = "not among the legal moves"
+        if thread_time() < until:
+            try:
+                refused = self.refusals.of(choice.state, role, text, lambda: thread_time() >= until)
+                reason = reason if refused is None else refused.reason
+            except EvaluationError as error:
+                reason = reason if thread_time() >= until else f"{reason} ({error})"
         return make_fault("illegal", reason, text)
 
     def _nature(self, choice: MoveChoice) -> Term:

@@ -1,10 +1,16 @@
 """Why a move is not legal: each kind of reason, in the words of the rulesheet."""
 
+from collections.abc import Sequence
+from typing import Any
+
 import pytest
 
+from ggp.errors import EvaluationError
 from ggp.game import Game, load_text
+from ggp.gdl.logic_program import LogicProgram, Relation
 from ggp.gdl.reader import read_term
-from ggp.interpreter.legality import refusal
+from ggp.interpreter import ask
+from ggp.interpreter.legality import Refusals, refusal
 
 RULES = """
 (role north) (role south) (init (turn north)) (init (free 1)) (init (free 2))
@@ -56,6 +62,35 @@ def test_a_variable_is_no_move(game: Game) -> None:
 def test_no_move_of_this_game(game: Game, move: str) -> None:
     assert why(game, NORTH, "north", move) == ("unknown", f"{move} is not a move of this game")
     assert why(game, (*NORTH, "over"), "south", move) == ("unknown", f"{move} is not a move of this game")
+
+
+def test_a_reason_that_takes_too_long_is_none() -> None:
+    game = load_text(RULES + INPUTS)
+    refusals = Refusals(game.rulesheet, game.machine)
+    state = frozenset(map(read_term, NORTH))
+    with pytest.raises(EvaluationError, match="takes too long"):
+        refusals.of(state, "north", "(take 2)", lambda: True)
+    assert refusals.of(state, "north", "(take 1)", lambda: True) is None
+    found = refusals.of(state, "north", "(take 2)")
+    assert found is not None
+    assert found.reason == "(true (free 2)) does not hold"
+
+
+def test_what_input_lists_is_worked_out_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    game = load_text(RULES + INPUTS)
+    refusals = Refusals(game.rulesheet, game.machine)
+    asked: list[object] = []
+
+    def counting(program: LogicProgram, relations: Sequence[Relation], *rest: Any, **late: Any) -> Any:  # noqa: ANN401
+        asked.extend(relations)
+        return ask(program, relations, *rest, **late)
+
+    monkeypatch.setattr("ggp.interpreter.legality.ask", counting)
+    for facts in (NORTH, (*NORTH, "(free 2)")):
+        found = refusals.of(frozenset(map(read_term, facts)), "north", "(fly 1)")
+        assert found is not None
+        assert found.kind == "unknown"
+    assert asked == [("input", 2)]
 
 
 def test_input_tells_moves_apart_that_domains_cannot() -> None:

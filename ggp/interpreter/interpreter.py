@@ -36,11 +36,11 @@ PLAY_QUERIES = (
     Query(("sees", 2), (0,)),
 )
 _NO_KEY = ()
-_Patience: TypeAlias = Callable[[], bool]  # whether an evaluation takes too long; asked every few milliseconds
+Patience: TypeAlias = Callable[[], bool]  # whether an evaluation takes too long; asked every few milliseconds
 _GOAL_VALUE = re.compile(r"[0-9]{1,2}|100")
 
 
-def _for_ever() -> bool:
+def for_ever() -> bool:
     return False
 
 
@@ -102,7 +102,7 @@ class Interpreter(RuleMachine):
 
     engine = "interpreter"
 
-    def __init__(self, rulesheet: Rulesheet, is_late: _Patience = _for_ever) -> None:
+    def __init__(self, rulesheet: Rulesheet, is_late: Patience = for_ever) -> None:
         super().__init__(has_percepts=rulesheet.has_percepts)
         self.program = program = make_logic_program(rulesheet)
         self.dependencies, self.domains = analysis = _analysed(program)
@@ -138,13 +138,17 @@ def goal_number(term: Term) -> int | None:
 
 
 def ask(
-    program: LogicProgram, relations: Sequence[Relation], state: Facts = frozenset()
+    program: LogicProgram,
+    relations: Sequence[Relation],
+    state: Facts = frozenset(),
+    is_late: Patience = for_ever,
 ) -> tuple[frozenset[Term], ...]:
     """All that some relations hold for in a state, each as terms: the arguments behind the relation's name.
 
-    Compiles anew at each call: for checks and explanations, not for play.
+    Compiles anew at each call: for checks and explanations, not for play. EvaluationError as from an `Interpreter`.
     """
-    at = _load(_compile(program, _analysed(program), tuple(Query(relation, ()) for relation in relations), {}))
+    queries = tuple(Query(relation, ()) for relation in relations)
+    at = _load(_compile(program, _analysed(program), queries, {}), is_late)
     answers = (_queried(at, query, state) for query in range(len(relations)))
     return tuple(map(_terms, relations, answers))
 
@@ -208,7 +212,7 @@ class _Texts(dict[Term, str]):
 class _Rules:
     """The functions of a compiled program, and the count of their steps, which starts anew for each evaluation."""
 
-    def __init__(self, scope: dict[str, Any], is_late: _Patience) -> None:
+    def __init__(self, scope: dict[str, Any], is_late: Patience) -> None:
         self.has_spent = False  # more than a few steps
         self._scope = scope
         self._is_late = is_late
@@ -246,7 +250,7 @@ class _Rules:
         raise EvaluationError(f"the evaluation of the rules does not end within {MAX_STEPS:,} steps")
 
 
-def _load(compiled: Compiled, is_late: _Patience = _for_ever) -> _Rules:
+def _load(compiled: Compiled, is_late: Patience = for_ever) -> _Rules:
     """Runs the compiled source; its names are ours, and symbols of the rulesheet occur in it as literals only."""
     scope: dict[str, Any] = {
         **compiled.tables,

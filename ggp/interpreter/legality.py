@@ -1,11 +1,11 @@
 """Why a move is not legal: a move as text and a state → a reason in the words of the rulesheet."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal as OneOf
 
-from ggp.errors import GgpError, ReadError
-from ggp.gdl.domains import find_domains
+from ggp.errors import EvaluationError, GgpError, ReadError
+from ggp.gdl.domains import Domains, find_domains
 from ggp.gdl.logic_program import (
     DISTINCT,
     DOES,
@@ -20,12 +20,13 @@ from ggp.gdl.reader import read_term
 from ggp.gdl.rulesheet import Rulesheet
 from ggp.gdl.state_machine import Facts, StateMachine
 from ggp.gdl.terms import Term, is_ground, match, substitute, to_text, variables
-from ggp.interpreter import ask
+from ggp.interpreter import Patience, ask, for_ever
 
 Kind = OneOf["unreadable", "unknown", "over", "turn", "condition"]
 
 _LEGAL: Relation = ("legal", 2)
 _INPUT: Relation = ("input", 2)
+_MOST_LISTED = 500_000  # moves of `input` that are kept, some 100 MB
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,40 +38,80 @@ class Refusal:
 
 
 def refusal(rulesheet: Rulesheet, machine: StateMachine, state: Facts, role: str, text: str) -> Refusal | None:
-    """None for a legal move; else why not: it is unreadable, not a move of this game, the match is over, it is not the
-    role's turn, or the first condition that fails of the `legal` rule that comes closest."""
-    try:
-        move = read_term(text, "move")
-    except ReadError as error:
-        return Refusal("unreadable", error.message)
-    if not is_ground(move):
-        return Refusal("unreadable", "a move has no variables")
-    if not machine.is_terminal(state) and move in machine.legal_moves(state, role):
-        return None
-    return _why(make_logic_program(rulesheet), machine, state, role, move)
+    """As `Refusals.of`, for a single move."""
+    return Refusals(rulesheet, machine).of(state, role, text)
 
 
-def _why(program: LogicProgram, machine: StateMachine, state: Facts, role: str, move: Term) -> Refusal:
-    listed = _listed_moves(program, machine, state)
-    if not _exists(program, listed, move):
-        return Refusal("unknown", f"{to_text(move)} is not a move of this game")
-    if machine.is_terminal(state):
-        return Refusal("over", "the match is over")
-    legal = machine.legal_moves(state, role)
-    if _waits(machine, legal) and _has_in_other_states(program, listed, role, move):
-        return Refusal("turn", f"it is not the turn of {role}, whose only move now is {to_text(legal[0])}")
-    try:
-        return Refusal("condition", _failing_condition(program, state, role, move))
-    except GgpError as error:
-        return Refusal("condition", f"no rule gives {role} the move {to_text(move)} now ({error})")
+class Refusals:
+    """Says why moves of one game are not legal; what no state changes is worked out once."""
+
+    def __init__(self, rulesheet: Rulesheet, machine: StateMachine) -> None:
+        self._rulesheet = rulesheet
+        self._machine = machine
+        self._program: LogicProgram | None = None
+        self._domains: Domains | None = None
+        self._listed: frozenset[Term] | None = None  # what `input` lists
+        self._moves: frozenset[Term] = frozenset()  # the moves among it
+
+    def of(self, state: Facts, role: str, text: str, is_late: Patience = for_ever) -> Refusal | None:
+        """None for a legal move; else why not: it is unreadable, not a move of this game, the match is over, it is not
+        the role's turn, or the first condition that fails of the `legal` rule that comes closest.
+
+        EvaluationError where `is_late` says that the reason takes too long.
+        """
+        try:
+            move = read_term(text, "move")
+        except ReadError as error:
+            return Refusal("unreadable", error.message)
+        if not is_ground(move):
+            return Refusal("unreadable", "a move has no variables")
+        is_over = self._machine.is_terminal(state)
+        if not is_over and move in self._machine.legal_moves(state, role):
+            return None
+        return self._why(state, role, move, is_late, is_over=is_over)
+
+    def _why(self, state: Facts, role: str, move: Term, is_late: Patience, *, is_over: bool) -> Refusal:
+        if self._program is None:
+            self._program = make_logic_program(self._rulesheet)
+        program = self._program
+        if self._listed is None:
+            self._listed = _listed_moves(program, is_late)
+            self._moves = frozenset(entry[2] for entry in self._listed if isinstance(entry, tuple))
+        _check(is_late)
+        legal = {each: self._machine.legal_moves(state, each) for each in self._machine.roles}
+        listed = self._listed if _lists_all(self._listed, legal) else frozenset()
+        if move not in self._moves if listed else not self._admits(program, move):
+            return Refusal("unknown", f"{to_text(move)} is not a move of this game")
+        if is_over:
+            return Refusal("over", "the match is over")
+        if _waits(legal, role) and _has_in_other_states(program, listed, role, move):
+            only = to_text(legal[role][0])
+            return Refusal("turn", f"it is not the turn of {role}, whose only move now is {only}")
+        _check(is_late)
+        try:
+            return Refusal("condition", _failing_condition(program, state, role, move, is_late))
+        except GgpError as error:
+            _check(is_late)
+            return Refusal("condition", f"no rule gives {role} the move {to_text(move)} now ({error})")
+
+    def _admits(self, program: LogicProgram, move: Term) -> bool:
+        """Whether some role may have the move in some state, as far as the rules tell."""
+        if self._domains is None:
+            self._domains = find_domains(program)
+        return self._domains.admits(DOES, 1, move)
 
 
-def _waits(machine: StateMachine, legal: tuple[Term, ...]) -> bool:
+def _check(is_late: Patience) -> None:
+    if is_late():
+        raise EvaluationError("the reason takes too long")
+
+
+def _waits(legal: Mapping[str, tuple[Term, ...]], role: str) -> bool:
     """Whether a role has nothing to choose because others move: its only move is a bare name.
 
     A role whose turn it is and that has one move left, such as the last cell of a board, has a move with arguments.
     """
-    return len(machine.roles) > 1 and len(legal) == 1 and isinstance(legal[0], str)
+    return len(legal) > 1 and len(legal[role]) == 1 and isinstance(legal[role][0], str)
 
 
 def _has_in_other_states(program: LogicProgram, listed: frozenset[Term], role: str, move: Term) -> bool:
@@ -86,26 +127,23 @@ def _only_facts(clause: Clause) -> bool:
     return any(literal.relation[0].endswith(FACTS_SUFFIX) for literal in clause.body)
 
 
-def _listed_moves(program: LogicProgram, machine: StateMachine, state: Facts) -> frozenset[Term]:
-    """What `input` lists; nothing when a move that is legal now shows that the list is wrong."""
+def _listed_moves(program: LogicProgram, is_late: Patience) -> frozenset[Term]:
+    """What `input` lists; nothing where that is too much."""
     if _INPUT not in program.tables and _INPUT not in program.clauses:
         return frozenset()
     try:
-        (listed,) = ask(program, [_INPUT])
+        (listed,) = ask(program, [_INPUT], is_late=is_late)
     except GgpError:  # it is a hint only: the game is played without it
         return frozenset()
-    legal = {("input", role, move) for role in machine.roles for move in machine.legal_moves(state, role)}
-    return listed if legal <= listed else frozenset()
+    return listed if len(listed) <= _MOST_LISTED else frozenset()
 
 
-def _exists(program: LogicProgram, listed: frozenset[Term], move: Term) -> bool:
-    """Whether some role may have the move in some state."""
-    if listed:
-        return any(entry[2] == move for entry in listed if isinstance(entry, tuple))
-    return find_domains(program).admits(DOES, 1, move)
+def _lists_all(listed: frozenset[Term], legal: Mapping[str, tuple[Term, ...]]) -> bool:
+    """A move that is legal now may show that the list is wrong."""
+    return all(("input", role, move) in listed for role, moves in legal.items() for move in moves)
 
 
-def _failing_condition(program: LogicProgram, state: Facts, role: str, move: Term) -> str:
+def _failing_condition(program: LogicProgram, state: Facts, role: str, move: Term, is_late: Patience) -> str:
     """The first condition that fails, of the rule with the most conditions that hold."""
     candidates = [
         conditions
@@ -122,7 +160,7 @@ def _failing_condition(program: LogicProgram, state: Facts, role: str, move: Ter
         program.helpers,
         program.rulesheet,
     )
-    rows = dict(zip(relations, ask(extended, relations, state), strict=True))
+    rows = dict(zip(relations, ask(extended, relations, state, is_late), strict=True))
     best = ""
     furthest = -1
     for number, conditions in enumerate(candidates):

@@ -1,10 +1,12 @@
 """Referee: answers in, judged steps out, with nothing but values."""
 
+from time import thread_time
+
 import pytest
 
 import ggp
 from gamemaster.faults import make_fault
-from gamemaster.referee import MoveChoice, Outcome, Referee, replacement
+from gamemaster.referee import REASON_SECONDS, MoveChoice, Outcome, Referee, replacement
 from gamemaster.settings import MatchSettings, make_settings
 from tests.gamemaster import games
 
@@ -39,6 +41,29 @@ def test_an_illegal_answer_is_replaced_and_explained() -> None:
     assert (fault.kind, fault.answer) == ("illegal", "(mark 7 1)")
     assert fault.detail == "(mark 7 1) is not a move of this game"
     assert executed.faults.keys() == {"xplayer"}
+
+
+INDICES = " ".join(f"(index {number})" for number in range(26))
+MANY_INPUTS = f"""
+(role a) (role b) (role c) (role d) {INDICES} (init s) (next s) (<= (goal ?r 0) (role ?r)) (<= terminal (true t))
+(<= (input ?r (move ?i ?j ?k ?l)) (role ?r) (index ?i) (index ?j) (index ?k) (index ?l))
+(<= (legal ?r (move 1 1 1 1)) (role ?r) (true s))
+"""  # 1.8 million moves
+
+
+def test_the_reasons_of_illegal_answers_take_a_bounded_time() -> None:
+    game = ggp.load_text(MANY_INPUTS, engine="interpreter")
+    judge = referee(game)
+    begin = choice(judge)
+    began = thread_time()
+    executed, following = judge.execute(begin, dict.fromkeys(game.roles, ("fly", "1")))
+    assert thread_time() - began < 2 * REASON_SECONDS
+    assert [fault.detail for fault in executed.faults.values()] == ["not among the legal moves"] * 4
+    assert isinstance(following, MoveChoice)
+    began = thread_time()
+    executed, _ = judge.execute(following, dict.fromkeys(game.roles, ("fly", "1")))
+    assert thread_time() - began < REASON_SECONDS / 10
+    assert executed.faults["d"].detail == "(fly 1) is not a move of this game"
 
 
 def test_a_fault_is_replaced_and_kept() -> None:
