@@ -16,7 +16,8 @@
     ├── KnowledgeError       a file of what was learned that is damaged, or about other rules
     ├── RecordError          a match record that cannot be read, or whose moves contradict it
     ├── StoreError           a tournament store that cannot be used, or that another manager holds
-    │   └── NotStoredError   a tournament or match that the store does not have
+    │   ├── NotStoredError   a tournament or match that the store does not have
+    │   └── DamagedStoreError   a value in a store that this program does not write
     └── SettingsError        a setting that is unknown, of the wrong type, or out of range
 
 Mistakes of others during a match (a player that is late) are data, not exceptions: see `gamemaster.faults`.
@@ -138,6 +139,10 @@ class StoreError(GgpError):
 
 class NotStoredError(StoreError):
     """A tournament or match that the store does not have."""
+
+
+class DamagedStoreError(StoreError):
+    """A value in a store is none that this program writes."""
 
 
 class SettingsError(GgpError):

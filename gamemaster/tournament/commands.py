@@ -139,8 +139,12 @@ def resume(where: Where, name: Which = None, cluster: Cluster = None, json: Json
 
 
 def export(where: Where, to: To = None, name: Which = None, json: JsonOption = False) -> None:
-    """Write standings (text, JSON, CSV), the report in HTML, and every record in our format and in that of Tiltyard."""
-    _module("console").export(where, to, name, as_json=json)
+    """Write standings (text, JSON, CSV), the report in HTML, and every record in our format and in that of Tiltyard.
+
+    Exit code: 0 when all is written; 1 when some matches could not be, each of
+    which is named; 2 for a mistake.
+    """
+    raise typer.Exit(_module("console").export(where, to, name, as_json=json))
 
 
 def _fields(**given: object) -> dict[str, object]:

@@ -229,7 +229,10 @@ def _export(spec: TournamentSpec, store: Store) -> Path:
     """The report that was written, with everything that it leads to."""
     from gamemaster.tournament.exporting import export_all  # noqa: PLC0415 - it loads what draws
 
-    return export_all(store, spec.name, Path(spec.results.folder)).folder / "report.html"
+    exported = export_all(store, spec.name, Path(spec.results.folder))
+    for problem in exported.problems:
+        sys.stderr.write(f"ggp: {problem}\n")
+    return exported.folder / "report.html"
 
 
 async def _played(spec: TournamentSpec, store: Store, cluster: str | None, listen: NewsListener) -> None:
@@ -326,8 +329,8 @@ def show_status(where: str, name: str | None, *, as_json: bool) -> None:
     say(f"\n{as_text(values)}")
 
 
-def export(where: str, to: Path | None, name: str | None, *, as_json: bool) -> None:
-    """Writes as `ggp tournament export` describes."""
+def export(where: str, to: Path | None, name: str | None, *, as_json: bool) -> int:
+    """Writes as `ggp tournament export` describes; the exit code."""
     from gamemaster.tournament.exporting import export_all  # noqa: PLC0415 - it loads what draws
 
     with found(where, name) as event:
@@ -335,10 +338,12 @@ def export(where: str, to: Path | None, name: str | None, *, as_json: bool) -> N
         exported = export_all(event.store, event.name, folder)
     if as_json:
         sys.stdout.write(json.dumps({**asdict(exported), "folder": str(folder)}, indent=2, ensure_ascii=False) + "\n")
-        return
-    for problem in exported.problems:
-        sys.stdout.write(f"{problem}\n")
-    sys.stdout.write(f"{exported.folder}: {exported.written} matches written, {exported.kept} were there already\n")
+    else:
+        for problem in exported.problems:
+            sys.stdout.write(f"{problem}\n")
+        kept = f"{exported.kept} were there already"
+        sys.stdout.write(f"{exported.folder}: {exported.written} matches written, {kept}\n")
+    return EXIT_BAD if exported.problems else 0
 
 
 def _expected(event: BegunTournament) -> int | None:

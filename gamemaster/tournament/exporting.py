@@ -31,7 +31,7 @@ from gamemaster.tournament.spec import TournamentSpec
 from gamemaster.tournament.standings import KINDS, Meeting, Standings, standings
 from gamemaster.tournament.standings_texts import as_csv, as_json, as_text
 from gamemaster.tournament.store import Store
-from ggp.errors import GgpError, RecordError
+from ggp.errors import DamagedStoreError, GgpError, NotStoredError, RecordError
 from ggp.plots import Curve, course_plot, rating_plot
 
 TILTYARD = "tiltyard"
@@ -44,24 +44,28 @@ class Exported:
     folder: Path
     written: int  # matches
     kept: int  # matches that were there already
-    problems: tuple[str, ...]  # a line for each match that could not be exported as ggp-base writes it
+    problems: tuple[str, ...]  # a line for each match that could not be exported, or not as ggp-base writes it
 
 
 def export_all(store: Store, name: str, folder: Path) -> Exported:
-    """Writes everything; StoreError for what cannot be read, RecordError for a file that cannot be written.
+    """Writes everything; StoreError for a store that cannot be used, RecordError for a file that cannot be written.
 
-    A record that does not replay is written as it is, and is a problem instead of a file for other tools.
+    What is damaged is a problem: a result, which counts in no table, or a record, which has no file. A record that does
+    not replay is written as it is, and is a problem instead of a file for other tools.
     """
-    results = store.results(name)
+    results, damaged = store.sound_results(name)
     _export_tables(store, name, folder, results)
     written, problems = 0, []
     for result in results:
-        record = store.record(name, result.pairing.id)
         try:
+            record = store.record(name, result.pairing.id)
             written += _export_match(record, folder, match_file(result.pairing.id), name)
+        except (DamagedStoreError, NotStoredError) as error:
+            problems.append(str(error))
         except _ReplayError as error:
             problems.append(f"{result.pairing.id}: {error}")
-    return Exported(folder, written, len(results) - written - len(problems), tuple(problems))
+    kept = len(results) - written - len(problems)
+    return Exported(folder, written, kept, (*(f"{store.place}: {line}" for line in damaged), *problems))
 
 
 def _export_tables(store: Store, name: str, folder: Path, results: Collection[MatchResult]) -> None:

@@ -12,12 +12,13 @@ from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
 from sqlalchemy.pool import ConnectionPoolEntry
 
-from ggp.errors import StoreError
+from ggp.errors import DamagedStoreError, StoreError
 
 BUSY_WAIT = 20.0  # seconds for which a writer waits for another one
 CONNECT_WAIT = 10  # seconds for which a server may be silent
 
 _LOCKED = "database is locked"  # as SQLite says it
+_CORRUPT = "SQLITE_CORRUPT"
 _LOCKED_WAIT = 0.01  # seconds until it is tried again
 _WRITES = "ggp_writes"
 _POSTGRESQL = ("postgresql", "postgresql+psycopg")
@@ -88,20 +89,19 @@ class Database:
             yield
         except StoreError as error:
             raise type(error)(f"{self.place}: {error}") from error.__cause__
-        except SQLAlchemyError as error:
-            raise self.error(_reason(error)) from error
-        except sqlite3.Error as error:
-            raise self.error(_reason(error)) from error
+        except (SQLAlchemyError, sqlite3.Error) as error:
+            kind = DamagedStoreError if _is_damage(error) else StoreError
+            raise kind(str(self.error(_reason(error)))) from error
 
 
 @contextmanager
 def _whole() -> Iterator[None]:
-    """StoreError where a value is none that this program writes."""
+    """DamagedStoreError where a value is none that this program writes."""
     try:
         yield
     except (ArithmeticError, LookupError, TypeError, ValueError) as error:
         said = " ".join(str(error).split())
-        raise StoreError(f"the store is damaged: {said}") from error
+        raise DamagedStoreError(f"the store is damaged: {said}") from error
 
 
 def open_database(url: str, *, create: bool) -> Database:
@@ -197,6 +197,12 @@ def _set_waits(connection: sqlite3.Connection, _: ConnectionPoolEntry) -> None:
     cursor.execute(f"SET idle_in_transaction_session_timeout = '{BUSY_WAIT:.0f}s'")
     cursor.close()
     connection.commit()
+
+
+def _is_damage(error: SQLAlchemyError | sqlite3.Error) -> bool:
+    """Whether pages of a file are damaged, rather than that it cannot be used now."""
+    cause = error.orig if isinstance(error, DBAPIError) else error
+    return isinstance(cause, sqlite3.DatabaseError) and getattr(cause, "sqlite_errorname", "").startswith(_CORRUPT)
 
 
 def _reason(error: SQLAlchemyError | sqlite3.Error) -> str:

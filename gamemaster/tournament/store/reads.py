@@ -7,7 +7,7 @@ from datetime import datetime
 from itertools import compress
 from typing import Literal
 
-from sqlalchemy import ColumnElement, Connection, Row, Select, Table, and_, func, select, true
+from sqlalchemy import ColumnElement, Connection, Row, Select, String, Table, and_, func, select, true, type_coerce
 
 from gamemaster.faults import FaultKind
 from gamemaster.record import MatchRecord
@@ -20,6 +20,7 @@ from gamemaster.tournament.store.schema import (
     games,
     match_players,
     matches,
+    moment_of,
     players,
     records,
     results,
@@ -29,7 +30,7 @@ from gamemaster.tournament.store.schema import (
     tournaments,
     unpacked,
 )
-from ggp.errors import NotStoredError, StoreError
+from ggp.errors import DamagedStoreError, NotStoredError
 
 MatchStatus = Literal["running", "finished", "failed", "given up"]
 TournamentStatus = Literal["new", "running", "interrupted", "complete"]
@@ -111,6 +112,9 @@ class RoleStatistics:
     mean_steps: float
 
 
+_MOMENTS = tuple(  # as text, so that one that is damaged can be told with its match
+    type_coerce(column, String).label(column.name) for column in (matches.c.started, matches.c.finished)
+)
 _Part = tuple[str, str, int | None, float, float, int]  # player, role, goal value, seconds, longest, forfeited
 
 
@@ -129,8 +133,8 @@ def tournament_id(connection: Connection, name: str) -> int:
     raise NotStoredError(f"no tournament is called {name!r}; there {f'is {others}' if others else 'are none'}")
 
 
-def results_of(connection: Connection, tournament: int) -> tuple[MatchResult, ...]:
-    """In the order in which their matches were first begun."""
+def results_of(connection: Connection, tournament: int) -> tuple[tuple[MatchResult, ...], tuple[str, ...]]:
+    """In the order in which their matches were first begun; and a line for each that is damaged."""
     finished = and_(matches.c.tournament_id == tournament, matches.c.status == "finished")
     parts = _parts(connection, finished)
     blamed = _faults(connection, finished)
@@ -144,40 +148,47 @@ def results_of(connection: Connection, tournament: int) -> tuple[MatchResult, ..
             matches.c.pair_group,
             matches.c.ending,
             matches.c.steps,
-            matches.c.started,
-            matches.c.finished,
+            *_MOMENTS,
         )
         .join_from(matches, games)
         .where(finished)
         .order_by(matches.c.id)
     )
     blameless: dict[FaultKind, int] = {}
-    found = []
+    found, damaged = [], []
     for number, pairing, round_, game, seed, group, ending, steps, started, ended in connection.execute(query).all():
         names, roles, goals, seconds, longest, forfeited = (
             zip(*parts[number], strict=True) if number in parts else ((),) * 6
         )
-        found.append(
-            MatchResult(
-                pairing=Pairing(pairing, round_, game, names, int(seed), group),
-                roles=roles,
-                goals=goals,
-                ending=ending,
-                steps=steps,
-                seconds=seconds,
-                longest=longest,
-                faults=tuple(blamed.get((number, role), blameless) for role in range(len(roles))),
-                started=started,
-                finished=ended,
-                forfeited=tuple(compress(roles, forfeited)),
+        try:
+            found.append(
+                MatchResult(
+                    pairing=Pairing(pairing, round_, game, names, int(seed), group),
+                    roles=roles,
+                    goals=goals,
+                    ending=ending,
+                    steps=steps,
+                    seconds=seconds,
+                    longest=longest,
+                    faults=tuple(blamed.get((number, role), blameless) for role in range(len(roles))),
+                    started=_moment(started, "started", pairing),
+                    finished=_moment(ended, "finished", pairing),
+                    forfeited=tuple(compress(roles, forfeited)),
+                )
             )
-        )
-    return tuple(found)
+        except ValueError as error:
+            damaged.append(str(error))
+    return tuple(found), tuple(damaged)
+
+
+def _moment(text: str, column: str, pairing: str) -> datetime:
+    return moment_of(text, f"matches.{column} of {pairing}")
 
 
 def pairing_of(connection: Connection, match_id: int) -> Pairing:
     """As it was when its match was first begun."""
-    query = select(matches, games.c.name).join_from(matches, games).where(matches.c.id == match_id)
+    columns = (matches.c.pairing, matches.c.round, matches.c.seed, matches.c.pair_group, games.c.name)
+    query = select(*columns).join_from(matches, games).where(matches.c.id == match_id)
     row = connection.execute(query).one()
     names = select(players.c.name).join_from(match_players, players).where(match_players.c.match_id == match_id)
     taking = connection.execute(names.order_by(match_players.c.number)).scalars()
@@ -185,12 +196,12 @@ def pairing_of(connection: Connection, match_id: int) -> Pairing:
 
 
 def record_of(connection: Connection, tournament: int, pairing: str) -> MatchRecord:
-    """The last one that was kept; StoreError where there is none.
+    """The last one that was kept; NotStoredError where there is none, DamagedStoreError where it cannot be read.
 
     Where a match ended without a last record, the one before it is given as aborted.
     """
     query = (
-        select(matches.c.status, matches.c.reason, matches.c.finished, records.c.record, rulesheets.c.text)
+        select(matches.c.status, matches.c.reason, _MOMENTS[1], records.c.record, rulesheets.c.text)
         .select_from(matches.outerjoin(records).outerjoin(rulesheets))
         .where(matches.c.tournament_id == tournament, matches.c.pairing == pairing)
     )
@@ -201,10 +212,11 @@ def record_of(connection: Connection, tournament: int, pairing: str) -> MatchRec
         raise NotStoredError(f"match {pairing} has no record yet: it is {row.status}")
     try:
         record = unpacked(row.record, row.text)
+        if record.status == "running" and row.status != "running":
+            ended = None if row.finished is None else _moment(row.finished, "finished", pairing)
+            return record.model_copy(update={"status": "aborted", "reason": row.reason, "finished": ended})
     except ValueError as error:
-        raise StoreError(f"match {pairing}: its record cannot be read: {error}") from None
-    if record.status == "running" and row.status != "running":
-        return record.model_copy(update={"status": "aborted", "reason": row.reason, "finished": row.finished})
+        raise DamagedStoreError(f"match {pairing}: its record cannot be read: {error}") from None
     return record
 
 
@@ -331,7 +343,8 @@ def _selected() -> Select[*tuple[object, ...]]:
     failure_count = select(func.count()).select_from(failures).where(failures.c.match_id == matches.c.id)
     return (
         select(
-            matches,
+            *(column for column in matches.c if column.name not in ("started", "finished")),
+            *_MOMENTS,
             tournaments.c.name.label("tournament"),
             games.c.name.label("game"),
             fault_count.scalar_subquery().label("fault_count"),
@@ -366,8 +379,8 @@ def _row(row: Row[*tuple[object, ...]], parts: _Parts) -> MatchRow:
         goals=tuple(parts.goals),
         forfeited=tuple(parts.forfeited),
         faults=int(row.fault_count),
-        started=row.started,
-        finished=row.finished,
+        started=_moment(row.started, "started", row.pairing),
+        finished=None if row.finished is None else _moment(row.finished, "finished", row.pairing),
         revision=row.revision,
     )
 

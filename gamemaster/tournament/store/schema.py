@@ -32,6 +32,7 @@ from sqlalchemy import (
     select,
 )
 
+from gamemaster.faults import shown
 from gamemaster.record import MatchRecord
 from gamemaster.tournament.store.database import Database
 from ggp.errors import StoreError
@@ -45,13 +46,29 @@ class UtcDateTime(TypeDecorator[datetime]):
     impl = String(27)
     cache_ok = True
 
+    def __init__(self, place: str) -> None:
+        """`place` names table and column in errors."""
+        super().__init__()
+        self.place = place
+
     def process_bind_param(self, value: datetime | None, dialect: Dialect) -> str | None:  # noqa: ARG002 - inherited
         if value is None:
             return None
         return value.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="microseconds") + "Z"
 
     def process_result_value(self, value: str | None, dialect: Dialect) -> datetime | None:  # noqa: ARG002 - inherited
-        return None if value is None else datetime.fromisoformat(value)
+        return None if value is None else moment_of(value, self.place)
+
+
+def moment_of(text: str, place: str) -> datetime:
+    """The moment that a column has as text; ValueError that names the place for what is none."""
+    try:
+        moment = datetime.fromisoformat(text)
+    except (TypeError, ValueError):
+        moment = None
+    if moment is None or moment.tzinfo is None:
+        raise ValueError(f"{place}: {shown(repr(text))} is no moment")
+    return moment
 
 
 METADATA = MetaData()
@@ -63,7 +80,7 @@ store = Table(
     Column("id", Integer, CheckConstraint("id = 1"), primary_key=True),
     Column("version", Integer, nullable=False),
     Column("revision", BigInteger, nullable=False),
-    Column("created", UtcDateTime, nullable=False),
+    Column("created", UtcDateTime("ggp_store.created"), nullable=False),
 )
 
 tournaments = Table(
@@ -72,8 +89,8 @@ tournaments = Table(
     Column("id", Integer, primary_key=True),
     Column("name", Text, nullable=False, unique=True),
     Column("spec", Text, nullable=False),  # JSON
-    Column("created", UtcDateTime, nullable=False),
-    Column("completed", UtcDateTime),
+    Column("created", UtcDateTime("tournaments.created"), nullable=False),
+    Column("completed", UtcDateTime("tournaments.completed")),
     Column("note", Text, nullable=False, default=""),
     Column("revision", BigInteger, nullable=False, index=True),
 )
@@ -89,7 +106,7 @@ leases = Table(
     Column("machine", Text, nullable=False, default=""),
     Column("pid", Integer, nullable=False, default=0),
     Column("process_start", Text, nullable=False, default=""),
-    Column("since", UtcDateTime),
+    Column("since", UtcDateTime("leases.since")),
     Column("heartbeat", Float, nullable=False, default=0.0),  # seconds since 1970 on the clock of the database
 )
 
@@ -128,8 +145,8 @@ matches = Table(
     Column("resigned", Text),  # the role whose player did, in a match that was given up
     Column("ending", Text),
     Column("steps", Integer, nullable=False, default=0),
-    Column("started", UtcDateTime, nullable=False),
-    Column("finished", UtcDateTime),
+    Column("started", UtcDateTime("matches.started"), nullable=False),
+    Column("finished", UtcDateTime("matches.finished")),
     Column("token", Text, unique=True),  # of the record
     # The next four say which process plays the match, and that it is alive; only of matches outside of tournaments.
     Column("machine", Text, nullable=False, default=""),
@@ -195,7 +212,7 @@ failures = Table(
     Column("match_id", ForeignKey(matches.c.id), primary_key=True),
     Column("attempt", Integer, primary_key=True, autoincrement=False),
     Column("reason", Text, nullable=False),
-    Column("time", UtcDateTime, nullable=False),
+    Column("time", UtcDateTime("failures.time"), nullable=False),
 )
 
 rulesheets = Table(
@@ -332,16 +349,20 @@ def packed(record: MatchRecord) -> Packed:
 
 
 def unpacked(data: bytes, rulesheet: bytes) -> MatchRecord:
-    """ValueError that names the field for bytes that are not those of a record."""
+    """ValueError that names the table, and the field of a record, for bytes that are none of ours."""
+    body, text = _unpacked_text(data, "records"), _unpacked_text(rulesheet, "rulesheets")
     try:
-        body = zlib.decompress(data).decode()
-        text = zlib.decompress(rulesheet).decode()
         return MatchRecord.model_validate_json(f'{{"rulesheet": {json.dumps(text)}, {body.removeprefix("{")}')
-    except zlib.error as error:
-        raise ValueError(str(error)) from None
     except ValidationError as error:
         first = error.errors()[0]
-        raise ValueError(f"{'.'.join(map(str, first['loc']))}: {first['msg']}") from None
+        raise ValueError(f"records: {'.'.join(map(str, first['loc']))}: {first['msg']}") from None
+
+
+def _unpacked_text(data: bytes, table: str) -> str:
+    try:
+        return zlib.decompress(data).decode()
+    except (TypeError, UnicodeDecodeError, zlib.error) as error:
+        raise ValueError(f"{table}: {error}") from None
 
 
 def packed_text(text: str) -> bytes:

@@ -30,7 +30,7 @@ from gamemaster.tournament.store.reads import (
 )
 from gamemaster.tournament.store.schema import SINGLES, packed, prepare, tournaments
 from gamemaster.tournament.store.writes import Write
-from ggp.errors import NotStoredError, StoreError
+from ggp.errors import DamagedStoreError, NotStoredError, StoreError
 
 MOST_ROWS = 10_000  # that one question may ask for
 
@@ -104,7 +104,16 @@ class Store:
             return Manager(self._database, name, _id(connection, name))
 
     def results(self, name: str) -> tuple[MatchResult, ...]:
-        """In the order in which their matches were first begun."""
+        """In the order in which their matches were first begun; DamagedStoreError where one cannot be read."""
+        with self._database.reading() as connection:
+            found, damaged = reads.results_of(connection, reads.tournament_id(connection, name))
+            if damaged:
+                more = f" (and {len(damaged) - 1} more)" if len(damaged) > 1 else ""
+                raise DamagedStoreError(f"the store is damaged: {damaged[0]}{more}")
+            return found
+
+    def sound_results(self, name: str) -> tuple[tuple[MatchResult, ...], tuple[str, ...]]:
+        """As `results` without those that are damaged, and a line for each of these."""
         with self._database.reading() as connection:
             return reads.results_of(connection, reads.tournament_id(connection, name))
 

@@ -1,6 +1,8 @@
 """Export: everything in files, only what is missing the next time, and never half a file."""
 
 import json
+import re
+import sqlite3
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,11 +12,12 @@ import pytest
 import ggp
 from gamemaster.record import MatchRecord, read_record
 from gamemaster.settings import derived
+from gamemaster.tournament.console import export
 from gamemaster.tournament.exporting import export_all
 from gamemaster.tournament.pairings import Pairing
 from gamemaster.tournament.spec import GameSpec, PlayerSpec, TournamentSpec
 from gamemaster.tournament.store import Store, open_store
-from ggp.errors import RecordError, StoreError
+from ggp.errors import DamagedStoreError, RecordError, StoreError
 from tests.gamemaster.matches import play_match
 from tests.gamemaster.scripted import ScriptedPlayer
 
@@ -123,3 +126,58 @@ def test_mistakes_are_one_line(event: Event, tmp_path: Path) -> None:
     with pytest.raises(RecordError, match=r"file/standings\.txt: it cannot be written: "):
         export_all(event.store, "cup", tmp_path / "file")
     assert (tmp_path / "file").read_bytes() == b""
+
+
+def damage(event: Event, statement: str) -> None:
+    with sqlite3.connect(event.store.place) as connection:
+        connection.execute("PRAGMA ignore_check_constraints = ON")
+        connection.execute(statement)
+    connection.close()
+
+
+@pytest.mark.parametrize("value", ["x'00ff80'", "'text'"])
+def test_a_damaged_record_is_named_and_the_rest_written(value: str, event: Event, tmp_path: Path) -> None:
+    damage(event, f"UPDATE records SET record = {value} WHERE match_id = (SELECT min(id) FROM matches)")
+    done = export_all(event.store, "cup", tmp_path / "out")
+    assert (done.written, done.kept) == (1, 0)
+    (problem,) = done.problems
+    assert f"store.sqlite: match {event.pairings[0].id}: its record cannot be read: records: " in problem
+    assert [path.stem for path in (tmp_path / "out" / "matches").iterdir()] == [event.pairings[1].id]
+
+
+def test_damaged_rules_are_named_with_each_match(event: Event, tmp_path: Path) -> None:
+    damage(event, "UPDATE rulesheets SET text = 'text'")
+    done = export_all(event.store, "cup", tmp_path / "out")
+    assert done.written == 0
+    assert [f"match {pairing.id}: its record cannot be read: rulesheets: " in problem
+            for pairing, problem in zip(event.pairings, done.problems, strict=True)] == [True, True]  # fmt: skip
+
+
+def test_a_match_without_its_record_is_named(event: Event, tmp_path: Path) -> None:
+    damage(event, "DELETE FROM records WHERE match_id = (SELECT min(id) FROM matches)")
+    done = export_all(event.store, "cup", tmp_path / "out")
+    assert (done.written, len(done.problems)) == (1, 1)
+    assert f"match {event.pairings[0].id} has no record" in done.problems[0]
+
+
+@pytest.mark.parametrize("column", ["started", "finished"])
+def test_a_damaged_moment_is_named_and_counts_in_no_table(column: str, event: Event, tmp_path: Path) -> None:
+    damage(event, f"UPDATE matches SET {column} = '2026-99-99' WHERE id = (SELECT min(id) FROM matches)")
+    said = f"matches.{column} of {event.pairings[0].id}: '2026-99-99' is no moment"
+    done = export_all(event.store, "cup", tmp_path / "out")
+    assert (done.written, done.problems) == (1, (f"{event.store.place}: {said}",))
+    assert json.loads((tmp_path / "out" / "standings.json").read_text())["matches"] == 1
+    for ask in (lambda: event.store.results("cup"), lambda: event.store.matches("cup")):
+        with pytest.raises(DamagedStoreError, match=re.escape(f"store.sqlite: the store is damaged: {said}")):
+            ask()
+
+
+def test_the_exit_code_says_whether_all_was_exported(
+    event: Event, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    where, to = event.store.place, tmp_path / "out"
+    assert export(where, to, "cup", as_json=False) == 0
+    damage(event, "UPDATE records SET record = x'00' WHERE match_id = (SELECT min(id) FROM matches)")
+    assert export(where, to, "cup", as_json=False) == 1
+    assert f"match {event.pairings[0].id}: its record cannot be read" in capsys.readouterr().out
+    assert export(where, to, "cup", as_json=True) == 1
