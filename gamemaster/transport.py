@@ -6,6 +6,7 @@ There are two ways, over HTTP and within this process; a match cannot tell them 
 
 import asyncio
 import os
+import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -44,7 +45,9 @@ from ggp.protocol.scramble import Scrambler, plain_rules
 Session: TypeAlias = aiohttp.ClientSession
 
 _HEAD_BYTES = 65_536  # of all that a player sends before its answer begins
-_HEAD_SECONDS = 0.05  # in which the headers are read from so many
+_RAW_BYTES = 8  # of all that it sends then, chunks and what frames them, for each byte that an answer may have
+_INTERIM = re.compile(rb"HTTP/[0-9.]+ +1(?!01)[0-9]{2}\b")
+_LONGEST_LENGTH = 15  # digits of a Content-Length
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,12 +151,10 @@ class HttpTransport:
         ) as response:
             if response.status != 200:
                 return make_fault("malformed", f"HTTP status {response.status} {response.reason or ''}")
-            body = bytearray()
-            async for chunk in response.content.iter_any():
-                body += chunk
-                if len(body) > self._max_bytes:
-                    response.close()  # at once, so that nothing more is received
-                    return _too_long(self._max_bytes, body[:LONGEST_TEXT].decode(errors="replace"))
+            assert isinstance(response, _Response)
+            body = await self._body(response)
+            if isinstance(body, Fault):
+                return body
             if progress.wants_evaluation:
                 progress.evaluation = response.headers.get(HEADER)
         try:
@@ -161,6 +162,52 @@ class HttpTransport:
         except UnicodeDecodeError as error:
             detail = f"byte {error.start} of the answer, 0x{body[error.start]:02x}, is not UTF-8"
             return make_fault("malformed", detail, body.decode(errors="replace"))
+
+    async def _body(self, response: "_Response") -> bytes | Fault:
+        """Bytes beyond the length that the answer states are dropped, or belong to it where characters were counted."""
+        length = response.stated_length()
+        body = bytearray()
+        try:
+            response.bound(_RAW_BYTES * self._max_bytes + _HEAD_BYTES)
+            async for chunk in response.content.iter_any():
+                body += chunk
+                whole = None if length is None else whole_body(bytes(body), length)
+                if whole is not None and len(whole) <= self._max_bytes:
+                    response.close()
+                    return whole
+                if len(body) > self._max_bytes:
+                    response.close()  # at once, so that nothing more is received
+                    return _too_long(self._max_bytes, body[:LONGEST_TEXT].decode(errors="replace"))
+        except aiohttp.ClientError:
+            if response.is_too_long:
+                return _too_long(self._max_bytes, body[:LONGEST_TEXT].decode(errors="replace"))
+            raise
+        if length is not None and len(body) < length:
+            raise aiohttp.ClientPayloadError
+        return bytes(body)
+
+
+def whole_body(received: bytes, length: int) -> bytes | None:
+    """The body of a message that states its length, perhaps in characters; None while more of it may follow.
+
+    Where all of so many bytes make sense, these are meant, but for a bare word, of which a part makes sense, too.
+    """
+    if len(received) < length:
+        return None
+    exact = received[:length]
+    if exact.isascii():
+        return exact
+    try:
+        exact.decode()
+        is_balanced = exact.count(b"(") == exact.count(b")")
+    except UnicodeDecodeError:
+        is_balanced = False
+    if is_balanced and b"(" in exact:
+        return exact
+    characters = received.decode(errors="surrogateescape")
+    if len(characters) >= length:
+        return characters[:length].encode(errors="surrogateescape")
+    return exact if is_balanced else None
 
 
 def make_transport(session: Session, player: Player, max_bytes: int) -> Transport:
@@ -189,64 +236,84 @@ async def open_session() -> AsyncIterator[Session]:
 
 
 class _Response(aiohttp.ClientResponse):
-    """Ends the connection of a player that sends too much before the headers of its answer are complete.
+    """One whose player cannot send without end, and may be wrong in the length that it states."""
 
-    Interim responses (HTTP status 1xx) could come without end, and reading them would hold up the event loop.
-    """
+    _raw: "_RawAnswer | None" = None
+
+    @property
+    def is_too_long(self) -> bool:
+        return self._raw is not None and self._raw.is_too_long
+
+    def stated_length(self) -> int | None:
+        """Bytes or characters of the body; ClientResponseError where what is stated is no length."""
+        if self._raw is None or "Transfer-Encoding" in self.headers:
+            return None
+        stated = {part.strip() for value in self._raw.lengths for part in value.split(",")}
+        if not stated:
+            return None
+        (first, *others) = sorted(stated)
+        if others or not (first.isascii() and first.isdigit() and len(first) <= _LONGEST_LENGTH):
+            raise self._refused(f"Content-Length: {', '.join(self._raw.lengths)}")
+        return int(first)
+
+    def bound(self, most: int) -> None:
+        """Ends the connection once more bytes have come behind the headers."""
+        if self._raw is not None:
+            self._raw.bound(most)
 
     async def start(self, connection: Connection) -> aiohttp.ClientResponse:
-        """ClientResponseError where more than `_HEAD_BYTES` come before the answer."""
+        """ClientResponseError where more than `_HEAD_BYTES` come before the answer.
+
+        Interim responses (HTTP status 1xx) could come without end, and reading them would hold up the event loop.
+        """
         handler, transport = connection.protocol, connection.transport
         if handler is None or not isinstance(transport, asyncio.Transport):
             return await super().start(connection)
-        head = _Head(handler, transport)
-        transport.set_protocol(head)
+        self._raw = _RawAnswer(handler, transport)
+        transport.set_protocol(self._raw)
         try:
             return await super().start(connection)
         except aiohttp.ClientError:
-            if head.is_too_long:
-                message = f"it does not begin within {_HEAD_BYTES} bytes"
-                raise aiohttp.ClientResponseError(self.request_info, self.history, message=message) from None
+            if self.is_too_long:
+                raise self._refused(f"it does not begin within {_HEAD_BYTES} bytes") from None
             raise
-        finally:
-            head.finish()
+
+    def _refused(self, message: str) -> aiohttp.ClientResponseError:
+        return aiohttp.ClientResponseError(self.request_info, self.history, message=message)
 
 
-class _Head(asyncio.Protocol):
-    """Gives the handler of a response `_HEAD_BYTES`, and the rest once the headers are complete."""
+class _RawAnswer(asyncio.Protocol):
+    """Between a connection and the handler of its response: counts bytes, and keeps each Content-Length to itself.
+
+    Without it the handler takes all that comes as the body.
+    """
 
     def __init__(self, handler: ResponseHandler, transport: asyncio.Transport) -> None:
         self.is_too_long = False
+        self.lengths: list[str] = []  # values of Content-Length
         self._handler = handler
         self._transport = transport
-        self._left = _HEAD_BYTES
-        self._rest = b""
-        self._timer: asyncio.TimerHandle | None = None
+        self._line = b""  # of the headers, that has begun
+        self._status = b""  # the first line of these headers
+        self._is_head = True
+        self._received = 0  # bytes of headers, or behind them
+        self._most: int | None = _HEAD_BYTES  # of these; None while it is not known
 
-    def finish(self) -> None:
-        """The headers are complete, or will never be."""
-        if self._timer is not None:
-            self._timer.cancel()
-        if self._transport.is_closing():
-            return
-        self._transport.set_protocol(self._handler)
-        if self._rest:
-            self._handler.data_received(self._rest)
-            self._transport.resume_reading()
+    def bound(self, most: int) -> None:
+        self._most = most
+        self._check()
 
     def data_received(self, data: bytes) -> None:
-        taken, self._rest = data[: self._left], self._rest + data[self._left :]
-        self._left -= len(taken)
-        if taken:
-            self._handler.data_received(taken)
-        if self._rest and self._timer is None:
-            self._transport.pause_reading()
-            self._timer = asyncio.get_running_loop().call_later(_HEAD_SECONDS, self._give_up)
+        self._received += len(data)
+        self._handler.data_received(self._read_head(data) if self._is_head else data)
+        self._check()
 
     def eof_received(self) -> None:
+        self._flush()
         self._handler.eof_received()
 
-    def connection_lost(self, error: BaseException | None) -> None:
+    def connection_lost(self, error: Exception | None) -> None:
+        self._flush()
         self._handler.connection_lost(error)
 
     def pause_writing(self) -> None:
@@ -255,9 +322,48 @@ class _Head(asyncio.Protocol):
     def resume_writing(self) -> None:
         self._handler.resume_writing()
 
-    def _give_up(self) -> None:
-        self.is_too_long = True
-        self._transport.abort()
+    def _check(self) -> None:
+        if self._most is not None and self._received > self._most:
+            self.is_too_long = True
+            self._transport.abort()
+
+    def _flush(self) -> None:
+        if self._line:
+            self._handler.data_received(self._line)
+            self._line = b""
+
+    def _read_head(self, data: bytes) -> bytes:
+        """What of it is for the handler."""
+        data = self._line + data
+        passed: list[bytes] = []
+        at = 0
+        while self._is_head and (end := data.find(b"\n", at) + 1):
+            line, at = data[at:end], end
+            if self._takes(line):
+                passed.append(line)
+        self._line = data[at:]
+        if not self._is_head:
+            self._received, self._most = len(self._line), None
+        if not self._is_head or len(self._line) > _HEAD_BYTES // 2:  # longer than any line that the handler reads
+            passed.append(self._line)
+            self._line = b""
+        return b"".join(passed)
+
+    def _takes(self, line: bytes) -> bool:
+        """Whether the handler gets a line of the headers."""
+        text = line.strip()
+        if not self._status:
+            self._status = text
+            self._is_head = not text or text.startswith(b"HTTP/")
+        elif not text:
+            self._is_head = _INTERIM.match(self._status) is not None
+            self._status = b""
+        else:
+            name, _, value = text.partition(b":")
+            if name.strip().lower() == b"content-length" and not _INTERIM.match(self._status):
+                self.lengths.append(value.strip().decode("latin-1"))
+                return False
+        return True
 
 
 @dataclass(slots=True)

@@ -58,7 +58,35 @@ TROUBLES: dict[str, tuple[Trouble, FaultKind, str, float]] = {
         flood(HUNDRED_MB, INTERIM, INTERIM * 4096),
         "malformed",
         "it does not begin within 65536 bytes",
-        0.05,
+        0.0,
+    ),
+    "floods the extensions of chunks": (
+        flood(
+            HUNDRED_MB,
+            b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n",
+            (b"1;" + b"a" * 4000 + b"\r\n \r\n") * 16,
+        ),
+        "malformed",
+        "more than 65536 bytes",
+        0.0,
+    ),
+    "floods an extension of a chunk": (
+        flood(HUNDRED_MB, b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1;"),
+        "malformed",
+        "more than 65536 bytes",
+        0.0,
+    ),
+    "two lengths": (
+        raw(b"HTTP/1.0 200 OK\r\nContent-Length: 10\r\nContent-Length: 11\r\n\r\n(mark 1 1) "),
+        "malformed",
+        "the answer is not HTTP: Content-Length: 10, 11",
+        0.0,
+    ),
+    "no number as length": (
+        raw(b"HTTP/1.0 200 OK\r\nContent-Length: ten\r\n\r\n(mark 1 1)"),
+        "malformed",
+        "the answer is not HTTP: Content-Length: ten",
+        0.0,
     ),
     "not HTTP": (raw(b"\x00\x80 (mark 1 1)\r\n\r\n"), "malformed", "is not HTTP", 0.0),
     "bad chunks": (
@@ -117,6 +145,30 @@ def test_the_reason_of_a_fault_is_safe_to_print(tmp_path: Path) -> None:
     assert len(fault.answer) < 250
 
 
+EXPLAINED = '(mark 1 1) (explanation "éé")'.encode()
+
+
+def drip_bytes(data: bytes) -> Trouble:
+    """Any bytes in place of a response, one by one."""
+
+    async def trouble(exchange: Exchange) -> None:
+        for byte in data:
+            await exchange.send(bytes([byte]))
+            await asyncio.sleep(0.01)
+
+    return trouble
+
+
+def stays_open(data: bytes) -> Trouble:
+    """Any bytes in place of a response, and no end of the connection."""
+
+    async def trouble(exchange: Exchange) -> None:
+        await exchange.send(data)
+        await silent(exchange)
+
+    return trouble
+
+
 HARMLESS: dict[str, Trouble] = {
     "within the grace": late(5.9),
     "drips in time": drip(0.05),
@@ -128,6 +180,21 @@ HARMLESS: dict[str, Trouble] = {
     "continue first": raw(INTERIM + response(b"(mark 1 1)")),
     "much after it": raw(INTERIM * 2600 + response(b"(mark 1 1)" + b" " * 60_000)),
     "a line end beyond its length": raw(response(b"(mark 1 1)\r\n", length=10)),
+    "words beyond its length": raw(response(b"(mark 1 1) and more", length=10)),
+    "length in characters": raw(response(EXPLAINED, length=len(EXPLAINED.decode()))),
+    "the same length twice": raw(
+        b"HTTP/1.0 200 OK\r\nContent-Length: 10\r\nCONTENT-LENGTH:10\r\n\r\n(mark 1 1)",
+    ),
+    "length and chunks": raw(
+        b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\na\r\n(mark 1 1)\r\n0\r\n\r\n"
+    ),
+    "drips with a length in characters": drip_bytes(response(EXPLAINED, length=len(EXPLAINED.decode()))),
+    "small chunks": raw(
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+        + b"1\r\n \r\n" * 65_000
+        + b"a\r\n(mark 1 1)\r\n0\r\n\r\n"
+    ),
+    "stays open behind its length": stays_open(response("(mark 1 1) (explanation é)".encode())),
 }
 
 

@@ -10,7 +10,7 @@ from gamemaster.player import LocalPlayer, Player, TellEvaluation
 from gamemaster.record import MatchRecord
 from gamemaster.replay import replay
 from gamemaster.settings import make_settings
-from gamemaster.transport import InProcessTransport
+from gamemaster.transport import InProcessTransport, whole_body
 from ggp.protocol.evaluation import Evaluation
 from ggp.protocol.messages import Abort, Info, Message, Play, PlayPercepts, Start, Stop
 from tests.gamemaster import games
@@ -167,3 +167,23 @@ def test_the_record_says_that_a_bot_keeps_shorter_clocks() -> None:
     assert (start.startclock, start.playclock) == (20, 10)
     assert record.players["left"].clocks == (2, 1)
     assert record.players["right"].clocks is None
+
+
+@pytest.mark.parametrize(
+    ("received", "length", "whole"),
+    [
+        ("(mark 1 1)", 11, None),
+        ("(mark 1 1)", 10, "(mark 1 1)"),
+        ("(mark 1 1) noise", 10, "(mark 1 1)"),
+        ("(märk 1 1)", 11, "(märk 1 1)"),
+        ("(märk 1 1)noise", 11, "(märk 1 1)"),
+        ("(märk 1 1)", 10, "(märk 1 1)"),
+        ("(märk 1 1", 10, None),
+        ("märk", 4, "märk"),
+        ("märk", 5, "märk"),
+        ("noop é", 6, "noop é"),
+        ("", 0, ""),
+    ],
+)
+def test_a_length_counts_bytes_or_characters(received: str, length: int, whole: str | None) -> None:
+    assert whole_body(received.encode(), length) == (None if whole is None else whole.encode())
