@@ -37,6 +37,7 @@ from ggp.errors import GgpError, SettingsError, StoreError
 from ggp.protocol.messages import Info
 
 COMMAND_VARIABLE = "GGP_COMMAND"
+STORE_SUFFIXES = (".sqlite", ".sqlite3", ".db")
 SQLITE = b"SQLite format 3\0"  # how such a file begins
 
 
@@ -66,10 +67,14 @@ def found(where: str, name: str | None) -> Iterator[BegunTournament]:
 
 
 def _read_spec(where: str) -> TournamentSpec:
-    """SettingsError that helps where it is the record of a match."""
+    """SettingsError that helps where it is the record of a match, StoreError where it was to be a store."""
     try:
         return read_spec(Path(where))
     except SettingsError:
+        path = Path(where)
+        if path.suffix in STORE_SUFFIXES and path.is_file():
+            reason = "it is no database" if path.stat().st_size else "it is empty"
+            raise StoreError(f"{where}: not a store of tournaments: {reason}") from None
         if _begins_with(where, b"{"):
             message = "no specification and no store, but perhaps the record of a match"
             raise SettingsError(f"{where}: {message}: `ggp replay {shlex.quote(where)}` shows one") from None

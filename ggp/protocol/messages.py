@@ -17,6 +17,7 @@ _PREVIEW = re.compile(r"\W*preview\b", re.IGNORECASE)
 _LONG = 20_000  # bytes of a message whose rules are not read at once
 _LONG_KIND = re.compile(rb"(?:\xef\xbb\xbf)?\s*\(\s*(?:start|preview)[\s(]", re.IGNORECASE)
 _START_TAIL = re.compile(r"\)\s*([0-9]{1,9})\s+([0-9]{1,9})(?:\s[^();]*)?\)\Z")
+_MOST_DIGITS = 9  # of a number: 30 years as seconds; more would only feed `int` with an attack
 _START_TAIL_LENGTH = 1000  # characters at the end of a message where its clocks are looked for
 
 
@@ -306,10 +307,13 @@ def _match(node: Node) -> str:
 
 
 def _number(node: Node, what: str) -> int:
-    # 9 digits are 30 years; more would only feed `int` with an attack.
-    if node.text is None or not re.fullmatch(r"[0-9]{1,9}", node.text):
-        raise MessageError(f"{what} is a whole number, not {(node.text or 'a list')[:40]}")
-    return int(node.text)
+    text = node.text or "a list"
+    if not re.fullmatch(r"[0-9]+", text):
+        raise MessageError(f"{what} is a whole number, not {text[:40]}")
+    if len(text) > _MOST_DIGITS:
+        cut = "…" if len(text) > 40 else ""
+        raise MessageError(f"{what} is a whole number of at most {_MOST_DIGITS} digits, not {text[:40]}{cut}")
+    return int(text)
 
 
 def _terms(node: Node) -> tuple[Term, ...]:

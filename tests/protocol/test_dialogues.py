@@ -64,7 +64,11 @@ def test_info_is_written_as_the_dialogue_says() -> None:
         ("(START m white rules 5 5)", "rules are a list"),
         ("(START m white ((role white)) five 5)", "the startclock is a whole number, not five"),
         ("(START m white ((role white)) 5 -5)", "the playclock is a whole number"),
-        ("(START m white ((role white)) 5 99999999999)", "the playclock is a whole number"),
+        ("(START m white ((role white)) 5 9999999999)", "a whole number of at most 9 digits, not 9999999999"),
+        (
+            f"(START m white ((role white)) 1{'0' * 50} 5)",
+            f"the startclock is a whole number of at most 9 digits, not 1{'0' * 39}…",
+        ),
         ("(START (m) white ((role white)) 5 5)", "the name of a match is one word"),
         ("(PLAY m)", "PLAY has 2 arguments or, in GDL-II, 4, not 1"),
         ("(PLAY m 1 noop)", "not 3"),

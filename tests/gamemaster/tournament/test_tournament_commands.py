@@ -87,6 +87,8 @@ MISTAKES = {
     "new a.b.toml": "a.b.toml: the tournament is called after the file, so --name is needed",
     "new other.toml --format best": "--format: input should be 'round robin'",
     "status record.json": "record.json: no specification and no store, but perhaps the record of a match: `ggp replay",
+    "status empty.sqlite": "empty.sqlite: not a store of tournaments: it is empty",
+    "export foreign.sqlite": "foreign.sqlite: not a store of tournaments: it is no database",
     "new nosuch/other.toml": "nosuch/other.toml: No such file or directory",
     "check nobot.toml": "nobot.toml, line 2: players[1].bot: no bot is called 'nosuch'; the bots are",
 }
@@ -101,6 +103,8 @@ def test_a_mistake_gets_one_clear_line(words: str, cup: Path, capsys: pytest.Cap
         encoding="utf-8",
     )
     Path("record.json").write_text('{"format": 1}', encoding="utf-8")
+    Path("empty.sqlite").touch()
+    Path("foreign.sqlite").write_text("what else", encoding="utf-8")
     assert ggp_command("tournament", *words.split()) == 2
     printed = capsys.readouterr()
     assert printed.out == ""
