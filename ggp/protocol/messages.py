@@ -362,8 +362,14 @@ def _word(text: str) -> str:
 
 
 def _upper(text: str) -> str:
-    """In upper case, but for the few letters that would not come back when read."""
-    return "".join(upper if (upper := letter.upper()).lower() == letter else letter for letter in text)
+    """In upper case, but for the few letters and words that would not come back when read."""
+    return _WORD.sub(_upper_word, text)
+
+
+def _upper_word(word: re.Match[str]) -> str:
+    """A σ comes back as ς at the end of a word, so such words stay as they are."""
+    text = "".join(upper if (upper := letter.upper()).lower() == letter else letter for letter in word[0])
+    return text if text.lower() == word[0].lower() else word[0]
 
 
 READY = "ready"

@@ -129,6 +129,13 @@ def test_missing_and_extra_parts_are_understood(text: str, message: Message) -> 
 def test_dresden_is_in_upper_case_but_for_the_match() -> None:
     text = format_message(Start("m.a", "white", "(role white)", 5, 5), Dialect.DRESDEN)
     assert text == "(START m.a WHITE ((ROLE WHITE)) 5 5)"
+    assert format_message(Play("m", (("é", "ασ"),)), Dialect.DRESDEN) == "(PLAY m ((É ασ)))"
+
+
+@pytest.mark.parametrize("word", ["ασ", "ας", "σ", "ασα", "straße", "ılık", "ǆ", "éa"])
+def test_dresdens_upper_case_comes_back(word: str) -> None:
+    play = Play("m", ((word, "1"), word))
+    assert parse_message(format_message(play, Dialect.DRESDEN)) == play
 
 
 @pytest.mark.parametrize("name", ["", "two words", "(list)", "a;b"])
