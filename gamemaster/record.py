@@ -29,6 +29,7 @@ from ggp.errors import RecordError
 from ggp.gdl.rulesheet import NATURE
 from ggp.protocol.evaluation import Evaluation
 from ggp.protocol.messages import Dialect
+from ggp.settings import first_error
 
 Seconds: TypeAlias = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 Status = Literal["running", Ending]
@@ -190,11 +191,7 @@ def read_record(path: Path) -> MatchRecord:
     try:
         return _parsed(data)
     except ValidationError as error:
-        first = error.errors()[0]
-        field = ".".join(map(str, first["loc"]))
-        raise RecordError(
-            f"{path}: {field + ': ' if field else ''}{first['msg'].removeprefix('Value error, ')}"
-        ) from None
+        raise RecordError(f"{path}: {first_error(error)}") from None
 
 
 def _parsed(data: bytes) -> MatchRecord:

@@ -21,6 +21,7 @@ from ggp.gdl.rulesheet import NATURE, Rulesheet, parse_rulesheet
 from ggp.gdl.state_machine import Facts, JointMove
 from ggp.gdl.terms import Term, to_text
 from ggp.interpreter.legality import refusal
+from ggp.settings import first_error
 
 NO_PREVIEW = -1  # seconds
 UNREADABLE = "IL null"  # what ggp-base writes for an answer that is no move
@@ -135,9 +136,7 @@ def read_foreign(path: Path) -> ForeignRecord | None:
     try:
         found = _Foreign.model_validate(data)
     except ValidationError as error:
-        first = error.errors()[0]
-        place = ".".join(map(str, first["loc"]))
-        raise RecordError(f"{path}: a record in the form of ggp-base, but {place}: {first['msg']}") from None
+        raise RecordError(f"{path}: a record in the form of ggp-base, but {first_error(error)}") from None
     names = [shown(name or "") for name in found.playerNamesFromHost]
     count = max(len(names), max(map(len, found.moves), default=0))
     return ForeignRecord(

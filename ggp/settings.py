@@ -17,11 +17,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import MISSING, dataclass, fields
 from functools import cache
 from pathlib import Path
-from typing import Any, ClassVar, Literal, TypeVar, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar, get_args, get_origin, get_type_hints
 
 from annotated_types import Ge, Gt, Le, Lt
 
 from ggp.errors import SettingsError
+
+if TYPE_CHECKING:
+    from pydantic import ValidationError
 
 S = TypeVar("S", bound="Settings")
 
@@ -120,6 +123,13 @@ def _declared(kind: Any) -> tuple[Setting, ...]:  # noqa: ANN401 - as said above
         default = None if field.default is MISSING else field.default
         found.append(Setting(field.name, type(choices[0]) if choices else plain, default, about[0], choices, limits))
     return tuple(found)
+
+
+def first_error(error: "ValidationError") -> str:
+    """The first thing that pydantic found wrong, behind the field that it is in."""
+    first = error.errors()[0]
+    field, message = ".".join(map(str, first["loc"])), first["msg"].removeprefix("Value error, ")
+    return f"{field}: {message}" if field else message
 
 
 def make(kind: type[S], given: Mapping[str, Any], place: Callable[[str], str] = str) -> S:

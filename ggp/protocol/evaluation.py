@@ -14,6 +14,7 @@ from ggp.errors import MessageError, ReadError
 from ggp.gdl.reader import read
 from ggp.gdl.terms import to_text
 from ggp.protocol.messages import term_of
+from ggp.settings import first_error
 
 HEADER = "GGP-Evaluation"
 WANTED = "1"  # what the header of a request says; other forms may have other numbers
@@ -118,11 +119,10 @@ def parse_evaluation(text: str) -> Evaluation:
     try:
         return Evaluation.model_validate(said)
     except ValidationError as error:
-        first = error.errors()[0]
-    field = ".".join(map(str, first["loc"]))
+        first, message = error.errors()[0], first_error(error)
     if first["type"] == "extra_forbidden":
-        raise MessageError(f"no field is called {field!r}")
-    raise MessageError(f"{field + ': ' if field else ''}{first['msg'].removeprefix('Value error, ')}")
+        raise MessageError(f"no field is called {'.'.join(map(str, first['loc']))!r}")
+    raise MessageError(message)
 
 
 def rounded(evaluation: Evaluation) -> Evaluation:

@@ -36,6 +36,7 @@ from gamemaster.faults import shown
 from gamemaster.record import MatchRecord
 from gamemaster.tournament.store.database import Database
 from ggp.errors import StoreError
+from ggp.settings import first_error
 
 SINGLES = ""  # the name under which matches are kept that belong to no tournament
 
@@ -354,8 +355,7 @@ def unpacked(data: bytes, rulesheet: bytes) -> MatchRecord:
     try:
         return MatchRecord.model_validate_json(f'{{"rulesheet": {json.dumps(text)}, {body.removeprefix("{")}')
     except ValidationError as error:
-        first = error.errors()[0]
-        raise ValueError(f"records: {'.'.join(map(str, first['loc']))}: {first['msg']}") from None
+        raise ValueError(f"records: {first_error(error)}") from None
 
 
 def _unpacked_text(data: bytes, table: str) -> str:

@@ -31,6 +31,7 @@ from gamemaster.tournament.store.reads import (
 from gamemaster.tournament.store.schema import SINGLES, packed, prepare, tournaments
 from gamemaster.tournament.store.writes import Write
 from ggp.errors import DamagedStoreError, NotStoredError, StoreError
+from ggp.settings import first_error
 
 MOST_ROWS = 10_000  # that one question may ask for
 
@@ -249,9 +250,7 @@ def _stored(connection: Connection, name: str) -> StoredTournament:
     try:
         spec = TournamentSpec.model_validate_json(row.spec)
     except ValidationError as error:
-        first = error.errors()[0]
-        field = ".".join(map(str, first["loc"]))
-        raise StoreError(f"the specification of {name} cannot be read: {field}: {first['msg']}") from None
+        raise StoreError(f"the specification of {name} cannot be read: {first_error(error)}") from None
     counts = reads.counts_of(connection, number)
     manager = leases.manager_of(connection, number)
     status = _status(manager, counts, is_complete=row.completed is not None)
