@@ -305,7 +305,7 @@ class RecordWriter:
             with suppress(OSError):  # a file system without locks
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             _write_through(file, data)
-            self._temporary.replace(self.path)
+            put_in_place(self._temporary, self.path)
         except OSError:
             os.close(file)
             self._lines = _Lines()
@@ -368,6 +368,32 @@ def _write_through(file: int, data: bytes) -> None:
     while data:
         data = data[os.write(file, data) :]
     os.fsync(file)
+
+
+def put_in_place(written: Path, path: Path) -> None:
+    """Renames a file whose data is on the disk, and returns when the folder says so there, too."""
+    written.replace(path)
+    with suppress(OSError):  # a file system whose folders cannot be synchronized
+        folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
+
+
+def replace_file(path: Path, data: bytes) -> None:
+    """Replaces a file in one stroke, also where the power fails."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        with temporary.open("wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        put_in_place(temporary, path)
+    except OSError:
+        with suppress(OSError):
+            temporary.unlink()
+        raise
 
 
 def record_path(wanted: str, match: str) -> Path:

@@ -10,10 +10,8 @@ only what is left. A file is whole at every moment.
 """
 
 import json
-import os
 import re
 from collections.abc import Callable, Collection, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import sha256
 from itertools import groupby
@@ -22,7 +20,7 @@ from pathlib import Path
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from gamemaster.record import MatchRecord, record_json
+from gamemaster.record import MatchRecord, record_json, replace_file
 from gamemaster.replay import exported, replay
 from gamemaster.tournament.pairings import MatchResult
 from gamemaster.tournament.ratings import Comparisons, Sprt, comparisons_of, course, entries_of, sprt_of
@@ -111,14 +109,10 @@ def _put(path: Path, text: str) -> None:
     """Replaces a file in one stroke, unless it says the same already."""
     if _is(path, text):
         return
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        temporary.write_text(text, encoding="utf-8", newline="")
-        temporary.replace(path)
+        replace_file(path, text.encode())
     except OSError as error:
-        with suppress(OSError):
-            temporary.unlink()
         raise RecordError(f"{path}: it cannot be written: {error.strerror or error}") from None
 
 

@@ -2,6 +2,7 @@
 
 import json
 import os
+import stat
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -20,6 +21,7 @@ from gamemaster.record import (
     read_record,
     record_json,
     record_path,
+    replace_file,
 )
 from gamemaster.settings import make_settings
 from ggp.errors import RecordError
@@ -53,6 +55,25 @@ def a_record(steps: int = 2) -> MatchRecord:
 
 def ended(record: MatchRecord) -> MatchRecord:
     return record.model_copy(update={"status": "terminal", "goals": {"lonely": 100}, "finished": TIME})
+
+
+@pytest.mark.parametrize("way", ["record", "file"])
+def test_the_folder_is_on_the_disk_once_the_file_is_in_place(
+    way: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "record.json"
+    synchronized: list[tuple[bool, bool]] = []  # whether it was a folder, and whether the file was in place
+
+    def fsync(file: int) -> None:
+        synchronized.append((stat.S_ISDIR(os.fstat(file).st_mode), path.exists()))
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    if way == "record":
+        RecordWriter(path).write(ended(a_record()))
+    else:
+        replace_file(path, b"whole")
+    assert synchronized == [(False, False), (True, True)]
+    assert [file.name for file in tmp_path.iterdir()] == [path.name]
 
 
 @pytest.mark.parametrize("steps", [0, 1, 5])
