@@ -334,20 +334,17 @@ class MatchRepository:
             for role, goal in (one.head.goals or {}).items():
                 if goal is not None and role in one.head.players and one.head.players[role].kind != "chance":
                     goals.setdefault(role, []).append((1, goal))
-        if self._store is not None:
-            rows = [row for row in self._store.statistics() if row.game == game]
+        store = self._store
+        if store is not None:
+            rows = [row for row in store.statistics() if row.game == game]
             for row in rows:
                 if row.mean_goal is not None:
                     goals.setdefault(row.role, []).append((row.matches, row.mean_goal))
             if rows:
                 matches += max(row.matches for row in rows)
                 steps += max(row.matches for row in rows) * rows[0].mean_steps
-        if (
-            self._store is not None
-            and self._measured_revision != self._store.revision()
-            and not self._measuring.locked()
-        ):
-            threading.Thread(target=self.measure_move_times, daemon=True).start()  # nobody waits for it
+            if self._measured_revision != store.revision() and not self._measuring.locked():
+                threading.Thread(target=self.measure_move_times, daemon=True).start()  # nobody waits for it
         fastest = _fastest(
             [*self._move_times.get(game, ()), *(move_time for one in kept for move_time in one.move_times)]
         )

@@ -53,10 +53,6 @@ class Sight:
     hides_moves: bool = False  # roles are told different things, and somebody plays who must not learn them here
     hides_evaluations: bool = False  # what players think is no business of those who play
 
-    @property
-    def shows_all(self) -> bool:
-        return not (self.goes_on or self.hides_moves or self.hides_evaluations)
-
 
 def visible(record: MatchRecord, sight: Sight) -> MatchRecord:
     """The one way from a record to whatever is sent: what may not be seen is not in it.
