@@ -90,6 +90,7 @@ async def _services(settings: ServeSettings, given: Store | None, app: web.Appli
         await endpoints.cleanup()
         await services.analyses.close()
         await services.pool.close()
+        await services.checks.close()
         await services.people.close()
         if store is not None and given is None:
             await asyncio.to_thread(store.close)
@@ -98,6 +99,7 @@ async def _services(settings: ServeSettings, given: Store | None, app: web.Appli
 def _make_services(settings: ServeSettings, store: Store | None) -> Services:
     limits = settings.limits
     pool = Pool(limits.workers, limits, limits.waiting)
+    checks = Pool(1, limits, limits.waiting)
     people = Pool(1, limits, limits.waiting, niceness=0)
     states = DrawnStates(limits.kept_bytes)
     catalogue = Catalogue(settings.records / RULESHEETS, limits)
@@ -105,7 +107,7 @@ def _make_services(settings: ServeSettings, store: Store | None) -> Services:
     live_matches = LiveMatches(settings, pool, states, repository.make_keep)
     changes = Feed()
     live_matches.on_change = partial(changes.publish, "changed", {})
-    queries = MatchQueries(live_matches, repository, pool, states, catalogue, limits)
+    queries = MatchQueries(live_matches, repository, pool, checks, states, catalogue)
 
     def roles(game: str) -> tuple[str, ...]:
         entry = catalogue.get(game)
@@ -115,6 +117,7 @@ def _make_services(settings: ServeSettings, store: Store | None) -> Services:
         settings=settings,
         guard=Guard(settings),
         pool=pool,
+        checks=checks,
         people=people,
         analyses=Analyses(limits),
         catalogue=catalogue,
@@ -150,7 +153,8 @@ async def _say_goodbye(app: web.Application) -> None:
     services = app[SERVICES]
     async with asyncio.TaskGroup() as group:
         group.create_task(services.processes.close())
-        for closing in (services.analyses, services.pool, services.people, services.endpoints, services.live_matches):
+        pools = services.pool, services.checks, services.people
+        for closing in (services.analyses, *pools, services.endpoints, services.live_matches):
             group.create_task(closing.close())
     services.streams.close()
 

@@ -7,17 +7,18 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import sha256
+from typing import TypeVar
 
 from gamemaster.evaluator import RulesheetSource
 from gamemaster.record import MatchRecord
 from gamemaster.web.catalogue import Catalogue
-from gamemaster.web.evaluators.pool import Course, DrawnStates, DrawnText, Pool, VisitorPool
+from gamemaster.web.evaluators.pool import Course, DrawnStates, DrawnText, Evaluates, Pool
 from gamemaster.web.live.feed import Feed
 from gamemaster.web.live.match import LiveMatch
 from gamemaster.web.live.runner import LiveMatches
 from gamemaster.web.models import Match, Matches, MatchesWanted, MatchHead, State, Verdict
 from gamemaster.web.repository import MatchRepository, is_wanted
-from gamemaster.web.settings import Limits, Problem, conflict, not_found
+from gamemaster.web.settings import Problem, conflict, not_found
 from gamemaster.web.views import (
     OVER,
     STRANGER,
@@ -34,6 +35,7 @@ from gamemaster.web.views import (
 )
 from ggp.errors import GgpError
 
+T = TypeVar("T")
 log = logging.getLogger(__name__)
 _KEPT_VERDICTS = 1000  # of records that were verified last
 _EVERY = 0.7  # seconds between two looks
@@ -64,15 +66,16 @@ class MatchQueries:
         live_matches: LiveMatches,
         repository: MatchRepository,
         pool: Pool,
+        checks: Pool,
         states: DrawnStates,
         catalogue: Catalogue,
-        limits: Limits,
     ) -> None:
         self._live_matches = live_matches
         self._repository = repository
         self._pool = pool
+        self._checks = checks
         self._catalogue = catalogue
-        self._limits = limits
+        self._replay_seconds = pool.limits.replay_seconds
         self._percepts: dict[str, bool] = {}  # SHA-256 of a rulesheet → whether its roles are told percepts
         self._verdicts: OrderedDict[str, Verdict] = OrderedDict()  # SHA-256 of a record → what was found
         self._states = states
@@ -140,17 +143,11 @@ class MatchQueries:
 
     async def drawn(self, found: FoundMatch, step: int) -> DrawnText:
         """As `state`, with its text."""
-        try:
-            return await self._states.drawn(self._share(found), self.course(found), step, self._limits.replay_seconds)
-        except GgpError as error:
-            raise conflict(f"the record cannot be replayed: {error}") from None
+        return await self._shown(self._states.drawn, found, step)
 
     async def picture(self, found: FoundMatch, step: int) -> str:
         """As `state`, as a file of its own."""
-        try:
-            return await self._states.picture(self._share(found), self.course(found), step, self._limits.replay_seconds)
-        except GgpError as error:
-            raise conflict(f"the record cannot be replayed: {error}") from None
+        return await self._shown(self._states.picture, found, step)
 
     async def listing(self, wanted: MatchesWanted) -> Matches:
         """The matches that are being prepared come first, since they are nowhere else."""
@@ -164,11 +161,10 @@ class MatchQueries:
 
     async def tiltyard(self, found: FoundMatch) -> str:
         """The record as other tools read it; a Problem where moves and states are not for everybody yet."""
-        if found.is_hidden:
-            raise Problem(403, "the moves of this match are hidden until it is over")
         course = self.course(found)
         request = {"do": "export", "record": _record(found).model_dump_json(), **course.at(len(course.steps))}
-        exported = await self._share(found).ask(course.source, request, self._limits.replay_seconds)
+        checks = self._checks.of(found.viewer.visitor)
+        exported = await checks.ask(course.source, request, self._replay_seconds)
         return await asyncio.to_thread(visible_export, exported, found.sight)
 
     async def verify(self, found: FoundMatch) -> Verdict:
@@ -180,16 +176,23 @@ class MatchQueries:
         text = await asyncio.to_thread(_record(found).model_dump_json)
         key = sha256(text.encode()).hexdigest()
         if key not in self._verdicts:
-            problem = await self._share(found).ask(None, {"do": "verify", "record": text}, self._limits.replay_seconds)
+            checks = self._checks.of(found.viewer.visitor)
+            problem = await checks.ask(None, {"do": "verify", "record": text}, self._replay_seconds)
             self._verdicts[key] = Verdict(holds=problem is None, problem=problem)
         self._verdicts.move_to_end(key)
         while len(self._verdicts) > _KEPT_VERDICTS:
             self._verdicts.popitem(last=False)
         return self._verdicts[key]
 
-    def _share(self, found: FoundMatch) -> VisitorPool:
-        """What works things out for who asks."""
-        return self._pool.of(found.viewer.visitor)
+    async def _shown(
+        self, draw: Callable[[Evaluates, Course, int, float], Awaitable[T]], found: FoundMatch, step: int
+    ) -> T:
+        """A state as one of the functions of `DrawnStates` draws it."""
+        share = self._pool.of(found.viewer.visitor)
+        try:
+            return await draw(share, self.course(found), step, self._replay_seconds)
+        except GgpError as error:
+            raise conflict(f"the record cannot be replayed: {error}") from None
 
 
 def _record(found: FoundMatch) -> MatchRecord:

@@ -68,7 +68,10 @@ class Limits(Settings):
     kept: Annotated[int, Ge(0), About("matches that are over and still in memory")] = 20
     kept_bytes: Annotated[Count, About("of drawn states that are kept in memory", "bytes")] = 64_000_000
     workers: Annotated[
-        Count, About("processes that evaluate rules for readers; one more does for humans at endpoints")
+        Count,
+        About(
+            "processes that evaluate rules for readers; one more does for humans at endpoints, one checks rulesheets"
+        ),
     ] = 2
     waiting: Annotated[Count, About("requests that wait for one of them")] = 64
     visitor_waiting: Annotated[Count, About("of these by one visitor")] = 32

@@ -70,7 +70,7 @@ async def check_text(services: Services, text: str, visitor: str, *, evidence: b
         raise Problem(413, f"a rulesheet has at most {limits.rulesheet_bytes:,} bytes")
     request = {"do": "check", "text": text, "evidence": evidence}
     try:
-        return check_of(await services.pool.of(visitor).ask(None, request, limits.check_seconds))
+        return check_of(await services.checks.of(visitor).ask(None, request, limits.check_seconds))
     except GgpError as error:
         empty: models.Json = {"findings": (), "roles": (), "start": None, "evidence": None}
         return models.Check(**empty, is_playable=False, problem=str(error))

@@ -39,6 +39,7 @@ class Services:
     settings: ServeSettings
     guard: Guard
     pool: Pool  # for spectators
+    checks: Pool  # for whole rulesheets and records, which take long, so that readers do not wait for them
     people: Pool  # for people who play for other game masters, so that they do not wait for others
     analyses: Analyses
     catalogue: Catalogue

@@ -35,6 +35,7 @@ class Pool:
         self, size: int, limits: Limits, waiting: int, niceness: int = 2, memory_bytes: int | None = None
     ) -> None:
         self._evaluators = [evaluator_of(limits, niceness, memory_bytes) for _ in range(size)]
+        self.limits = limits
         self._free = asyncio.Semaphore(size)
         self._turns: WeakValueDictionary[str, asyncio.Semaphore] = WeakValueDictionary()  # visitor → see `_turn`
         self._waiting: Counter[str] = Counter()  # visitor → requests
@@ -84,11 +85,12 @@ class Pool:
 
     @asynccontextmanager
     async def _turn(self, visitor: str) -> AsyncIterator[None]:
-        """Begins when a process is free.
+        """Begins when a process is free; where there are two or more, a visitor leaves one to others.
 
-        No more of a visitor's requests than there are processes wait among those of others, so that these come next.
+        No more of a visitor's requests than it may have processes wait among those of others, so that these come next.
         """
-        own = self._turns.setdefault(visitor, asyncio.Semaphore(len(self._evaluators)))
+        size = len(self._evaluators)
+        own = self._turns.setdefault(visitor, asyncio.Semaphore(max(1, size - 1) if visitor else size))
         async with AsyncExitStack() as turn:
             with self._counted(visitor):
                 await turn.enter_async_context(own)

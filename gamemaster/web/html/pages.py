@@ -43,6 +43,7 @@ _MATCHES, _TOURNAMENTS = "/matches", "/tournaments"  # sections
 _LATEST = 12  # matches of a tournament
 _MOST_IN_MATRIX = 40  # players
 _LONGEST_STEP = 7  # digits
+_DRAWING_SECONDS = 1.0  # for which the first page waits for a state
 _COOKIE_SECONDS = 30 * 24 * 3600
 
 
@@ -97,12 +98,14 @@ async def show_home(request: web.Request) -> web.Response:
 
 
 async def _watched(request: web.Request, running: list[str]) -> tuple[models.MatchHead, models.State] | None:
-    """The first match that can be looked at, with its state."""
+    """The first match that can be looked at, with its state; None where that takes long."""
     services = services_of(request)
-    for name in running:
-        with suppress(Problem, GgpError):
-            found = await services.queries.find(name, viewer_of(request, name))
-            return found.head, await services.queries.state(found, found.head.steps)
+    with suppress(TimeoutError):
+        async with asyncio.timeout(_DRAWING_SECONDS):
+            for name in running:
+                with suppress(Problem, GgpError):
+                    found = await services.queries.find(name, viewer_of(request, name))
+                    return found.head, await services.queries.state(found, found.head.steps)
     return None
 
 

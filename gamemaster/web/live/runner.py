@@ -70,7 +70,7 @@ class LiveMatches:
         """The match, which is about to begin; a Problem when too many are being played."""
         self.check_share(order)
         name, seconds = new_match_name(order.source.name), self._settings.limits.state_seconds
-        live = LiveMatch(name, order, self._pool, self._states, seconds)
+        live = LiveMatch(name, order, self._pool.of(order.visitor), self._states, seconds)
         self._matches[live.id] = live
         self._humans |= {human.link: (live, human) for human in live.humans.values()}
         task = self._tasks[live.id] = asyncio.get_running_loop().create_task(self._play(live))
@@ -175,7 +175,7 @@ class LiveMatches:
                 human.withdraw()
             await asyncio.wait([drawing], timeout=self._settings.limits.state_seconds)
             drawing.cancel()
-            live.evaluator = self._pool
+            live.evaluator = self._pool.of(live.order.visitor)
             await self._people.pop(live.id).close()
             live.close()
 

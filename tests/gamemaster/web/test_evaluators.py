@@ -148,6 +148,17 @@ async def test_who_asks_much_waits_behind_those_who_ask_little() -> None:
     await pool.close()
 
 
+async def test_a_visitor_leaves_a_process_to_others() -> None:
+    pool = Pool(2, Limits(), 8)
+    slow = [asyncio.create_task(pool.of("greedy").ask(RulesheetSource("slow", SLOW), LOOK, 1)) for _ in range(3)]
+    await asyncio.sleep(0)
+    assert len((await pool.of("modest").ask(source("tictactoe"), LOOK, 20))["facts"]) == 10
+    assert not any(task.done() for task in slow[1:])
+    for found in await asyncio.gather(*slow, return_exceptions=True):
+        assert isinstance(found, EvaluationError)
+    await pool.close()
+
+
 async def test_a_visitor_who_goes_waits_no_longer_and_ends_no_process() -> None:
     pool = Pool(1, Limits(), 4)
     await pool.prepare()

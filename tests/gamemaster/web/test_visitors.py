@@ -11,15 +11,18 @@ from multidict import CIMultiDict
 
 from gamemaster.record import MatchRecord, RecordWriter, now, read_record
 from gamemaster.tournament.store import Store
+from gamemaster.web.html import pages
 from gamemaster.web.repository import _StoreWriter
 from gamemaster.web.safety import Guard
 from gamemaster.web.settings import Limits, ServeSettings, check_settings, network
 from ggp.errors import SettingsError
-from ggp.protocol.messages import Abort
+from ggp.protocol.messages import Abort, Play
 from tests.gamemaster import games
+from tests.gamemaster.processes import until
 from tests.gamemaster.scripted import Exchange, ScriptedPlayer, silent
 from tests.gamemaster.web.api_client import PATIENCE, ApiClient
 from tests.gamemaster.web.conftest import Players, Serve
+from tests.gamemaster.web.test_evaluators import SLOW
 from tests.gamemaster.web.tournaments import a_finished_match, growing
 
 ANN = {"kind": "human", "name": "Ann"}
@@ -225,21 +228,51 @@ async def test_a_visitor_has_a_share_of_what_is_worked_out(serve: Serve, players
     begun = await client.begin("tictactoe", await players("xplayer", "oplayer"))
     await client.ended(begun["match"])
     match = f"/matches/{begun['match']}"
-    paths = ["/games/chess/start", "/games/chess/picture", f"{match}/states/2/picture", f"{match}/tiltyard"]
+    reads = ["/games/chess/start", "/games/chess/picture", f"{match}/states/2/picture"]
+    checks = [f"{match}/tiltyard", f"{match}/verdict"]
+    for pool, paths in ((client.services.pool, reads), (client.services.checks, checks)):
+        with pool._counted("127.0.0.1"):
+            for path in paths:
+                assert "requests of yours wait" in (await client.get(path, 503))["detail"]
     with client.services.pool._counted("127.0.0.1"):
-        for path in (*paths, f"{match}/verdict"):
-            assert "requests of yours wait" in (await client.get(path, 503))["detail"]
-        await client.post("/rulesheets/check", {"name": "mine", "rulesheet": games.GUESSING}, 503)
         assert "requests of yours wait" in await client.page("/games/chess")
+    with client.services.checks._counted("127.0.0.1"):
+        await client.post("/rulesheets/check", {"name": "mine", "rulesheet": games.GUESSING}, 503)
     with client.services.analyses._pool._counted("127.0.0.1"):
         for problem in (
             await client.get("/games/chess/engine", 503),
             await client.post(f"{match}/states/2/analysis", {"seconds": 1.0}, 503),
         ):
             assert "requests of yours wait" in problem["detail"]
-    for path in paths:
+    for path in (*reads, *checks):
         async with client.http.get(f"/api/v1{path}") as response:
             assert response.status == 200
+
+
+async def test_readers_do_not_wait_for_rulesheets_that_are_checked(serve: Serve) -> None:
+    client = await serve(Limits(workers=1, check_seconds=3))
+    pasted = {"name": "slow", "rulesheet": SLOW}
+    checking = [asyncio.create_task(client.post("/rulesheets/check", pasted)) for _ in range(3)]
+    await until(lambda: not client.services.checks._evaluators[0].is_free)
+    assert (await client.get("/games/tictactoe/start"))["step"] == 0
+    assert not any(task.done() for task in checking)
+    for task in checking:
+        task.cancel()
+    await asyncio.gather(*checking, return_exceptions=True)
+
+
+async def test_the_first_page_does_not_wait_long_for_a_picture(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pages, "_DRAWING_SECONDS", 0.2)
+    client = await serve(Limits(workers=1))
+    async with client.services.pool._turn("somebody"), ScriptedPlayer({0: silent}) as held:
+        external = {"kind": "external", "url": held.url, "name": "slow"}
+        begun = await client.begin("tictactoe", {"xplayer": external, "oplayer": external})
+        await until(lambda: held.told(Play) != [])
+        async with asyncio.timeout(PATIENCE):
+            shown = await client.page("/")
+        assert begun["match"] in shown
+        assert 'id="watched"' not in shown
+        await client.post(f"/matches/{begun['match']}/end")
 
 
 async def test_matches_of_a_killed_service_are_ended_and_their_players_freed(serve: Serve, tmp_path: Path) -> None:
