@@ -332,7 +332,7 @@ class NewMatch(MatchWanted):
     """A match that is to be played."""
 
     game: Annotated[str, Field(max_length=200)]
-    seed: Annotated[int, Field(ge=0, lt=2**53)] | None = None
+    seed: Annotated[int, Field(ge=0, lt=2**53)] | None = Field(None, description="For bots only, or by the operator.")
 
 
 class Branch(MatchWanted):

@@ -30,7 +30,7 @@ from gamemaster.web.evaluators.pool import Course, Evaluates
 from gamemaster.web.live.match import LiveMatch, MatchOrder
 from gamemaster.web.queries import FoundMatch
 from gamemaster.web.safety import bearer, is_same
-from gamemaster.web.settings import Problem, conflict
+from gamemaster.web.settings import Problem, conflict, refused
 from gamemaster.web.views import Viewer, beginner_cookie, human_cookie, match_url, visible_json
 from ggp.errors import GgpError
 from ggp.gdl.rulesheet import NATURE
@@ -96,6 +96,7 @@ async def post_match(request: web.Request) -> web.Response:
     wanted = await read_body(request, models.NewMatch)
     entry = find_game(services, wanted.game)
     services.live_matches.allowed.check(entry.players, wanted.players)
+    _check_seed(request, wanted)
     live = services.live_matches.begin(
         MatchOrder(
             source=entry.source,
@@ -110,6 +111,14 @@ async def post_match(request: web.Request) -> web.Response:
         )
     )
     return _created(request, live)
+
+
+def _check_seed(request: web.Request, wanted: models.NewMatch) -> None:
+    """A Problem where who began the match could work out what chance and bots will do, and profit by it."""
+    are_bots = all(isinstance(player, models.Bot) for player in wanted.players.values())
+    if wanted.seed is not None and not are_bots and not services_of(request).guard.is_operator(request):
+        message = "in matches of humans and external players only the operator may choose it"
+        raise refused(f"seed: {message}", errors=[{"field": "seed", "message": message}])
 
 
 async def get_match(request: web.Request) -> web.Response:

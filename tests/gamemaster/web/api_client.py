@@ -63,9 +63,10 @@ class ApiClient:
             assert response.status == 200, await response.text()
             yield _parsed(response.content)
 
-    async def begin(self, game: str, players: Mapping[str, object], **more: object) -> Json:
+    async def begin(self, game: str, players: Mapping[str, object], operator: str = "", **more: object) -> Json:
         order = {"game": game, "players": players, "startclock": 60, "playclock": 600, **more}
-        return await self.post("/matches", order, 201)
+        headers = {"Authorization": f"Bearer {operator}"} if operator else {}
+        return await self.post("/matches", order, 201, **headers)
 
     async def ended(self, match: str) -> Json:
         """The match when it is over."""

@@ -22,10 +22,12 @@ from tests.gamemaster.web.tournaments import a_finished_match
 from tests.games.helpers import FIRST_GAMES
 
 ROLES = ("xplayer", "oplayer")
+OPERATOR = "correct-horse-operator"
 
 
-async def test_a_match_from_order_to_record(client: ApiClient, players: Players, tmp_path: Path) -> None:
-    begun = await client.begin("tictactoe", await players(*ROLES), seed=5)
+async def test_a_match_from_order_to_record(serve: Serve, players: Players, tmp_path: Path) -> None:
+    client = await serve(operator_token=OPERATOR)
+    begun = await client.begin("tictactoe", await players(*ROLES), OPERATOR, seed=5)
     assert begun["links"] == {}
     match = await client.ended(begun["match"])
     assert match["status"] == "terminal"
@@ -378,6 +380,24 @@ async def test_people_cannot_tell_from_the_seed_what_chance_will_do(client: ApiC
     assert match["seed"] is not None
     record = await client.get(f"/matches/{begun['match']}/record")
     assert record["settings"]["seed"] == match["seed"]
+
+
+async def test_only_the_operator_chooses_the_seed_of_a_match_with_others_than_bots(
+    serve: Serve, players: Players
+) -> None:
+    client = await serve(operator_token=OPERATOR)
+    game = (await client.post("/games", {"name": "dice", "rulesheet": games.DICE}, 201))["id"]
+    external = (await players("gambler"))["gambler"]
+    for player in ({"kind": "human"}, external):
+        order = {"game": game, "players": {"gambler": player}, "seed": 5}
+        problem = await client.post("/matches", order, 422)
+        assert problem["detail"] == "seed: in matches of humans and external players only the operator may choose it"
+        assert problem["errors"][0]["field"] == "seed"
+        live = client.services.live_matches.get((await client.begin(**order, operator=OPERATOR))["match"])
+        assert live is not None
+        assert live.order.seed == 5
+    begun = await client.begin(game, {"gambler": {"kind": "bot", "bot": "legal"}}, seed=5)
+    assert (await client.ended(begun["match"]))["seed"] == 5
 
 
 async def test_a_match_that_is_over_at_once(client: ApiClient, players: Players) -> None:

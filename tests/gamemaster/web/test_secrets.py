@@ -22,6 +22,7 @@ from tests.gamemaster.web.tournaments import a_finished_match, growing
 
 SEED = 7_654_321_987_654
 ANN = {"kind": "human", "name": "Ann"}
+OPERATOR = "correct-horse-operator"
 PAGES = ("/", "/games", "/games/{game}", "/matches", "/matches/{match}", "/play", "/play?match={match}&step=0", "/api")
 
 
@@ -116,10 +117,11 @@ async def test_a_match_of_another_process_tells_no_secret(place: tuple[ApiClient
     await check(client, names, list(secrets_of(running)))
 
 
-async def test_a_match_that_is_played_here_tells_no_secret(client: ApiClient, players: Players) -> None:
+async def test_a_match_that_is_played_here_tells_no_secret(serve: Serve, players: Players) -> None:
+    client = await serve(operator_token=OPERATOR)
     wanted = {"left": ANN, **await players("right")}
     game = await client.post("/games", {"name": "dice", "rulesheet": games.GUESSING}, 201)
-    begun = await client.begin(game["id"], wanted, seed=SEED)
+    begun = await client.begin(game["id"], wanted, OPERATOR, seed=SEED)
     await client.asked(begun["links"]["left"])
     live = client.services.live_matches.get(begun["match"])
     assert live is not None
@@ -198,8 +200,9 @@ async def a_secret_match(folder: Path) -> MatchRecord:
         return await play(game, {"asker": asker, "keeper": keeper}, folder)
 
 
-async def test_what_follows_a_match_has_a_seed_that_cannot_be_known(client: ApiClient, players: Players) -> None:
-    begun = await client.begin("tictactoe", await players("xplayer", "oplayer"), seed=SEED)
+async def test_what_follows_a_match_has_a_seed_that_cannot_be_known(serve: Serve, players: Players) -> None:
+    client = await serve(operator_token=OPERATOR)
+    begun = await client.begin("tictactoe", await players("xplayer", "oplayer"), OPERATOR, seed=SEED)
     await client.ended(begun["match"])
     wanted = {"step": 2, "players": dict.fromkeys(("xplayer", "oplayer"), ANN)}
     seeds = {SEED}
