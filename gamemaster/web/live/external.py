@@ -196,6 +196,7 @@ class Endpoint:
     feed: Feed = field(default_factory=Feed)
     human: HumanPlayer | None = None  # in the last match
     _external: ExternalMatch | None = None
+    _starting: asyncio.Lock = field(default_factory=asyncio.Lock)  # of two START at once one is busy
 
     @property
     def is_busy(self) -> bool:
@@ -236,14 +237,15 @@ class Endpoint:
         return self._external is not None and same_match(self._external.name, match)
 
     async def _start(self, start: Start) -> str:
-        if self.is_busy:
-            return BUSY
-        await self.leave("another match began")
-        try:
-            external = await self._new_match(start)
-        except (GgpError, Problem):
-            return BUSY  # rules that cannot be read or evaluated, or too many who ask
-        self._external = external
+        async with self._starting:
+            if self.is_busy:
+                return BUSY
+            await self.leave("another match began")
+            try:
+                external = await self._new_match(start)
+            except (GgpError, Problem):
+                return BUSY  # rules that cannot be read or evaluated, or too many who ask
+            self._external = external
         if self.human is not None:
             self.human.next = f"{PLAY_URL}{external.human.link}"
         self.human = external.human

@@ -104,6 +104,20 @@ async def tell(endpoint: Json, message: str) -> str:
         return await response.text()
 
 
+async def test_of_two_matches_at_once_one_begins(client: ApiClient) -> None:
+    endpoint = await client.post("/endpoints", {"name": "Ann"}, 201)
+    rules = " ".join(plain_rules(TICTACTOE.rulesheet).split())
+    told = {name: asyncio.create_task(tell(endpoint, f"( START {name} xplayer ({rules}) 60 60 )")) for name in "ab"}
+    async with asyncio.timeout(PATIENCE):
+        done, _ = await asyncio.wait(told.values(), return_when=asyncio.FIRST_COMPLETED)
+    assert [task.result() for task in done] == ["busy"]
+    (begun,) = [name for name, task in told.items() if not task.done()]
+    assert await tell(endpoint, f"( ABORT {begun} )") == "aborted"
+    told[begun].cancel()  # nobody has opened the page
+    await asyncio.wait([told[begun]])
+    assert [live.is_over for live in client.services.live_matches.all()] == [True]
+
+
 async def test_what_is_no_match_of_the_endpoint_is_answered_at_once(client: ApiClient) -> None:
     endpoint = await client.post("/endpoints", {"name": "Ann B"}, 201)
     assert await tell(endpoint, "( INFO )") == "( ( name Ann_B ) ( status available ) ( species human ) )"
