@@ -111,7 +111,7 @@ def _make_services(settings: ServeSettings, store: Store | None) -> Services:
 
     def roles(game: str) -> tuple[str, ...]:
         entry = catalogue.get(game)
-        return () if entry is None else entry.players
+        return () if entry is None else entry.roles
 
     return Services(
         settings=settings,

@@ -186,7 +186,7 @@ class Player(Part):
     """Who takes a role."""
 
     name: str
-    kind: Kind
+    kind: Kind | None = Field(description="Null in a list of matches of a store, which does not keep it.")
     bot: str | None = None
 
 

@@ -15,7 +15,7 @@ from typing import TypeAlias
 from gamemaster.record import Keep, MatchRecord, RecordWriter, is_being_written, is_growing, now, read_record
 from gamemaster.tournament.store import MatchRow, MatchStatus, Store
 from gamemaster.web.models import MatchesWanted, MatchHead, Player, RoleStatistics, Statistics, Status
-from gamemaster.web.views import BETWEEN, head_of, interrupted_at, match_url
+from gamemaster.web.views import BETWEEN, CHANCE, head_of, interrupted_at, match_url
 from ggp.errors import NotStoredError, RecordError, StoreError
 from ggp.gdl.rulesheet import NATURE
 
@@ -299,8 +299,7 @@ class MatchRepository:
     def listing(self, wanted: MatchesWanted, roles: Mapping[str, tuple[str, ...]]) -> tuple[int, list[MatchHead]]:
         """How many there are, and some of them: those of the store, then those of the folder; the last first.
 
-        roles: game → its roles without `random`, for matches whose roles the store does not know yet. StoreError if the
-        store or the folder cannot be read.
+        roles: game → its roles, of which the store does not know all. StoreError if it or the folder cannot be read.
         """
         total = 0
         heads: list[MatchHead] = []
@@ -399,10 +398,13 @@ def _names(match: str) -> tuple[str, str]:
 
 
 def head_of_row(row: MatchRow, roles: tuple[str, ...]) -> MatchHead:
-    """A match of the store; `roles` are those of its game, for as long as the match has not told."""
-    players = tuple(role for role in roles if role != NATURE)
-    known = row.roles or (players if len(players) == len(row.players) else ())
+    """A match of the store; `roles` are those of its game: the store keeps none until the end, and no `random`."""
+    own = tuple(role for role in roles if role != NATURE)
+    known = row.roles or (own if len(own) == len(row.players) else ())
     names = known or tuple(f"#{number + 1}" for number in range(len(row.players)))
+    players = {role: Player(name=name, kind=None) for role, name in zip(names, row.players, strict=True)}
+    if names == own:
+        players = {role: players.get(role, CHANCE) for role in roles}
     match = f"{row.tournament}{BETWEEN}{row.pairing}" if row.tournament else row.pairing
     return MatchHead(
         id=match,
@@ -413,7 +415,7 @@ def head_of_row(row: MatchRow, roles: tuple[str, ...]) -> MatchHead:
         reason=row.reason or None,
         resigned=row.resigned,
         forfeited=row.forfeited,
-        players={role: Player(name=name, kind="external") for role, name in zip(names, row.players, strict=True)},
+        players=players,
         goals=dict(zip(row.roles, row.goals, strict=True)) if row.roles else None,
         steps=row.steps,
         faults=row.faults,

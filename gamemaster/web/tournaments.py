@@ -41,7 +41,7 @@ _CLOSE_SECONDS = 2.5  # the same where the service ends
 _LOOK_SECONDS = 0.1  # between two looks whether it plays
 _FIXED = ("round robin", "gauntlet")  # formats that know all matches from the beginning
 
-Roles = Callable[[str], tuple[str, ...]]  # game → roles that somebody takes
+Roles = Callable[[str], tuple[str, ...]]  # game → its roles
 
 
 _NewPlayer: TypeAlias = Annotated[models.Bot | models.External, Field(discriminator="kind")]

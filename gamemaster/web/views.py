@@ -29,6 +29,7 @@ from ggp.protocol import evaluation as protocol
 BETWEEN = "~"  # between a tournament and a match of it, in what names the match here
 
 _PATIENCE = 30.0  # seconds beyond its clocks after which a record that does not grow is not being written any more
+CHANCE = Player(name="chance", kind="chance")
 OVER = Ticking(phase="over", step=0, remaining=None, total=None, waiting=())
 _HUMAN_COOKIE, _BEGINNER_COOKIE = "ggp-human-", "ggp-began-"
 
@@ -91,7 +92,7 @@ def visible_export(exported: Mapping[str, Any], sight: Sight) -> str:
     return json.dumps(told, indent=2) + "\n"
 
 
-def hides_moves(*, has_percepts: bool, kinds: Collection[str]) -> bool:
+def hides_moves(*, has_percepts: bool, kinds: Collection[str | None]) -> bool:
     """Whether moves and states are kept from spectators of a match that goes on.
 
     In GDL-II a role must not learn what it is not told. Bots of ours do not read these pages; people and programs of
@@ -137,8 +138,7 @@ def host_of(url: str) -> str:
 
 def players_of(record: MatchRecord) -> dict[str, Player]:
     """Of all roles, chance included."""
-    nobody = Player(name="chance", kind="chance")
-    return {role: player_of(record.players[role]) if role in record.players else nobody for role in record.roles}
+    return {role: player_of(record.players[role]) if role in record.players else CHANCE for role in record.roles}
 
 
 def status_of(record: MatchRecord, *, is_live: bool) -> Status:

@@ -63,7 +63,7 @@ class ApiClient:
             assert response.status == 200, await response.text()
             yield _parsed(response.content)
 
-    async def begin(self, game: str, players: Mapping[str, object], operator: str = "", **more: object) -> Json:
+    async def begin(self, game: str, players: Mapping[str, object], operator: str = "", /, **more: object) -> Json:
         order = {"game": game, "players": players, "startclock": 60, "playclock": 600, **more}
         headers = {"Authorization": f"Bearer {operator}"} if operator else {}
         return await self.post("/matches", order, 201, **headers)

@@ -393,7 +393,8 @@ async def test_only_the_operator_chooses_the_seed_of_a_match_with_others_than_bo
         problem = await client.post("/matches", order, 422)
         assert problem["detail"] == "seed: in matches of humans and external players only the operator may choose it"
         assert problem["errors"][0]["field"] == "seed"
-        live = client.services.live_matches.get((await client.begin(**order, operator=OPERATOR))["match"])
+        begun = await client.begin(game, {"gambler": player}, OPERATOR, seed=5)
+        live = client.services.live_matches.get(begun["match"])
         assert live is not None
         assert live.order.seed == 5
     begun = await client.begin(game, {"gambler": {"kind": "bot", "bot": "legal"}}, seed=5)
