@@ -31,7 +31,7 @@ from gamemaster.web.repository import MatchRepository
 from gamemaster.web.safety import READING, Guard, add_headers
 from gamemaster.web.settings import MEDIA_TYPE, Problem, ServeSettings
 from gamemaster.web.tournaments import TournamentProcesses, TournamentQueries
-from ggp.errors import GgpError, StoreError, cannot_listen
+from ggp.errors import GgpError, RecordError, StoreError, cannot_listen
 
 RULESHEETS = "rulesheets"  # the folder in that of the records where pasted rulesheets are kept
 TOURNAMENTS = "tournaments"  # the same for tournaments that are begun here
@@ -178,8 +178,9 @@ async def _explained(
             raise
         problem = Problem(error.status, error.reason)
         problem.headers = {name: value for name, value in error.headers.items() if name == "Allow"}
-    except StoreError as error:
-        problem = Problem(503, str(error))
+    except (StoreError, RecordError) as error:  # which names files of this computer
+        log.error("%s %s: %s", request.method, request.path, error)
+        problem = Problem(503, "the store cannot be read; the log of the service says more")
     except GgpError as error:
         problem = Problem(422, str(error))
     except Exception:

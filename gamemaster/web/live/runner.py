@@ -21,7 +21,7 @@ from gamemaster.web.live.human import HumanPlayer
 from gamemaster.web.live.match import LiveMatch, MatchOrder
 from gamemaster.web.models import Bot, External, NewPlayer
 from gamemaster.web.settings import Limits, Problem, ServeSettings, busy, refused
-from ggp.errors import GgpError
+from ggp.errors import GgpError, RecordError, StoreError
 from ggp.protocol.messages import Abort
 
 MakeKeep: TypeAlias = Callable[[str], Keep]  # the name of a match → what is done with its record; may block
@@ -166,6 +166,9 @@ class LiveMatches:
             failure = ""
         except asyncio.CancelledError:
             failure = "" if live.record is not None else live.ending
+        except (RecordError, StoreError) as error:  # which names files of this computer
+            log.error("match %s: %s", live.id, error)
+            failure = "its record cannot be kept; the log of the service says more"
         except (GgpError, Problem) as error:
             failure = str(error)
         finally:

@@ -226,6 +226,20 @@ async def test_running_matches_are_given_up_when_the_service_stops(
     assert (await (await serve()).get(f"/matches/{begun['match']}"))["reason"] == "the service was stopped"
 
 
+async def test_where_a_record_cannot_be_kept_is_told_to_nobody(
+    serve: Serve, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    client = await serve(records=tmp_path / "records")
+    (tmp_path / "records").rmdir()
+    (tmp_path / "records").touch()
+    begun = await client.begin("tictactoe", {role: {"kind": "bot", "bot": "legal"} for role in ROLES})
+    live = client.services.live_matches.get(begun["match"])
+    assert live is not None
+    await until(lambda: live.is_over)
+    assert live.head.reason == "its record cannot be kept; the log of the service says more"
+    assert str(tmp_path) in caplog.text
+
+
 async def test_as_many_matches_as_may_be(serve: Serve, players: Players) -> None:
     client = await serve(Limits(workers=1, matches=1))
     wanted = await players("xplayer", oplayer=ScriptedPlayer({0: silent}))

@@ -254,7 +254,9 @@ async def test_matches_played_here_are_kept_in_the_store(
     assert store.record("", begun["match"]).goals == match["goals"]
 
 
-async def test_a_store_that_does_not_answer_is_a_problem(serve: Serve, store: Store, tmp_path: Path) -> None:
+async def test_a_store_that_does_not_answer_is_a_problem(
+    serve: Serve, store: Store, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     client = await serve(Limits(workers=1), store=store)
     store.close()
     (tmp_path / "events.sqlite").unlink()
@@ -266,7 +268,8 @@ async def test_a_store_that_does_not_answer_is_a_problem(serve: Serve, store: St
         f"/tournaments/{NAME}",
     ):
         problem = await client.get(path, 503)
-        assert "events.sqlite" in problem["detail"]
+        assert problem["detail"] == "the store cannot be read; the log of the service says more"
+        assert "events.sqlite" in caplog.records[-1].getMessage()
 
 
 # Begun here.
