@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 from gamemaster.concurrency import all_of
 from gamemaster.faults import Fault, make_fault, shown
-from gamemaster.player import Player
+from gamemaster.player import Player, as_name
 from gamemaster.record import (
     Keep,
     MatchRecord,
@@ -361,7 +361,7 @@ def _name(answer: str | Fault) -> str:
     if isinstance(answer, Fault):
         return ""
     try:
-        return shown(parse_info(answer).name)
+        return as_name(parse_info(answer).name)
     except MessageError:
         return ""
 

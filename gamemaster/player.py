@@ -1,11 +1,13 @@
 """Players: what plays a role of a match, and how a command line names one."""
 
 import re
+import unicodedata
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 from urllib.parse import urlsplit
 
+from gamemaster.faults import escaped
 from ggp.commands.bots import BOTS
 from ggp.errors import SettingsError, did_you_mean
 from ggp.plugins import parse_plugin
@@ -16,6 +18,9 @@ if TYPE_CHECKING:
 
 PlayerKind = Literal["bot", "human", "external"]
 TellEvaluation: TypeAlias = "Callable[[Evaluation], None]"
+
+LONGEST_NAME = 60  # characters of a player's name
+MOST_MARKS = 3  # on a letter of it, such as accents, which would be drawn over the lines above
 
 _BOT = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
 _NAMED = re.compile(r"([^/:=]+)=(.+)")
@@ -61,6 +66,25 @@ class Player:
     @property
     def kind(self) -> PlayerKind:
         return "bot" if self.bot is not None else "human" if self.is_human else "external"
+
+
+def is_name(text: str) -> bool:
+    """Whether a player may be called so: one line of printable characters that tables have room for, or nothing."""
+    return len(text) <= LONGEST_NAME and text.isprintable() and text == text.strip() and text == _with_few_marks(text)
+
+
+def as_name(text: str) -> str:
+    """A name for a player that calls itself so: the same, where it may be called so, else what can be shown of it."""
+    return escaped(_with_few_marks(text.strip()))[:LONGEST_NAME].strip()
+
+
+def _with_few_marks(text: str) -> str:
+    kept, marks = [], 0
+    for letter in text:
+        marks = marks + 1 if unicodedata.category(letter).startswith("M") else 0
+        if marks <= MOST_MARKS:
+            kept.append(letter)
+    return "".join(kept)
 
 
 def parse_player(text: str) -> PlayerAddress:

@@ -11,7 +11,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PlainValidato
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from gamemaster.bots import THOUGHTLESS
-from gamemaster.player import PlayerAddress, parse_player
+from gamemaster.player import LONGEST_NAME, PlayerAddress, is_name, parse_player
 from gamemaster.settings import (
     Clock,
     EvaluatedSteps,
@@ -29,7 +29,6 @@ from ggp.protocol.messages import Dialect
 from ggp.settings import declared
 
 Format = Literal["round robin", "gauntlet", "swiss", "knock-out"]
-LONGEST_NAME = 60  # characters
 MOST_THREADS = 1024
 MOST_AT_A_TIME = 10_000
 
@@ -45,7 +44,7 @@ def _word(text: str) -> str:
 
 
 def _player_name(text: str) -> str:
-    if not 0 < len(text) <= LONGEST_NAME or not text.isprintable() or text != text.strip():
+    if not text or not is_name(text):
         raise mistake(f"a name is one line of at most {LONGEST_NAME} printable characters, not {shown(text)}")
     return text
 

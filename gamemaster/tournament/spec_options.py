@@ -7,9 +7,9 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from gamemaster.player import PlayerAddress, parse_player
+from gamemaster.player import LONGEST_NAME, PlayerAddress, parse_player
 from gamemaster.settings import draw_seed, make_settings
-from gamemaster.tournament.spec import LONGEST_NAME, SprtSpec, TournamentSpec, game_name
+from gamemaster.tournament.spec import SprtSpec, TournamentSpec, game_name
 from gamemaster.tournament.spec_files import check_spec, field_text, first_mistake, placed, spec_text
 from ggp.errors import SettingsError
 

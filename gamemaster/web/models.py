@@ -2,10 +2,12 @@
 
 from typing import Annotated, Any, Literal, TypeAlias
 
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field
 
 from gamemaster.faults import Cause, FaultKind
+from gamemaster.player import LONGEST_NAME
 from gamemaster.settings import LONGEST_CLOCK
+from gamemaster.web.settings import checked_name
 from ggp.protocol import evaluation as protocol
 
 Status = Literal[
@@ -23,12 +25,10 @@ Status = Literal[
     "given up",
 ]
 Kind = Literal["bot", "human", "external", "chance"]
-Name: TypeAlias = Annotated[str, Field(max_length=60)]
+Name: TypeAlias = Annotated[str, Field(max_length=LONGEST_NAME), AfterValidator(checked_name)]  # of a player
 Clock: TypeAlias = Annotated[int, Field(ge=1, le=LONGEST_CLOCK)]  # whole seconds
 Offset: TypeAlias = Annotated[int, Field(ge=0, le=100_000_000)]
 Count: TypeAlias = Annotated[int, Field(ge=1, le=200)]
-
-
 Cell: TypeAlias = tuple[str, str]  # data-board and data-cell of the picture
 
 
@@ -148,7 +148,7 @@ class Engine(Part):
 class Paste(Part):
     """A rulesheet of one's own."""
 
-    name: Name = "A game"
+    name: Annotated[str, Field(max_length=60)] = "A game"
     rulesheet: str
 
 

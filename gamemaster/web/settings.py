@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import Annotated, TypeAlias
 
 from annotated_types import Ge, Gt
+from pydantic_core import PydanticCustomError
 
-from gamemaster.player import parse_player
+from gamemaster.player import LONGEST_NAME, MOST_MARKS, is_name, parse_player
 from ggp.errors import SettingsError
 from ggp.plugins import parse_plugin
 from ggp.settings import About, Settings
@@ -166,6 +167,17 @@ def offered_bots(texts: Iterable[str]) -> dict[str, str]:
             raise SettingsError(f"--bot: {address.name} is the name of another bot; name=FILE.py:NAME gives it its own")
         found[address.name] = address.place
     return found
+
+
+def checked_name(text: str) -> str:
+    """A player's name without blanks around it; PydanticCustomError where it may not be called so."""
+    name = text.strip()
+    if not is_name(name):
+        rule = (
+            f"a name is one line of at most {LONGEST_NAME} printable characters, at most {MOST_MARKS} accents on each"
+        )
+        raise PydanticCustomError("name", rule)
+    return name
 
 
 MEDIA_TYPE = "application/problem+json"

@@ -10,7 +10,7 @@ import pytest
 
 import ggp
 from gamemaster.match import Began, Ended, Event, Started, Stepped, run_match
-from gamemaster.player import Player
+from gamemaster.player import LONGEST_NAME, Player
 from gamemaster.record import MatchRecord, RecordWriter, read_record
 from gamemaster.referee import replacement
 from gamemaster.replay import replay
@@ -365,6 +365,19 @@ def test_steps_follow_each_other_and_never_overlap(tmp_path: Path) -> None:
     record = play_match(TICTACTOE, players, tmp_path)
     times = [time for time, message in players["oplayer"].heard if isinstance(message, Play)]
     assert [later - earlier for earlier, later in pairwise(times)] == pytest.approx([1.0] * (len(record.steps) - 1))
+
+
+def test_a_player_that_calls_itself_by_a_long_name_gets_a_short_one() -> None:
+    async def whole() -> MatchRecord:
+        async with ScriptedPlayer({"info": says(f"((name {'A' * 30_000}) (status available))")}) as player:
+            players = {role: Player(role, "", player.url) for role in ("left", "right")}
+            rules = ThreadRules(games.game(games.GUESSING))
+            return await run_match(rules, players, make_settings(seed=1), "m", lambda _: None, lambda _: None)
+
+    assert [player.name for player in run(whole()).players.values()] == [
+        LONGEST_NAME * "A",
+        f"{LONGEST_NAME * 'A'} (2)",
+    ]
 
 
 def test_players_with_the_same_name_are_told_apart() -> None:

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from gamemaster.player import PlayerAddress, parse_player
+from gamemaster.player import LONGEST_NAME, PlayerAddress, as_name, is_name, parse_player
 from ggp.errors import SettingsError
 from ggp.protocol.messages import Dialect
 
@@ -54,3 +54,20 @@ def test_a_player_is_a_url_or_a_bot(text: str, address: PlayerAddress) -> None:
 def test_anything_else_is_refused_with_what_was_given(text: str, reason: str) -> None:
     with pytest.raises(SettingsError, match=rf"^player {re.escape(repr(text))}: .*{reason}"):
         parse_player(text)
+
+
+@pytest.mark.parametrize(
+    ("said", "name"),
+    [
+        ("Ann", "Ann"),
+        (" Zoë 2 ", "Zoë 2"),
+        ("A" * 30_000, "A" * LONGEST_NAME),
+        ("a" + 300 * "\N{COMBINING ACUTE ACCENT}" + "b", "a" + 3 * "\N{COMBINING ACUTE ACCENT}" + "b"),
+        ("a\N{RIGHT-TO-LEFT OVERRIDE}b\nc\0", "a\\u202eb\\nc\\x00"),
+        ("\n", ""),
+    ],
+)
+def test_a_name_that_a_player_gives_itself_can_be_shown(said: str, name: str) -> None:
+    assert as_name(said) == name
+    assert is_name(name)
+    assert is_name(said) == (said == name)

@@ -2,6 +2,8 @@
 
 import asyncio
 
+import pytest
+
 from gamemaster.web.settings import Limits
 from tests.gamemaster import games
 from tests.gamemaster.scripted import ScriptedPlayer, held_until
@@ -153,6 +155,20 @@ async def test_a_person_hears_of_chance_what_the_rules_tell(client: ApiClient) -
     rolled = [step["moves"]["random"] for step in match["joint_moves"]]
     assert (await client.get(link))["percepts"] == [told[one] for one in rolled]
     assert match["faults"] == 0
+
+
+@pytest.mark.parametrize("name", ["A\u202eB", "A\0B", "A\nB", "A" + 60 * "\u0301", "A" * 61])
+async def test_a_human_has_a_name_that_can_be_shown(client: ApiClient, name: str) -> None:
+    players = {"xplayer": ANN, "oplayer": {"kind": "human", "name": name}}
+    problem = await client.post("/matches", {"game": "tictactoe", "players": players}, 422)
+    assert problem["errors"][0]["field"] == "players.oplayer.human.name"
+    await client.post("/endpoints", {"name": name}, 422)
+
+
+async def test_a_human_of_a_blank_name_is_you(client: ApiClient) -> None:
+    begun = await client.begin("tictactoe", {"xplayer": ANN, "oplayer": {"kind": "human", "name": "  "}})
+    assert (await client.get(f"/matches/{begun['match']}"))["players"]["oplayer"]["name"] == "you"
+    await client.post(f"/matches/{begun['match']}/end")
 
 
 async def test_a_move_is_taken_back(client: ApiClient) -> None:
