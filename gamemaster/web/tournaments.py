@@ -203,6 +203,7 @@ class TournamentProcesses:
         self._place = place
         self._store = store
         self._running: dict[str, asyncio.subprocess.Process] = {}
+        self._beginning: set[str] = set()  # names that are taken, though the store has no such tournament yet
 
     def is_begun_here(self, name: str) -> bool:
         """Whether it goes on, and can be ended here."""
@@ -213,8 +214,18 @@ class TournamentProcesses:
         games that are not shipped."""
         if self._store is None or not self._place:
             raise conflict("there is no store for the results; `ggp serve --store FILE` has one")
-        if self.is_begun_here(wanted.name) or await asyncio.to_thread(self._status, wanted.name) is not None:
-            raise conflict(f"there is a tournament {wanted.name} already")
+        name = wanted.name
+        if name in self._beginning or self.is_begun_here(name):
+            raise conflict(f"there is a tournament {name} already")
+        self._beginning.add(name)
+        try:
+            if await asyncio.to_thread(self._status, name) is not None:
+                raise conflict(f"there is a tournament {name} already")
+            await self._begin(wanted, players, rules)
+        finally:
+            self._beginning.discard(name)
+
+    async def _begin(self, wanted: NewTournament, players: list[dict[str, str]], rules: Mapping[str, str]) -> None:
         file = await asyncio.to_thread(self._write, wanted, players, rules)
         log = file.with_suffix(".log")
         command = ("-P", "-m", "ggp", "tournament", "run", str(file), "--json")

@@ -302,6 +302,14 @@ async def test_a_tournament_is_begun_and_plays_to_its_end(serve: Serve, tmp_path
     assert "End the tournament" not in await client.page("/tournaments/cup")
 
 
+async def test_of_two_tournaments_of_one_name_at_once_one_begins(serve: Serve, tmp_path: Path) -> None:
+    client = await serve(store=str(tmp_path / "events.sqlite"))
+    url = "/api/v1/tournaments"
+    answers = await asyncio.gather(*(client.http.post(url, json=CUP) for _ in range(2)))
+    assert sorted(answer.status for answer in answers) == [201, 409]
+    assert (await ended(client))["status"] == "complete"
+
+
 async def test_a_tournament_is_ended(serve: Serve, tmp_path: Path) -> None:
     client = await serve(store=str(tmp_path / "events.sqlite"))
     async with ScriptedPlayer({0: silent}) as player:
