@@ -233,7 +233,7 @@ def _environment() -> Environment:
 
 
 def _points(elo: float) -> str:
-    return f"{elo:+.0f}".replace("-", "−")
+    return f"{round(elo):+d}".replace("-", "−")
 
 
 def _signed(value: float) -> str:

@@ -169,7 +169,7 @@ def _counts(tally: Tally) -> tuple[str, str, str]:
 
 
 def _elo(estimate: Estimate | None) -> str:
-    return "" if estimate is None else f"{estimate.value:+.0f}"
+    return "" if estimate is None else f"{round(estimate.value):+d}"
 
 
 def _margin(estimate: Estimate | None) -> str:

@@ -220,7 +220,7 @@ def went(said: Evaluation, number: int) -> str:
 
 def signed(value: float) -> str:
     """A whole number with its sign."""
-    return f"{value:+.0f}".replace("-", "\N{MINUS SIGN}")
+    return f"{round(value):+d}".replace("-", "\N{MINUS SIGN}")
 
 
 def shade(meeting: MeetingLine) -> int:
