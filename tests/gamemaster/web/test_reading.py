@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 import pytest_asyncio
 
-from gamemaster.record import MatchRecord
+from gamemaster.record import MatchRecord, RecordWriter
 from gamemaster.tournament.pairings import Pairing
 from gamemaster.tournament.store import Manager, Store, open_store
 from tests.gamemaster import games
@@ -17,6 +17,7 @@ from tests.gamemaster.scripted import ScriptedPlayer
 from tests.gamemaster.web.browsing import (
     LOW_CONTRAST,
     OBSTACLES,
+    PHONE,
     Server,
     a_browser,
     a_page,
@@ -119,6 +120,22 @@ async def test_reading_needs_no_scripts(browser: "Browser", server: Server) -> N
         for path in ("/play", "/api", "/matches"):
             await page.goto(server.url + path)
             assert await page.locator("h1").count() == 1
+
+
+async def test_long_names_fit_on_a_phone(browser: "Browser", server: Server, tmp_path: Path) -> None:
+    record = await a_finished_match()
+    players = {role: player.model_copy(update={"name": 200 * role[0]}) for role, player in record.players.items()}
+    (tmp_path / "records").mkdir(exist_ok=True)
+    RecordWriter(tmp_path / "records" / "long.json").write(record.model_copy(update={"players": players}))
+    async with a_page(browser, phone=True) as page:
+        game = await pasted(page, server, games.OVER.replace("lonely", 100 * "r"))
+        for path in ("/", "/matches", "/matches/long", f"/games/{game}"):
+            await page.goto(server.url + path)
+            assert await page.evaluate("document.documentElement.scrollWidth") <= PHONE[0], path
+        for value in await page.locator("dl.facts dd").all():
+            box = await value.bounding_box()
+            assert box is not None
+            assert box["width"] > 120
 
 
 async def test_the_token_is_given_once(browser: "Browser", tmp_path: Path) -> None:
