@@ -140,9 +140,10 @@ class BackwardInduction(StateExplorer):
             return tuple({} for _ in self.roles)
         _fill_payoffs(games, tableau.payoffs, games.value, number)
         solve_matrix(tableau, int(games.sizes[number, 0]), int(games.sizes[number, 1]))
-        found = zip(self._moves(number, image), (tableau.row, tableau.column), strict=False)
+        own = self._moves(number, image)[: len(self.roles)]
         return tuple(
-            {move: float(share) for move, share in zip(moves, shares, strict=False)} for moves, shares in found
+            {move: float(share) for move, share in zip(moves, shares, strict=False)}
+            for moves, shares in zip(own, (tableau.row, tableau.column), strict=False)
         )
 
     def can_choose(self, number: int, role: str) -> bool:

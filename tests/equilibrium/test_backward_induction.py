@@ -159,6 +159,8 @@ def test_one_role_and_chance() -> None:
     alone = solved(circuit(COIN))
     assert alone.values(0) == (50,)
     assert alone.gains(0) == (0,)
+    assert alone.strategies(0) == ({"a": 1},)
+    assert sorted(alone.likely_joint_moves(0)) == [("a", "x"), ("a", "y")]
 
 
 def test_where_there_is_no_answer() -> None:

@@ -124,6 +124,16 @@ def test_states_are_solved_where_histories_are_too_many() -> None:
     assert "the goal values of the roles are not opposed" in str(done.exception)
 
 
+def test_states_of_one_role_are_solved() -> None:
+    done = invoke("pancakes", "--histories", "1", "--sets", "2", "--no-symmetries")
+    assert done.exit_code == 0, done.output
+    found, *lines = done.stdout.splitlines()
+    assert "solver 100.000; NashConv 0.000000" in found
+    assert lines[0].startswith("  solver, at the start → (flip ")
+    done = invoke("pancakes", "--histories", "1", "--json", "--no-symmetries")
+    assert {each["role"] for each in json.loads(done.stdout.splitlines()[-1])["policy"]} == {"solver"}
+
+
 def test_histories_are_merged_where_they_are_too_many() -> None:
     arguments = ("hiddengoofspiel", "--histories", "100", "--seconds", "0.3")
     done = invoke(*arguments, "--recall", "99")
