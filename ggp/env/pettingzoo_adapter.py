@@ -14,7 +14,7 @@ from pettingzoo import AECEnv, ParallelEnv
 from ggp.env.gymnasium_adapter import environment_id, single_space
 from ggp.env.single import SingleMatch, check_visible, draw_rgb, draw_text
 from ggp.env.vector import SIMULTANEOUS
-from ggp.errors import SettingsError
+from ggp.errors import IllegalActionError, SettingsError
 from ggp.game import Game
 from ggp.simulation.environment_kernels import ONLY
 
@@ -45,7 +45,22 @@ class _Agents(SingleMatch):
             "render_fps": 2,
         }
 
+    def check_begun(self) -> None:
+        """SettingsError before the first reset."""
+        if not self.has_begun:
+            raise SettingsError("reset the environment before the first step")
+
+    def check_action(self, agent: str, action: int) -> None:
+        """IllegalActionError where `play` would raise it for this action, though others have not acted yet."""
+        number, mask = self.number[agent], self.mask(self.number[agent])
+        is_legal = bool(mask[action]) if 0 <= action < len(mask) else action == ONLY and mask.sum() == 1
+        if not is_legal and self.environments.settings.illegal == "raise":
+            legal = [self.environments.moves[number][at] for at in np.flatnonzero(mask)]
+            shown = ", ".join(legal[:3]) + (" …" if len(legal) > 3 else "")
+            raise IllegalActionError(0, agent, action, f"it is not the number of {shown}")
+
     def observe(self, agent: str) -> Observation:
+        self.check_begun()
         number = self.number[agent]
         return {"observation": self.observation(number), "action_mask": self.mask(number)}
 
@@ -74,6 +89,7 @@ class TurnEnv(AECEnv[str, Observation, int]):
         self.observation_spaces, self.action_spaces = match.observations, match.actions
         self.agent_selection = self.agents[0]
         self._joint = np.full((1, len(self.agents)), ONLY, np.int64)
+        self._waiting: list[str] = []
         self._seed: int | None = 0
 
     def observation_space(self, agent: str) -> spaces.Space[Any]:
@@ -97,19 +113,27 @@ class TurnEnv(AECEnv[str, Observation, int]):
     def observe(self, agent: str) -> Observation:
         return self._match.observe(agent)
 
+    def last(self, observe: bool = True) -> Any:  # noqa: ANN401 - PettingZoo has no types
+        self._match.check_begun()
+        return super().last(observe)
+
     def step(self, action: int | None) -> None:
+        self._match.check_begun()
         agent = self.agent_selection
         if self.terminations[agent] or self.truncations[agent]:
             self._was_dead_step(action)
             return
         if action is None:
             raise SettingsError(f"{agent} gives no action, and its match is not over")
-        self._joint[0, self._match.number[agent]] = int(action)
-        self._waiting.pop(0)
-        if self._waiting:
+        joint = self._joint.copy()
+        joint[0, self._match.number[agent]] = int(action)
+        if len(self._waiting) > 1:
+            self._match.check_action(agent, int(action))
+            self._joint = joint
+            self._waiting.pop(0)
             self.agent_selection = self._waiting[0]
         else:
-            self._match.play(self._joint)
+            self._match.play(joint)
             self._begin_step()
 
     def render(self) -> Any:  # noqa: ANN401 - as the mode says

@@ -115,7 +115,7 @@ class VectorEnvironment:
     """n environments of one game; not for several threads at once. Made by `make_vec`."""
 
     def __init__(self, game: Game, num_envs: int, seed: int, settings: EnvironmentSettings) -> None:
-        if not 1 <= num_envs <= 1 << 26:
+        if not isinstance(num_envs, int | np.integer) or isinstance(num_envs, bool) or not 1 <= num_envs <= 1 << 26:
             raise SettingsError(f"num_envs is an integer from 1 to {1 << 26:,}, not {num_envs!r}")
         self.game, self.num_envs, self.settings = game, num_envs, settings
         self._machine = _circuit(game)

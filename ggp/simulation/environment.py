@@ -16,6 +16,7 @@ from ggp.circuit.choice import choose_move, find_turn, possible_moves, random_bi
 from ggp.circuit.compile import CompiledGame
 from ggp.circuit.network import Circuit, Ids, Literals, Network, any_of, both, either
 from ggp.circuit.schedule import Program, make_program
+from ggp.errors import SettingsError
 from ggp.gdl.rulesheet import NATURE
 from ggp.kernel import aligned_words
 from ggp.simulation.evaluate import join_programs, run_program
@@ -72,9 +73,14 @@ class EnvironmentProgram:
 
 
 def make_environment_program(compiled: CompiledGame, *, explicit_chance: bool = False) -> EnvironmentProgram:
-    """explicit_chance: the moves of the role `random` are given too, not drawn."""
+    """explicit_chance: the moves of the role `random` are given too, not drawn.
+
+    SettingsError where no role is left whose moves are given.
+    """
     circuit = compiled.circuit
     given = tuple(at for at, role in enumerate(compiled.roles) if explicit_chance or role != NATURE)
+    if not given:
+        raise SettingsError(f'the only role is {NATURE}, whose moves are drawn: give them with chance="explicit"')
     slots = _make_slots([circuit.moves[role] for role in given])
     region = _make_region(compiled, len(given))
     network = _Network(compiled, given, slots)
@@ -218,6 +224,8 @@ class _Network:
 
 def _decode(network: Network, bits: Literals, count: int) -> list[int]:
     """For each number below `count` whether the bits, lowest first, say it."""
+    if len(bits) == 0:
+        return [1][:count]
     if len(bits) == 1:
         return [int(bits[0]) ^ 1, int(bits[0])][:count]
     half = len(bits) // 2

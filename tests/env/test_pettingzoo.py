@@ -104,3 +104,30 @@ def test_an_action_that_is_not_legal_is_an_error() -> None:
     together_environment.reset(seed=0)
     with pytest.raises(SettingsError, match="no action of oplayer"):
         together_environment.step({"xplayer": 0})
+
+
+def test_nothing_has_changed_after_an_illegal_action() -> None:
+    environment = TurnEnv("tictactoe")
+    environment.reset(seed=0)
+    environment.step(0)
+    for _ in range(2):
+        with pytest.raises(IllegalActionError, match="move 0 is not legal for oplayer"):
+            environment.step(0)
+        assert environment.agent_selection == "oplayer"
+    environment.step(1)
+    assert environment.agent_selection == "xplayer"
+    together_environment = TurnEnv(load_text(together(3, 2), engine="circuit"))
+    together_environment.reset(seed=0)
+    for agent in ("r0", "r1", "r2"):
+        with pytest.raises(IllegalActionError, match=f"move 7 is not legal for {agent}"):
+            together_environment.step(7)
+        assert together_environment.agent_selection == agent
+        together_environment.step(0)
+    assert together_environment.agent_selection == "r0"
+
+
+def test_an_environment_is_reset_first() -> None:
+    environment = TurnEnv("tictactoe")
+    for look in (environment.last, lambda: environment.observe("xplayer"), lambda: environment.step(0)):
+        with pytest.raises(SettingsError, match="reset the environment before the first step"):
+            look()

@@ -337,6 +337,23 @@ def test_moves_of_the_wrong_shape_and_too_few_environments() -> None:
         environments.step(np.zeros((2, 2), np.int64))
     with pytest.raises(SettingsError, match="num_envs is an integer from 1"):
         make_vec("tictactoe", 0)
+    for number in (2.5, "2", True):
+        with pytest.raises(SettingsError, match="num_envs is an integer from 1"):
+            make_vec("tictactoe", number)  # type: ignore[arg-type]
+
+
+def test_a_role_that_never_has_a_legal_move() -> None:
+    text = "(role a) (role b) (init s) (legal a go) (<= (legal b go) (true never)) (<= terminal (not (true s)))"
+    with pytest.raises(SettingsError, match="the match is over when it begins"):
+        small(f"{text} (goal a 0) (goal b 0)")
+
+
+def test_rules_with_the_role_random_only() -> None:
+    text = DICE.replace("(role a)", "").replace("(legal a on) (legal a off)", "").replace("(does a on) ", "")
+    text = text.split("(<= (goal a")[0] + "(goal random 50)"
+    with pytest.raises(SettingsError, match="the only role is random, whose moves are drawn"):
+        small(text)
+    assert small(text, chance="explicit").roles == ("random",)
 
 
 @pytest.mark.slow
