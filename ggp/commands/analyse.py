@@ -16,7 +16,7 @@ from ggp.analysis import Analyser, Analysis, Line, make_analyser
 from ggp.analysis import learn as learn_game
 from ggp.cache import is_warm
 from ggp.commands.options import given, options_of, with_options
-from ggp.commands.shared import GameArgument, JsonOption, check_memory, load_argument
+from ggp.commands.shared import GameArgument, JsonOption, check_memory, load_argument, seed_option
 from ggp.errors import GroundingError, SettingsError
 from ggp.game import State
 from ggp.gdl.reader import Node, read
@@ -48,7 +48,7 @@ def run_analysis(  # noqa: PLR0913, PLR0917 - each is an option
     ] = None,
     lines: Annotated[int, typer.Option(min=1, help="How many lines to show.")] = 3,
     memory: Annotated[int, typer.Option(min=1, help="Memory that the search may take, in MiB.")] = 512,
-    seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Seed of the playouts, and of what is learned.")] = 0,
+    seed: Annotated[int, seed_option("Seed of the playouts, and of what is learned.")] = 0,
     learn: Annotated[
         float, typer.Option(min=0, help="Seconds of self-play before the search, which then has priors of moves.")
     ] = 0.0,
@@ -71,7 +71,7 @@ def run_analysis(  # noqa: PLR0913, PLR0917 - each is an option
 
     After two moves:   ggp analyse tictactoe --moves "(mark 2 2) (mark 1 1)"
 
-    The same:          ggp analyse tictactoe --moves "((mark 2 2) noop) ((noop (mark 1 1)))"
+    The same:          ggp analyse tictactoe --moves "((mark 2 2) noop) (noop (mark 1 1))"
     """
     check_memory(memory)
     console = Console(highlight=False, soft_wrap=True)

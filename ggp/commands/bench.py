@@ -18,7 +18,7 @@ from ggp.bench.suite import (
     read_rows,
     run_suite,
 )
-from ggp.commands.shared import STDIN, EngineOption, JsonOption, Shown, print_json, read_stdin
+from ggp.commands.shared import STDIN, EngineOption, JsonOption, Shown, print_json, read_stdin, seed_option
 from ggp.errors import SettingsError
 from ggp.gdl.reader import decode
 from ggp.library import find_rulesheet, read_bytes
@@ -40,7 +40,7 @@ def run_bench(  # noqa: PLR0913, PLR0917 - each is an option
     game: Annotated[str | None, typer.Argument(metavar="GAME", help="A shipped game, a rulesheet file, or -.")] = None,
     seconds: Annotated[float, typer.Option(help="Of the main measuring; starting the game comes on top.")] = 2.0,
     threads: Annotated[int, typer.Option(help="That play side by side.")] = 1,
-    seed: Annotated[int, typer.Option(help="Of the random moves.")] = 0,
+    seed: Annotated[int, seed_option("Seed of the random moves.")] = 0,
     cap: Annotated[int | None, typer.Option(help="Steps after which a playout is given up.")] = None,
     engine: EngineOption = None,
     use_cache: Annotated[bool, typer.Option("--use-cache", help="Start from what earlier runs have kept.")] = False,

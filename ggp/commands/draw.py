@@ -9,7 +9,7 @@ import typer
 from rich.console import Console
 
 from ggp.commands.analyse import follow
-from ggp.commands.shared import GameArgument, load_argument
+from ggp.commands.shared import GameArgument, load_argument, seed_option
 from ggp.errors import SettingsError
 from ggp.game import State
 
@@ -34,7 +34,7 @@ def draw(  # noqa: PLR0913, PLR0917 - an option of a command is a parameter
         typer.Option(metavar="MOVES", help="Moves from the initial state to the one to draw, as in ggp analyse."),
     ] = "",
     steps: Annotated[int, typer.Option(min=0, metavar="N", help="Number of random steps after the moves.")] = 0,
-    seed: Annotated[int, typer.Option(help="Seed of the random steps.")] = 0,
+    seed: Annotated[int, seed_option("Seed of the random steps.")] = 0,
     output: Annotated[
         str | None,
         typer.Option(

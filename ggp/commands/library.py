@@ -21,6 +21,7 @@ from ggp.commands.shared import (
     load_argument,
     print_json,
     read_stdin,
+    seed_option,
 )
 from ggp.engines import make_machine
 from ggp.errors import GgpError, GroundingError, ReadError, SettingsError, did_you_mean
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
 
 EXIT_FOUND_ERRORS = 1
 _FOUND_BY_GROUNDING = {
-    STRATIFICATION: "no atom of this game does",
+    STRATIFICATION: "no atom that the game needs does",
     SAFETY: "each gets its values from the rules that read this one",
 }  # why rules that these checks refuse can be grounded all the same
 
@@ -94,7 +95,7 @@ def show_validation(
     ],
     matches: Annotated[int, typer.Option(min=0, help="Number of random matches to play; 0 for none.")] = 20,
     max_steps: Annotated[int, typer.Option(min=1, help="Steps after which a random match is stopped.")] = 500,
-    seed: Annotated[int, typer.Option(help="Seed of the random matches.")] = 0,
+    seed: Annotated[int, seed_option("Seed of the random matches.")] = 0,
     seconds: Annotated[float, typer.Option(min=0, help="For the random matches of a rulesheet, at most.")] = SECONDS,
     as_json: JsonOption = False,
 ) -> None:

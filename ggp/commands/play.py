@@ -12,7 +12,7 @@ from rich.console import Console
 from ggp.cache import is_warm, warm_in_background
 from ggp.commands.analyse import follow
 from ggp.commands.bots import BOTS, SEARCHES, Advisor, BotName, make_bot, read_bot
-from ggp.commands.shared import GameArgument, load_argument
+from ggp.commands.shared import GameArgument, load_argument, seed_option
 from ggp.errors import HiddenStateError, SettingsError, UnknownRoleError
 from ggp.game import Game
 from ggp.gdl.rulesheet import NATURE
@@ -50,7 +50,7 @@ def play(  # noqa: PLR0913, PLR0917 - each is an option
         str,
         typer.Option(metavar="MOVES", help="Moves from the initial state to the one to start from, as in ggp analyse."),
     ] = "",
-    seed: Annotated[int | None, typer.Option(help="Seed of the bots and of the role random.")] = None,
+    seed: Annotated[int | None, seed_option("Seed of the bots and of the role random.")] = None,
 ) -> None:
     """Play a game in the terminal.
 

@@ -36,6 +36,14 @@ EngineOption = Annotated[
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON for programs instead of text for people.")]
 
+MOST_SEED = 2**63 - 1  # as in matches and tournaments
+
+
+def seed_option(text: str) -> Any:  # noqa: ANN401 - typer's own
+    """--seed, with the same range in all commands."""
+    return typer.Option(min=0, max=MOST_SEED, help=text)
+
+
 _STYLES: dict["Style", str] = {
     "": "",
     "dim": "dim",
