@@ -8,10 +8,11 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from ggp.errors import SettingsError, UnknownRoleError
-from ggp.game import Game, State
+from ggp.game import Game, State, check_playable, check_state
 from ggp.gdl.rulesheet import NATURE
 from ggp.gdl.state_machine import JointMove
 from ggp.gdl.terms import to_text
+from ggp.settings import make_by_name
 
 if TYPE_CHECKING:
     from ggp.learning.net import Net
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from ggp.search.planning.planner import Planner
 
 Progress: TypeAlias = Callable[["Analysis"], None]
+GivenSettings: TypeAlias = "SearchSettings | Mapping[str, object] | None"
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,15 +98,16 @@ def analyse(
     state: State,
     *,
     seconds: float,
-    settings: "SearchSettings | None" = None,
+    settings: GivenSettings = None,
     role: str | None = None,
     lines: int = 3,
     on_progress: Progress | None = None,
 ) -> Analysis:
     """Searches for that many seconds, or until the state is solved; `on_progress` is called about twice a second.
 
-    role: whose moves are compared; unless given, the first that has a choice. GroundingError where the rules have no
-    circuit, EvaluationError for a state that it does not know, HiddenStateError for rules that hide states from roles.
+    settings: of the search, by their names. role: whose moves are compared; unless given, the first that has a choice.
+    GroundingError where the rules have no circuit, EvaluationError for a state that it does not know or in which a role
+    has no legal move, HiddenStateError for rules that hide states from roles.
     """
     analysis = None
     for analysis in analyses(state, seconds=seconds, settings=settings, role=role, lines=lines):
@@ -118,7 +121,7 @@ def analyses(
     state: State,
     *,
     seconds: float,
-    settings: "SearchSettings | None" = None,
+    settings: GivenSettings = None,
     role: str | None = None,
     lines: int = 3,
     every: float = 0.5,
@@ -179,7 +182,7 @@ def learn(game: Game, seconds: float, knowledge: str, seed: int, stop: Callable[
 
 def make_analyser(
     state: State,
-    settings: "SearchSettings | None" = None,
+    settings: GivenSettings = None,
     role: str | None = None,
     lines: int = 3,
     seed: int = 0,
@@ -191,14 +194,16 @@ def make_analyser(
     """
     from ggp.batches import machine_of  # noqa: PLC0415 - numpy is slow to load
     from ggp.search.loading import load_kernels  # noqa: PLC0415
-    from ggp.search.mcts.search import BatchedMcts, SearchSettings  # noqa: PLC0415
+    from ggp.search.mcts.search import BatchedMcts  # noqa: PLC0415
     from ggp.search.mcts.tuning import PRIOR_WEIGHT  # noqa: PLC0415
     from ggp.search.planning.planner import Planner  # noqa: PLC0415
 
-    game, chosen = state.game, settings or SearchSettings()
+    check_state(state)
+    game, chosen = state.game, search_settings(settings)
     machine = machine_of(game)
     if role is not None and role.lower() not in game.roles:
         raise UnknownRoleError(f"no role is called {role!r}; the roles are {', '.join(game.roles)}")
+    check_playable(state)
     load_kernels()
     own = first_chooser(state) if role is None else role.lower()
     if len(game.roles) == 1:
@@ -208,6 +213,15 @@ def make_analyser(
         search.adopt(replace(chosen, prior_weight=chosen.prior_weight or PRIOR_WEIGHT), net)
     search.go_to(state.terms)
     return TreeAnalyser(state, search, own, lines)
+
+
+def search_settings(given: GivenSettings) -> "SearchSettings":
+    """The settings of a search, also from their names; SettingsError for anything else."""
+    from ggp.search.mcts.settings import SearchSettings  # noqa: PLC0415
+
+    if isinstance(given, SearchSettings):
+        return given
+    return SearchSettings() if given is None else make_by_name(SearchSettings, given, "a search")
 
 
 class TreeAnalyser:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ggp.errors import EvaluationError, GroundingError, HiddenStateError, SettingsError
-from ggp.game import Game, State
+from ggp.game import Game, State, check_state
 from ggp.gdl.terms import to_text
 
 if TYPE_CHECKING:
@@ -31,6 +31,8 @@ class StateBatch:
         """At least one state of one game. GroundingError where it has no circuit, EvaluationError for an odd state."""
         if not states:
             raise SettingsError("a batch has at least one state")
+        for state in states:
+            check_state(state)
         machine = machine_of(states[0].game)
         packed = [machine.packed(state.terms) for state in states]
         rows = [row for row in packed if row is not None]

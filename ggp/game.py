@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ggp.engines import choose_engine
-from ggp.errors import IllegalMoveError, UnknownRoleError
+from ggp.errors import EvaluationError, IllegalMoveError, SettingsError, UnknownRoleError
 from ggp.gdl.reader import decode, read_term
 from ggp.gdl.rulesheet import Rulesheet, parse_rulesheet
 from ggp.gdl.state_machine import Facts, JointMove, StateMachine
@@ -115,15 +115,19 @@ class State:
         """The state after one step.
 
         moves: role → move. Roles that have only one legal move can be left out. IllegalMoveError, with the reason, for
-        an illegal move, a missing move, or a terminal state; UnknownRoleError for a name that is no role.
+        an illegal move, a missing move, or a terminal state; EvaluationError where a role has no legal move;
+        UnknownRoleError for a name that is no role.
         """
+        if not isinstance(moves, Mapping):
+            wanted = f"{{{self.game.roles[0]!r}: MOVE}}"
+            raise SettingsError(f"moves are a mapping from roles to moves, such as {wanted}, not {moves!r}")
         given = {self._role(role): move for role, move in moves.items()}
         joint_move: JointMove = tuple(self._move(role, given.get(role)) for role in self.game.roles)
         return State(self.game, self.game.machine.next_state(self.terms, joint_move))
 
     def _role(self, role: str) -> str:
         """The role, from any spelling in upper or lower case."""
-        folded = role.lower()
+        folded = str(role).lower()
         if folded not in self.game.roles:
             raise UnknownRoleError(f"no role is called {role!r}; the roles are {', '.join(self.game.roles)}")
         return folded
@@ -136,9 +140,30 @@ class State:
         if self.is_terminal:
             raise IllegalMoveError(role, "no move", "the match is over")
         legal = self.game.machine.legal_moves(self.terms, role)
+        if not legal:
+            raise no_legal_move(role)
         if len(legal) != 1:
             raise IllegalMoveError(role, "no move", f"it has {len(legal)} legal moves to choose from")
         return legal[0]
+
+
+def check_state(given: object) -> None:
+    """SettingsError for anything but a State."""
+    if not isinstance(given, State):
+        meant = "; `initial_state` is its first one" if isinstance(given, Game) else ""
+        raise SettingsError(f"a State is expected, not a {type(given).__name__}{meant}")
+
+
+def check_playable(state: State) -> None:
+    """EvaluationError where the match is not over and a role has no legal move, so that nothing can follow."""
+    if not state.is_terminal:
+        for role in state.game.roles:
+            if not state.legal_moves(role):
+                raise no_legal_move(role)
+
+
+def no_legal_move(role: str) -> EvaluationError:
+    return EvaluationError(f"{role} has no legal move in this state, and the match is not over")
 
 
 def load(game: str | Path, engine: str | None = None) -> Game:

@@ -1,4 +1,4 @@
-"""A user's own Python code by its name: `FILE.py:NAME` or `PACKAGE.MODULE:NAME` → the object, or one clear line."""
+"""A user's own Python code by its name: `FILE.py:NAME` or `MODULE:NAME` → the object, or one clear line."""
 
 import importlib
 import importlib.util
@@ -12,7 +12,7 @@ from typing import Any
 
 from ggp.errors import SettingsError, did_you_mean
 
-_NAME = re.compile(r"(?P<home>.+\.py|[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+):(?P<name>[A-Za-z_]\w*)")
+_NAME = re.compile(r"(?P<home>.+\.py|[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*):(?P<name>[A-Za-z_]\w*)")
 _PREFIX = "ggp_plugin_"  # of the names of modules from files, so that none stands in for a module of the same name
 
 
@@ -32,7 +32,12 @@ class Plugin:
 
 
 def parse_plugin(text: str) -> Plugin | None:
-    """None where the text names no object in this form. A module has a dot in its name, so that `host:port` is none."""
+    """None where the text names no object in this form; SettingsError for a file without a name, as in `bots.py:`.
+
+    A name begins with a letter, so that an address such as `localhost:9147` is none.
+    """
+    if text.endswith(".py:"):
+        raise SettingsError(f"{text!r}: the name of a function or class is missing after the colon")
     found = _NAME.fullmatch(text)
     return Plugin(found["home"], found["name"]) if found and found["home"] != ".py" else None
 

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar, get_args, get
 
 from annotated_types import Ge, Gt, Le, Lt
 
-from ggp.errors import SettingsError
+from ggp.errors import SettingsError, did_you_mean
 
 if TYPE_CHECKING:
     from pydantic import ValidationError
@@ -139,6 +139,20 @@ def make(kind: type[S], given: Mapping[str, Any], place: Callable[[str], str] = 
     """
     check(kind, given, place)
     return kind(**given)
+
+
+def make_by_name(kind: type[S], given: object, owner: str) -> S:
+    """Settings from a mapping of their names; SettingsError for other names and values, and for anything else.
+
+    owner: what has these settings, for messages.
+    """
+    if not isinstance(given, Mapping):
+        raise SettingsError(f"settings of {owner} are a mapping from names to values, not {given!r}")
+    names = [setting.name for setting in declared(kind)]
+    for name in given:
+        if name not in names:
+            raise SettingsError(f"{owner} has no setting {name}{did_you_mean(str(name), names)}")
+    return make(kind, given)
 
 
 def check(kind: type[Settings], given: Mapping[str, Any], place: Callable[[str], str] = str) -> None:

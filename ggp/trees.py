@@ -14,16 +14,16 @@ import numpy as np
 from markupsafe import Markup
 from numpy.typing import NDArray
 
-from ggp.analysis import Analysis, TreeAnalyser, first_chooser
+from ggp.analysis import Analysis, GivenSettings, TreeAnalyser, first_chooser, search_settings
 from ggp.batches import StateBatch, as_worth, machine_of
 from ggp.errors import SettingsError, UnknownRoleError
-from ggp.game import State
+from ggp.game import State, check_playable, check_state
 from ggp.gdl.terms import to_text
 
 if TYPE_CHECKING:
     from ggp.search.mcts.guidance import Guidance
     from ggp.search.mcts.result import Reader
-    from ggp.search.mcts.settings import SearchSettings
+    from ggp.search.mcts.search import BatchedMcts
     from ggp.simulation.evaluate import Bits
 
 Evaluator: TypeAlias = Callable[[StateBatch], NDArray[np.float64]]
@@ -98,8 +98,9 @@ class Search:
 
     evaluator: what leaves are worth, in place of random playouts; prior: how probable moves are (PUCT). Both are called
     with batches of up to 512 states, from the thread that runs the search: a function in Python makes it slower, the
-    more so the less it does with whole arrays. role: whose moves `run` compares, as in `analyse`. GroundingError where
-    the rules have no circuit, HiddenStateError where they hide states from roles.
+    more so the less it does with whole arrays. settings: of the search, by their names. role: whose moves `run`
+    compares, as in `analyse`. GroundingError where the rules have no circuit, HiddenStateError where they hide states
+    from roles; SettingsError for what is done after `close`.
     """
 
     def __init__(
@@ -108,16 +109,16 @@ class Search:
         *,
         evaluator: Evaluator | None = None,
         prior: Prior | None = None,
-        settings: "SearchSettings | None" = None,
+        settings: GivenSettings = None,
         role: str | None = None,
         seed: int = 0,
     ) -> None:
         from ggp.search.loading import load_kernels  # noqa: PLC0415 - here and below: numba is slow to load
         from ggp.search.mcts.search import BatchedMcts  # noqa: PLC0415
-        from ggp.search.mcts.settings import SearchSettings  # noqa: PLC0415
         from ggp.search.mcts.tuning import PRIOR_WEIGHT  # noqa: PLC0415
 
-        chosen = settings or SearchSettings()
+        check_state(state)
+        chosen = search_settings(settings)
         if prior is not None and not chosen.prior_weight:
             chosen = replace(chosen, prior_weight=PRIOR_WEIGHT)
         if role is not None and role.lower() not in state.game.roles:
@@ -125,13 +126,19 @@ class Search:
         self.state = state
         self._role = role
         machine = machine_of(state.game)
+        check_playable(state)
         load_kernels()
-        self._search = BatchedMcts(machine, chosen, seed, _guidance(state, evaluator, prior))
+        self._opened = BatchedMcts(machine, chosen, seed, _guidance(state, evaluator, prior))
+        self._is_closed = False
         self._seconds = 0.0
         self.go_to(state)
 
     def go_to(self, state: State) -> None:
-        """Goes on from another state of the game, with what is known of it. EvaluationError for one of other rules."""
+        """Goes on from another state of the game, with what is known of it. EvaluationError for one of other rules,
+        or in which a role has no legal move.
+        """
+        check_state(state)
+        check_playable(state)
         self._search.go_to(state.terms)
         self.state = State(self.state.game, state.terms)
 
@@ -144,6 +151,8 @@ class Search:
         """
         if seconds is None and visits is None:
             raise SettingsError("a search is given seconds, or visits")
+        if (seconds is not None and not seconds >= 0) or (visits is not None and not visits >= 0):
+            raise SettingsError("seconds and visits of a search cannot be negative")
         began = perf_counter()
         end = None if seconds is None else began + seconds
         self._search.run(lambda: stop() or (end is not None and perf_counter() >= end), visits)
@@ -161,7 +170,14 @@ class Search:
             return _Looker(self.state, self._search.reader, least_visits, most_nodes).look(depth)
 
     def close(self) -> None:
-        self._search.close()
+        self._is_closed = True
+        self._opened.close()
+
+    @property
+    def _search(self) -> "BatchedMcts":
+        if self._is_closed:
+            raise SettingsError("the search is closed")
+        return self._opened
 
     def __enter__(self) -> Self:
         return self

@@ -215,6 +215,10 @@ _METHODS = {"choose": ("state", "clock"), "ponder": ("state", "move", "clock"), 
 
 
 def _check_call(function: Any, name: str, parameters: tuple[str, ...]) -> None:  # noqa: ANN401 - any callable
+    if inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function):
+        raise SettingsError(
+            f"{name}{_line_of(function)} is an `async def`; a bot is called in a thread, by plain `def`"
+        )
     try:
         inspect.signature(function).bind(*parameters)
     except TypeError:

@@ -15,7 +15,14 @@ from typer.testing import CliRunner, Result
 import ggp
 from ggp.analysis import Analysis, analyse, analyses
 from ggp.commands.analyse import add_commands, follow
-from ggp.errors import GroundingError, HiddenStateError, IllegalMoveError, SettingsError, UnknownRoleError
+from ggp.errors import (
+    EvaluationError,
+    GroundingError,
+    HiddenStateError,
+    IllegalMoveError,
+    SettingsError,
+    UnknownRoleError,
+)
 from ggp.search.mcts.search import SearchSettings
 from ggp.signals import EXIT_INTERRUPTED
 from tests.players.doubles import NIM
@@ -127,6 +134,14 @@ def test_puzzle_has_one_line_and_its_proof() -> None:
     assert found.lines[0].bounds == {"robot": (100.0, 100.0)}
 
 
+def test_a_role_without_a_legal_move_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "stuck.kif"
+    path.write_text("(role r) (init a) (<= (legal r go) (true b)) (<= terminal (true b)) (goal r 100)")
+    done = invoke(str(path), "--seconds", "1")
+    assert isinstance(done.exception, EvaluationError)
+    assert str(done.exception) == "r has no legal move in this state, and the match is not over"
+
+
 def test_terminal_state_has_no_lines() -> None:
     game = ggp.load_text(NIM.format(heap=1), engine="circuit")
     found = analyse(game.initial_state.play({}), seconds=LONG, settings=SMALL)
@@ -139,6 +154,10 @@ def test_mistakes(tictactoe: ggp.Game) -> None:
         analyse(ggp.load("tictactoe", "interpreter").initial_state, seconds=1)
     with pytest.raises(UnknownRoleError, match="no role is called 'z'"):
         analyse(tictactoe.initial_state, seconds=1, role="z")
+    with pytest.raises(SettingsError, match="a State is expected, not a Game; `initial_state` is its first one"):
+        analyse(tictactoe, seconds=1)  # type: ignore[arg-type]
+    with pytest.raises(SettingsError, match="a search has no setting time"):
+        analyse(tictactoe.initial_state, seconds=1, settings={"time": 3})
     with pytest.raises(SettingsError, match="seconds cannot be negative"):
         analyse(tictactoe.initial_state, seconds=-1)
     assert re.fullmatch(

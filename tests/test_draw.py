@@ -39,6 +39,12 @@ def test_the_command_writes_images(tmp_path: Path) -> None:
     assert invoke("tictactoe", "-o", "-").stdout == vector.read_text(encoding="utf-8")
 
 
+def test_a_role_without_a_legal_move_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "stuck.kif"
+    path.write_text("(role r) (init a) (<= (legal r go) (true b)) (<= terminal (true b)) (goal r 100)")
+    assert "r has no legal move in this state" in str(invoke(str(path), "--steps", "1").exception)
+
+
 def test_random_steps_follow_from_the_seed() -> None:
     pictures = {seed: invoke("tictactoe", "--steps", "4", "--seed", seed).stdout for seed in ("1", "2")}
     assert pictures["1"] == invoke("tictactoe", "--steps", "4", "--seed", "1").stdout

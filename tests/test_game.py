@@ -9,7 +9,14 @@ import pytest
 
 import ggp
 from ggp.engines import ENGINES
-from ggp.errors import IllegalMoveError, RulesheetError, SettingsError, UnknownGameError, UnknownRoleError
+from ggp.errors import (
+    EvaluationError,
+    IllegalMoveError,
+    RulesheetError,
+    SettingsError,
+    UnknownGameError,
+    UnknownRoleError,
+)
 from ggp.library import Metadata
 
 SMALL = "(role r) (legal r a) (goal r 1) (<= terminal (true x))"
@@ -62,6 +69,19 @@ def test_nothing_is_played_after_the_end() -> None:
         state.play({})
     with pytest.raises(IllegalMoveError, match="the match is over"):
         state.play({"r": "go"})
+
+
+def test_moves_are_a_mapping() -> None:
+    state = ggp.load("tictactoe").initial_state
+    for given in (["(mark 1 1)", "noop"], None, "(mark 1 1)"):
+        with pytest.raises(SettingsError, match="moves are a mapping from roles to moves"):
+            state.play(given)  # type: ignore[arg-type]
+
+
+def test_a_role_without_a_legal_move_is_named() -> None:
+    rules = "(role a) (role b) (legal a go) (init s) (<= (legal b go) (true never)) (<= terminal (not (true s)))"
+    with pytest.raises(EvaluationError, match="b has no legal move in this state, and the match is not over"):
+        ggp.load_text(f"{rules} (goal a 0) (goal b 0)").initial_state.play({})
 
 
 def test_a_move_is_text_or_a_term() -> None:

@@ -21,7 +21,8 @@ def _as_before(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         ("my_bot.py:Cautious", Plugin("my_bot.py", "Cautious")),
         ("../a b/my_bot.py:choose", Plugin("../a b/my_bot.py", "choose")),
         ("package.module:Cautious", Plugin("package.module", "Cautious")),
-        ("host:port", None),
+        ("bots:Cautious", Plugin("bots", "Cautious")),
+        ("localhost:9147", None),
         ("192.0.2.7:9147", None),
         ("example.org:9147", None),
         ("my_bot.py", None),
@@ -32,6 +33,11 @@ def _as_before(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 def test_a_plugin_is_told_from_an_address(text: str, plugin: Plugin | None) -> None:
     assert parse_plugin(text) == plugin
     assert plugin is None or str(plugin) == text
+
+
+def test_a_file_without_a_name_is_no_address() -> None:
+    with pytest.raises(SettingsError, match=r"'bots.py:': the name of a function or class is missing after the colon"):
+        parse_plugin("bots.py:")
 
 
 def test_a_file_is_placed_below_a_folder_and_nothing_else_is() -> None:
@@ -58,6 +64,10 @@ def test_a_file_is_run_once(tmp_path: Path) -> None:
 def test_a_module_is_found_in_the_current_folder(tmp_path: Path) -> None:
     (tmp_path / "some_bots").mkdir()
     (tmp_path / "some_bots" / "cautious.py").write_text("class Cautious: ...\n")
+    (tmp_path / "some_other_bots.py").write_text("last = 5\n")
+    alone = parse_plugin("some_other_bots:last")
+    assert alone is not None
+    assert load_plugin(alone) == 5
     assert load_plugin(Plugin("some_bots.cautious", "Cautious")).__name__ == "Cautious"
 
 

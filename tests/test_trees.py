@@ -222,6 +222,17 @@ def test_what_cannot_be_searched_is_told(game: ggp.Game) -> None:
         (HiddenStateError, "cannot be analysed", lambda: ggp.Search(hidden)),
         (UnknownRoleError, "no role is called 'red'", lambda: ggp.Search(state, role="red")),
         (SettingsError, "seconds, or visits", lambda: ggp.Search(state, settings=PLAIN).run()),
+        (SettingsError, "cannot be negative", lambda: ggp.Search(state, settings=PLAIN).run(visits=-5)),
+        (SettingsError, "cannot be negative", lambda: ggp.Search(state, settings=PLAIN).run(-1.0)),
+        (SettingsError, "a State is expected, not a Game; `initial_state`", lambda: ggp.Search(game)),  # type: ignore[arg-type]
+        (SettingsError, "a State is expected, not a str", lambda: ggp.StateBatch.of(["(cell 1 1 b)"])),  # type: ignore[list-item]
+        (
+            SettingsError,
+            r"has no setting thread \(did you mean threads",
+            lambda: ggp.Search(state, settings={"thread": 2}),
+        ),
+        (SettingsError, "settings of a search are a mapping", lambda: ggp.Search(state, settings=5)),  # type: ignore[arg-type]
+        (SettingsError, "threads: input should be", lambda: ggp.Search(state, settings={"threads": 2.5})),
         (
             SettingsError,
             "takes one thread",
@@ -231,3 +242,29 @@ def test_what_cannot_be_searched_is_told(game: ggp.Game) -> None:
     for kind, reason, do in cases:
         with pytest.raises(kind, match=reason):
             do()  # type: ignore[operator]
+
+
+def test_settings_by_their_names(game: ggp.Game) -> None:
+    with ggp.Search(game.initial_state, settings={"proof": False, "memory_bytes": 2**22}) as search:
+        assert search.run(visits=100).most_bytes == 2**22
+
+
+def test_nothing_is_done_after_the_end(game: ggp.Game) -> None:
+    search = ggp.Search(game.initial_state, settings=PLAIN)
+    search.close()
+    search.close()
+    for do in (lambda: search.run(visits=1), search.tree, search.analysis, lambda: search.go_to(game.initial_state)):
+        with pytest.raises(SettingsError, match="the search is closed"):
+            do()
+
+
+def test_a_state_without_a_legal_move_is_not_searched() -> None:
+    rules = "(role a) (role b) (init (s 0)) (legal a x) (legal a y) (<= (legal b x) (true (s 0)))"
+    rules += "(<= (next (s 1)) (true (s 0))) (<= terminal (true (s 2))) (goal a 0) (goal b 100)"
+    game = ggp.load_text(rules, engine="circuit")
+    stuck = game.initial_state.play({"a": "x"})
+    with ggp.Search(game.initial_state, settings=PLAIN) as search:
+        for do in (lambda: search.go_to(stuck), lambda: ggp.Search(stuck), lambda: ggp.analyse(stuck, seconds=1)):
+            with pytest.raises(EvaluationError, match="b has no legal move in this state"):
+                do()
+        assert search.state == game.initial_state

@@ -14,6 +14,7 @@ from ggp.commands.options import given, options_of, with_options
 from ggp.commands.shared import GameArgument, JsonOption, load_argument
 from ggp.equilibrium.settings import SolveSettings
 from ggp.errors import AmbiguousMovesError, EquilibriumError, GroundingError
+from ggp.game import check_playable
 from ggp.gdl.rulesheet import NATURE
 from ggp.gdl.state_machine import Facts, JointMove
 from ggp.gdl.terms import Term, to_text
@@ -67,10 +68,14 @@ def run_solve(
     from ggp.simulation.state_machine import CircuitMachine  # noqa: PLC0415
 
     try:
-        machine = load_argument(game, "circuit").machine
+        loaded = load_argument(game, "circuit")
     except GroundingError as error:
         raise GroundingError(f"{game} has no circuit, which solving needs: {error}") from None
+    machine = loaded.machine
     assert isinstance(machine, CircuitMachine)
+    if set(machine.roles) == {NATURE}:
+        raise EquilibriumError(f"{loaded.name}: the only role is {NATURE}, so there is nothing to solve")
+    check_playable(loaded.initial_state)
     chosen = SolveSettings(**given(settings))
     solver = EquilibriumSolver(machine, chosen, memory * 2**20)
     with noted() as interrupted:

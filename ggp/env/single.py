@@ -160,7 +160,10 @@ def search_opponent(visits: int = 1000, *, seed: int = 0) -> StateOpponent:
 
 
 def check_opponent(opponent: Opponent, environments: VectorEnvironment) -> None:
-    """HiddenStateError for one that needs the state of a game that hides it."""
+    """HiddenStateError for one that needs the state of a game that hides it, SettingsError for anything else."""
+    if not callable(opponent) and not isinstance(opponent, StateOpponent):
+        wanted = "a function of observations, masks and a random generator, or a StateOpponent"
+        raise SettingsError(f"an opponent is {wanted} such as search_opponent(), not {opponent!r}")
     if isinstance(opponent, StateOpponent) and environments.compiled.has_percepts:
         raise HiddenStateError(f"{environments.game.name}: the rules hide the state, so no opponent may choose by it")
 

@@ -205,6 +205,9 @@ def test_the_search_as_an_opponent_does_not_lose() -> None:
 
 
 def test_what_an_opponent_must_not_do() -> None:
+    for opponent in ("mcts", None):
+        with pytest.raises(SettingsError, match="or a StateOpponent such as search_opponent"):
+            GymVectorEnv("tictactoe", 2, role="oplayer", opponent=opponent)  # type: ignore[arg-type]
     with pytest.raises(HiddenStateError, match="hide the state"):
         GymEnv(
             load_text(SECRET, engine="circuit"), opponent=StateOpponent(lambda state, role: state.legal_moves(role)[0])

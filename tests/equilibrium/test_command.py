@@ -72,6 +72,11 @@ def test_mistakes_are_told(tmp_path: Path) -> None:
     done = invoke("montyhall", "--histories", "10")
     assert isinstance(done.exception, EquilibriumError)
     assert "there are more than 10 histories" in str(done.exception)
+    path = tmp_path / "chance.kif"
+    path.write_text("(role random) (init a) (legal random x) (<= terminal (not (true a))) (goal random 0)")
+    assert "the only role is random, so there is nothing to solve" in str(invoke(str(path)).exception)
+    path.write_text("(role r) (init a) (<= (legal r go) (true b)) (<= terminal (true b)) (goal r 100)")
+    assert "r has no legal move in this state" in str(invoke(str(path)).exception)
     path = tmp_path / "endless.kif"
     path.write_text(
         "(role r) (init (n z)) (legal r go) (<= (next (n (s ?x))) (true (n ?x)))\n"

@@ -80,6 +80,9 @@ class CannotBeMade:
     def choose(self, state, clock): ...
 
 class NoChoose: ...
+async def waits(state, role, clock): ...
+class Waits(Keeping):
+    async def choose(self, state, clock): ...
 class ChoosesAlone(CannotBeMade):
     def choose(self): ...
 class NeedsMore(Keeping):
@@ -164,6 +167,8 @@ async def test_what_cannot_be_used_is_told_before_anything_is_served(bots: Path)
         ("ChoosesAlone", r"bots.py:ChoosesAlone.choose \(line \d+\) does not take \(self, state, clock\)"),
         ("NeedsMore", r"bots.py:NeedsMore \(line \d+\) does not take \(task\)"),
         ("AdvancesOddly", r"bots.py:AdvancesOddly.advance \(line \d+\) does not take \(self, moves\)"),
+        ("waits", r"bots.py:waits \(line \d+\) is an `async def`; a bot is called in a thread, by plain `def`"),
+        ("Waits", r"bots.py:Waits.choose \(line \d+\) is an `async def`; a bot is called in a thread, by plain `def`"),
         ("number", "bots.py:number is neither a function nor a class, but of type int"),
     ],
 )
