@@ -3,6 +3,7 @@
 Bytecode has to give the same answers to all of them.
 """
 
+import re
 from typing import Any
 
 import pytest
@@ -393,6 +394,12 @@ def test_after_an_error_the_same_question_is_an_error_again() -> None:
 def test_functions_that_end_are_no_problem() -> None:
     rules = "(<= (num ?x) (list ?x)) (list (cons a (cons b nil))) (<= (num ?t) (num (cons ?h ?t)))"
     assert holds(rules, "num", 1) == ["(num (cons a (cons b nil)))", "(num (cons b nil))", "(num nil)"]
+
+
+def test_an_unbound_part_of_a_rule_is_named_by_its_text() -> None:
+    part = "(and (p ?x) (or (distinct ?e b) (p ?e)))"
+    with pytest.raises(RulesheetError, match=rf":1:\d+: no condition binds \?e in {re.escape(part)} \[safety\]"):
+        interpreter(f"(role r) (legal r a) (p a) (<= (goal r 1) (not {part})) (<= terminal (true x))")
 
 
 def test_rules_that_nothing_binds_are_refused_with_their_place() -> None:

@@ -55,6 +55,7 @@ def test_the_shipped_rulesheets_have_no_findings(name: str) -> None:
         ("(<= (goal r 1) (true (p (does a b))))", "8:16 error keyword-function"),
         ("(<= (goal r 1) (true (p or)))", "8:16 error keyword-constant"),
         ("(<= (goal r ?x) (not (view ?x)))", "8:1 error safety"),
+        ("(<= (goal r 1) (not (not (view ?x))) (distinct ?x b))", "8:1 error safety"),
         ("(<= (goal r 1) (view ?x) (distinct ?x ?y))", "8:1 error safety"),
         ("(<= (legal r n) (does r m))", "8:1 error does-before-move"),
         ("(<= terminal (next_is b))\n(<= (next_is ?x) (does r ?x))", "8:1 error does-before-move"),

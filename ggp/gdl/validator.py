@@ -401,10 +401,8 @@ class _Bindings:
         match sentence:
             case Atom(term):
                 return frozenset(self._bind(term)) if positive else frozenset()
-            case Distinct():
+            case Distinct() | Not():  # also two negations bind nothing, as when rules are evaluated
                 return frozenset()
-            case Not(part):
-                return self.of(part, positive=not positive)
             case And(parts) | Or(parts):
                 found = [self.of(part, positive=positive) for part in parts]
                 if isinstance(sentence, And) == positive:

@@ -42,7 +42,7 @@ def test_a_player_is_a_url_or_a_bot(text: str, address: PlayerAddress) -> None:
         ("=random", "neither"),
         ("a b", "neither"),
         ("http://a b:1/", "neither"),
-        ("host:port", "port"),
+        ("http://host:port", "port"),
         ("host:99999", "[Pp]ort"),
         ("host:0", "port 0"),
         ("host:1#stanford", "no dialect is called 'stanford'"),
