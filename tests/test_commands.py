@@ -18,6 +18,7 @@ import pytest
 import ggp
 from ggp.commands import main, make_command
 from ggp.commands.analyse import follow
+from ggp.commands.shared import print_line
 
 BROKEN = "(role r)\n(<= (goal r ?x)\n  (not (p ?x)))\n(legal r a)\n(<= terminal (true x))\n"
 
@@ -329,3 +330,17 @@ def test_the_examples_of_moves_in_help_texts_can_be_followed() -> None:
     assert len(found) >= 3
     for game, moves in found:
         assert not follow(ggp.load(game, "interpreter").initial_state, moves).is_terminal
+
+
+def test_long_lines_go_on_below_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "60")
+    line = "  --start  rows with / between them, * for lit and - for dark, or all (usually all)"
+    for is_terminal in (True, False):
+        out = StringIO()
+        monkeypatch.setattr(out, "isatty", lambda is_terminal=is_terminal: is_terminal, raising=False)
+        with redirect_stdout(out):
+            print_line(line)
+        shown = out.getvalue().splitlines()
+        assert " ".join(map(str.strip, shown)) == " ".join(line.split(" ")).strip()
+        assert [len(each) <= 60 for each in shown] == ([True, True] if is_terminal else [False])
+        assert all(each.startswith("  ") for each in shown)

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from ggp.commands.bench import read_argument
-from ggp.commands.shared import GameArgument, JsonOption, print_json
+from ggp.commands.shared import GameArgument, JsonOption, print_json, print_line
 from ggp.errors import GroundingError
 from ggp.gdl.rulesheet import parse_rulesheet
 from ggp.interpreter import Interpreter
@@ -47,7 +47,8 @@ def show_inspection(
     elif as_json:
         print_json({"game": game, "engine": "circuit", "fallback": None, **found})
     else:
-        typer.echo("\n".join(_lines(game, found)))
+        for line in _lines(game, found):
+            print_line(line)
 
 
 def _print_fallback(game: str, roles: tuple[str, ...], reason: str, *, as_json: bool) -> None:

@@ -20,6 +20,7 @@ from ggp.commands.shared import (
     JsonOption,
     load_argument,
     print_json,
+    print_line,
     read_stdin,
     seed_option,
 )
@@ -354,10 +355,10 @@ def write_game(
 
 def _show(name: str) -> None:
     family = find_family(name)
-    typer.echo(f"{name}  {family.summary}")
+    print_line(f"{name}  {family.summary}")
     for parameter, one in family.parameters.items():
         allowed = "" if isinstance(one.default, str) else f", {one.least} to {one.most}"
-        typer.echo(f"    --{parameter}  {one.meaning}{allowed} (usually {one.default})")
+        print_line(f"    --{parameter}  {one.meaning}{allowed} (usually {one.default})")
 
 
 def _read_options(arguments: Sequence[str]) -> dict[str, str]:

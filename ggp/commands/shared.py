@@ -3,7 +3,9 @@
 import json
 import os
 import sys
+import textwrap
 from collections.abc import Iterable, Iterator
+from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Annotated, Any, Self
 
 import typer
@@ -119,6 +121,23 @@ def check_memory(mebibytes: int) -> None:
     most = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2**20
     if mebibytes > most:
         raise SettingsError(f"--memory: this computer has {most:,} MiB, not {mebibytes:,}")
+
+
+def print_line(line: str) -> None:
+    """Prints a line; on a terminal that is narrower it goes on below, indented."""
+    if sys.stdout.isatty():
+        indent = " " * (len(line) - len(line.lstrip()))
+        line = "\n".join(
+            textwrap.wrap(
+                line.strip(),
+                max(40, get_terminal_size().columns),
+                initial_indent=indent,
+                subsequent_indent=f"{indent}    ",
+                break_long_words=False,
+                break_on_hyphens=False,
+            )
+        )
+    typer.echo(line)
 
 
 def print_json(value: Any) -> None:  # noqa: ANN401 - any JSON

@@ -11,7 +11,7 @@ import typer
 
 from ggp.cache import is_warm
 from ggp.commands.options import given, options_of, with_options
-from ggp.commands.shared import GameArgument, JsonOption, load_argument
+from ggp.commands.shared import GameArgument, JsonOption, load_argument, print_line
 from ggp.equilibrium.settings import SolveSettings
 from ggp.errors import AmbiguousMovesError, EquilibriumError, GroundingError
 from ggp.game import check_playable
@@ -191,53 +191,53 @@ class _TextShown:
     def report(self, solver: "EquilibriumSolver", report: "SolveReport") -> None:
         found = f"{report.seconds:.1f} s, {report.histories:,} histories, {report.information_sets:,} information sets"
         if solver.tree is None or report.nash_conv is None:
-            typer.echo(f"{found} so far")
+            print_line(f"{found} so far")
             return
         values = ", ".join(f"{role} {value:.3f}" for role, value in zip(solver.tree.roles, report.values, strict=True))
-        typer.echo(f"{found}, {report.iterations:,} iterations: {values}; NashConv {report.nash_conv:.6f}")
+        print_line(f"{found}, {report.iterations:,} iterations: {values}; NashConv {report.nash_conv:.6f}")
 
     def end(self, solver: "EquilibriumSolver") -> None:
         policy = solver.policy()
         if policy is None:
             return
         if not _is_guaranteed(policy):
-            typer.echo("the roles' goals are not those of two opponents: what is found need not be an equilibrium")
+            print_line("the roles' goals are not those of two opponents: what is found need not be an equilibrium")
         for role, name in enumerate(policy.tree.roles):
             sets = range(int(policy.tree.form.first_set[role]), int(policy.tree.form.first_set[role + 1]))
-            typer.echo(f"{name}: {len(sets):,} information sets")
+            print_line(f"{name}: {len(sets):,} information sets")
             for decision in islice(map(policy.decision, sets), self._sets):
-                typer.echo(f"  {in_words(decision)}")
+                print_line(f"  {in_words(decision)}")
 
     def report_states(self, solver: "BackwardInduction", seconds: float) -> None:
-        typer.echo(f"{seconds:.1f} s, {solver.states:,} states, {solver.steps_done:,} joint moves so far")
+        print_line(f"{seconds:.1f} s, {solver.states:,} states, {solver.steps_done:,} joint moves so far")
 
     def end_states(self, solver: "BackwardInduction", seconds: float) -> None:
         if not solver.is_solved:
             return
         values = ", ".join(f"{role} {value:.3f}" for role, value in zip(solver.roles, solver.values(0), strict=True))
         found = f"{seconds:.1f} s, {solver.states:,} states, {solver.steps_done:,} joint moves"
-        typer.echo(f"{found}: {values}; NashConv {sum(solver.gains(0)):.6f}")
+        print_line(f"{found}: {values}; NashConv {sum(solver.gains(0)):.6f}")
         for role, history, moves in islice(_likely_decisions(solver), self._sets * len(solver.roles)):
             steps = "; ".join(" ".join(map(to_text, joint)) for joint in history)
-            typer.echo(f"  {role}, {f'after {steps}' if steps else 'at the start'} → {_moves_in_words(moves)}")
+            print_line(f"  {role}, {f'after {steps}' if steps else 'at the start'} → {_moves_in_words(moves)}")
 
     def report_merged(self, solver: "MergedSolver", seconds: float) -> None:
         found = f"{seconds:.1f} s, {solver.nodes:,} merged histories, {solver.information_sets:,} information sets"
         if solver.iterations == 0:
-            typer.echo(f"{found} so far")
+            print_line(f"{found} so far")
             return
         values = ", ".join(f"{role} {value:.3f}" for role, value in zip(solver.roles, solver.values(), strict=True))
-        typer.echo(f"{found}, {solver.iterations:,} iterations: {values}")
+        print_line(f"{found}, {solver.iterations:,} iterations: {values}")
 
     def end_merged(self, solver: "MergedSolver", seconds: float, best: list[float]) -> None:
         self.report_merged(solver, seconds)
         if len(best) == len(solver.roles):
             found = ", ".join(f"{role} {value:.3f}" for role, value in zip(solver.roles, best, strict=True))
-            typer.echo(
+            print_line(
                 f"by best responses that forget nothing: {found}; NashConv {sum(best) - sum(solver.values()):.6f}"
             )
         for role in solver.roles if solver.iterations else ():
-            typer.echo(f"  {role}, at the start → {_moves_in_words(solver.first_moves(role))}")
+            print_line(f"  {role}, at the start → {_moves_in_words(solver.first_moves(role))}")
 
 
 class _JsonShown(_TextShown):
