@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 from ggp.cache import is_warm
-from ggp.errors import EvaluationError, GroundingError, SettingsError
-from ggp.gdl.rulesheet import Rulesheet
+from ggp.errors import EvaluationError, GroundingError, RulesheetError, SettingsError
+from ggp.gdl.rulesheet import Rulesheet, name_and_arity
 from ggp.gdl.state_machine import StateMachine
 from ggp.interpreter import Interpreter
 
@@ -35,10 +35,12 @@ def choose_engine(rulesheet: Rulesheet, engine: str | None = None, seconds: floa
 
     On a machine where the kernels were never compiled the interpreter serves, unless another one is named.
 
-    GroundingError when it is the circuit that is named and there is none.
+    GroundingError when it is the circuit that is named and there is none; RulesheetError for rules without a role.
     """
     if engine is not None and engine not in ENGINES:
         raise SettingsError(f"no engine is called {engine!r}; the engines are {', '.join(ENGINES)}")
+    if not any(name_and_arity(rule.head) == ("role", 1) for rule in rulesheet.rules):
+        raise RulesheetError("no role is named", rulesheet.place(0), "role")
     if engine == "interpreter":
         return EngineChoice(Interpreter(rulesheet), None)
     if engine is None and not is_warm():

@@ -160,6 +160,7 @@ def test_mistakes(tictactoe: ggp.Game) -> None:
         analyse(tictactoe.initial_state, seconds=1, settings={"time": 3})
     with pytest.raises(SettingsError, match="seconds cannot be negative"):
         analyse(tictactoe.initial_state, seconds=-1)
+    assert "--batch: input should be 8, 16," in str(invoke("tictactoe", "--batch", "7").exception)
     assert re.fullmatch(
         r"--memory: this computer has [\d,]+ MiB, not 99,999,999",
         str(invoke("tictactoe", "--memory", "99999999").exception),

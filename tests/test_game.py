@@ -111,6 +111,12 @@ def test_what_cannot_be_loaded_says_why(tmp_path: Path) -> None:
         ggp.load("tictactoe", engine="magic")
 
 
+@pytest.mark.parametrize("engine", [None, *ENGINES])
+def test_rules_without_a_role_are_refused_by_every_engine(engine: str | None) -> None:
+    with pytest.raises(RulesheetError, match=r"x:1:1: no role is named \[role\]"):
+        ggp.load_text("", "x", engine)
+
+
 def test_metadata_with_a_mistake_names_its_file(tmp_path: Path) -> None:
     path = tmp_path / "mine.kif"
     path.write_text("(role r) (legal r a) (goal r 1) (<= terminal (true x))", encoding="utf-8")

@@ -15,7 +15,7 @@ from rich.text import Text
 from ggp.analysis import Analyser, Analysis, Line, make_analyser
 from ggp.analysis import learn as learn_game
 from ggp.cache import is_warm
-from ggp.commands.options import given, options_of, with_options
+from ggp.commands.options import given, option_name, options_of, with_options
 from ggp.commands.shared import GameArgument, JsonOption, check_memory, load_argument, seed_option
 from ggp.errors import GroundingError, SettingsError
 from ggp.game import State
@@ -23,6 +23,7 @@ from ggp.gdl.reader import Node, read
 from ggp.gdl.terms import to_text
 from ggp.learning.settings import NO_KNOWLEDGE
 from ggp.search.mcts.settings import SearchSettings
+from ggp.settings import make
 from ggp.signals import EXIT_INTERRUPTED, noted
 
 _EVERY = (0.25, 1.0)  # seconds between two reports: on a terminal; into a file or pipe
@@ -82,7 +83,7 @@ def run_analysis(  # noqa: PLR0913, PLR0917 - each is an option
     except GroundingError as error:
         raise GroundingError(f"{game} has no circuit, which the search needs: {error}") from None
     state = follow(loaded.initial_state, moves)
-    settings = SearchSettings(memory_bytes=memory * 2**20, **given(search))
+    settings = make(SearchSettings, {"memory_bytes": memory * 2**20, **given(search)}, option_name)
     shown = _JsonShown() if as_json else _LiveShown(console) if console.is_terminal else _PlainShown(console)
     with noted() as interrupted:
         net = learn_game(loaded, learn, knowledge, seed, lambda: bool(interrupted))
