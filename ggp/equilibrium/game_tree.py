@@ -301,17 +301,16 @@ class Enumeration:
     def _check(self) -> None:
         counters, name = self._work.counters, self._machine.rulesheet.source
         if counters[AMBIGUOUS]:
-            role = self._machine.roles[counters[AMBIGUOUS] - 1]
-            raise AmbiguousMovesError(
-                f"{name}: after {self.step + 1} steps {role} cannot know its legal moves: "
-                "two histories in which it did and was told the same differ in them"
-            )
+            when, role = f"after {self.step + 1} steps", self._machine.roles[counters[AMBIGUOUS] - 1]
+            why = "two histories in which it did and was told the same differ in them"
+            raise AmbiguousMovesError(f"{name}: {when} {role} cannot know its legal moves: {why}")
         if counters[NO_GOAL]:
             raise no_goal(name, self._machine.roles[counters[NO_GOAL] - 1])
         histories = int(counters[LEAVES]) + self._inner + int(counters[AFTER])
         if histories > self._most:
-            steps = f"{self.step + 1} steps so far"
-            raise EquilibriumError(f"{name}: there are more than {self._most:,} histories (of {steps})")
+            raise EquilibriumError(
+                f"{name}: there are more than {self._most:,} histories (after {self.step + 1} steps)"
+            )
         if self._size_bytes() > self._memory_bytes:
             raise EquilibriumError(f"{name}: {histories:,} histories need more than {self._memory_bytes >> 20:,} MiB")
 
