@@ -308,9 +308,7 @@ class Enumeration:
             raise no_goal(name, self._machine.roles[counters[NO_GOAL] - 1])
         histories = int(counters[LEAVES]) + self._inner + int(counters[AFTER])
         if histories > self._most:
-            raise EquilibriumError(
-                f"{name}: there are more than {self._most:,} histories (after {self.step + 1} steps)"
-            )
+            raise EquilibriumError(f"{name}: there are more than {self._most:,} histories")
         if self._size_bytes() > self._memory_bytes:
             raise EquilibriumError(f"{name}: {histories:,} histories need more than {self._memory_bytes >> 20:,} MiB")
 
