@@ -51,7 +51,7 @@ async def test_a_record_is_verified_once(client: ApiClient, players: Players, tm
     verdict = await client.get(f"/matches/{begun['match']}/verdict")
     RecordWriter(tmp_path / "other.json").write(record.model_copy(update={"goals": {"xplayer": 0, "oplayer": 100}}))
     assert not (await client.get("/matches/other/verdict"))["holds"]
-    await client.services.pool.close()  # what is not known now cannot be found out any more
+    await client.services.checks.close()  # what is not known now cannot be found out any more
     assert await client.get(f"/matches/{begun['match']}/verdict") == verdict
     assert not (await client.get("/matches/other/verdict"))["holds"]
 

@@ -86,13 +86,14 @@ async def test_who_goes_is_not_worked_for_but_what_was_to_be_changed_is(tmp_path
     await web.TCPSite(runner, "127.0.0.1", 0).start()
     services, url = app[SERVICES], f"{_address(runner.addresses[0])}api/v1"
     async with aiohttp.ClientSession() as session:
-        async with services.pool._turn("somebody else"):
+        async with services.pool._turn("somebody else"), services.checks._turn("somebody else"):
             reads = asyncio.create_task(session.get(f"{url}/games/chess/start"))
             writes = asyncio.create_task(session.post(f"{url}/games", json={"name": "mine", "rulesheet": GUESSING}))
-            await until(lambda: services.pool._waiting.total() == 2)
+            await until(lambda: services.pool._waiting.total() == services.checks._waiting.total() == 1)
             reads.cancel()
             writes.cancel()
-            await until(lambda: services.pool._waiting.total() == 1)
+            await until(lambda: services.pool._waiting.total() == 0)
+            assert services.checks._waiting.total() == 1
         await until(lambda: any(not entry.is_shipped for entry in services.catalogue.find()))
     await runner.cleanup()
 
