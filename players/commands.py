@@ -59,7 +59,7 @@ def run_player(  # noqa: PLR0913 - an option of a command is a parameter
         typer.Argument(
             metavar="NAME",
             help="mcts, legal, random or montecarlo; or a function or class of yours: FILE.py:NAME or "
-            "PACKAGE.MODULE:NAME.",
+            "MODULE:NAME.",
         ),
     ],
     *,

@@ -68,7 +68,7 @@ def serve(  # noqa: PLR0913 - an option of a command is a parameter
         list[str] | None,
         typer.Option(
             metavar="FILE.py:NAME",
-            help="A strategy of yours that users may choose as a bot, also PACKAGE.MODULE:NAME; name=FILE.py:NAME "
+            help="A strategy of yours that users may choose as a bot, also MODULE:NAME; name=FILE.py:NAME "
             "gives it a name; can be given several times.",
         ),
     ] = None,

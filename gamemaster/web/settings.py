@@ -162,7 +162,7 @@ def offered_bots(texts: Iterable[str]) -> dict[str, str]:
     for text in texts:
         address = parse_player(text)
         if parse_plugin(address.place) is None:
-            raise SettingsError(f"--bot: FILE.py:NAME or PACKAGE.MODULE:NAME, perhaps after name=, not {text!r}")
+            raise SettingsError(f"--bot: FILE.py:NAME or MODULE:NAME, perhaps after name=, not {text!r}")
         if address.name in found or address.name in BOTS:
             raise SettingsError(f"--bot: {address.name} is the name of another bot; name=FILE.py:NAME gives it its own")
         found[address.name] = address.place

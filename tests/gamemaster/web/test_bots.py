@@ -157,7 +157,7 @@ async def test_a_strategy_that_the_operator_offers_is_a_bot_by_its_name(serve: S
 @pytest.mark.parametrize(
     ("texts", "reason"),
     [
-        (["mcts"], "--bot: FILE.py:NAME or PACKAGE.MODULE:NAME, perhaps after name=, not 'mcts'"),
+        (["mcts"], "--bot: FILE.py:NAME or MODULE:NAME, perhaps after name=, not 'mcts'"),
         (["a.py:x", "b.py:x"], "--bot: x is the name of another bot; name=FILE.py:NAME gives it its own"),
         (["legal=a.py:x"], "--bot: legal is the name of another bot"),
     ],
