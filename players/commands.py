@@ -58,8 +58,7 @@ def run_player(  # noqa: PLR0913 - an option of a command is a parameter
         str,
         typer.Argument(
             metavar="NAME",
-            help="mcts, legal, random or montecarlo; or a function or class of yours: FILE.py:NAME or "
-            "MODULE:NAME.",
+            help="mcts, legal, random or montecarlo; or a function or class of yours: FILE.py:NAME or MODULE:NAME.",
         ),
     ],
     *,

@@ -24,12 +24,15 @@ from ggp.search.mcts.tree import (
     KIND,
     LEAF,
     LENGTH,
+    LOCK,
     NODE_TOP,
     NODES,
     ROOT,
+    THRESHOLD,
     VISITS,
     collapse,
     joint_code,
+    make_room,
 )
 from ggp.simulation.state_table import find_state
 from tests.circuit.agreement import Pair, make_pair
@@ -587,3 +590,15 @@ def test_opposed_goals_are_noticed_with_any_number_of_playouts(playouts: int) ->
     search = BatchedMcts(nim_pair(9).circuit, SearchSettings(memory_bytes=SMALL, playouts=playouts), 3)
     search.run(never, 1)
     assert search.parameters.zero_sum[0]
+
+
+def test_making_room_waits_for_no_other_thread() -> None:
+    search = search_of("connectfour", 5, memory_bytes=2**20)
+    search.run(never, 2000)
+    tree = search.tree
+    tree.nodes[:, LOCK] = 1
+    while make_room(tree):
+        pass
+    assert tree.numbers[THRESHOLD] <= 4 * search.visits
+    tree.nodes[:, LOCK] = 0
+    assert make_room(tree)

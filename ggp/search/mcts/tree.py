@@ -394,18 +394,22 @@ def free_node(tree: Tree, node: Int) -> None:
 
 @numba_inner
 def _sweep(tree: Tree) -> bool:
-    """Free what is below some node with few visits; the hand of the clock goes on from where it was."""
+    """Free what is below some node with few visits; the hand of the clock goes on from where it was.
+
+    Nodes that another thread has locked are left out: it may have to wait for its processor, or for this one.
+    """
     nodes, numbers = tree.nodes, tree.numbers
     top = numbers[NODE_TOP]
-    some = True
-    while some:
-        some = False
+    is_more = True
+    while is_more:
+        is_more = False
         for _ in range(top):
             node = numbers[CLOCK_HAND]
             numbers[CLOCK_HAND] = (node + 1) % top
             if nodes[node, KIND] == INNER and nodes[node, IN_FLIGHT] == 0 and node != numbers[ROOT]:
-                some = True
-                if tree.values[node, VISITS] < numbers[THRESHOLD] and try_lock(nodes, node, LOCK):
+                if tree.values[node, VISITS] >= numbers[THRESHOLD]:
+                    is_more = True
+                elif try_lock(nodes, node, LOCK):
                     is_free = nodes[node, KIND] == INNER and nodes[node, IN_FLIGHT] == 0
                     if is_free:
                         collapse(tree, node)
@@ -414,7 +418,7 @@ def _sweep(tree: Tree) -> bool:
                     unlock(nodes, node, LOCK)
                     if is_free:
                         return True
-        if some:
+        if is_more:
             numbers[THRESHOLD] *= 2
     return False
 
