@@ -25,7 +25,7 @@ from gamemaster.record import (
 from gamemaster.referee import Executed, GoesOn, Outcome, RefereedGame, Rules
 from gamemaster.settings import MatchSettings, derived
 from gamemaster.transport import LastStep, MessageCodec, Reply, Session, Transport, make_transport, open_session
-from gamemaster.verdicts import counts, time_left, verdict_of
+from gamemaster.verdicts import decides, time_left, verdict_of
 from ggp.errors import MessageError, ReadError
 from ggp.gdl.reader import read
 from ggp.gdl.state_machine import Facts
@@ -220,7 +220,7 @@ class MatchRunner:
         self._listen(Stepped(self._record, situation.state, situation.picture))
         verdict = verdict_of(self._record)
         ending = None if isinstance(situation, GoesOn) else situation.ending
-        if verdict is None or not counts(verdict, ending):
+        if verdict is None or not decides(verdict, ending):
             return situation
         outcome = await self._rules.conclude(verdict)
         if outcome.ending == "forfeit":

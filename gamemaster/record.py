@@ -305,7 +305,7 @@ class RecordWriter:
             with suppress(OSError):  # a file system without locks
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             _write_through(file, data)
-            put_in_place(self._temporary, self.path)
+            rename_durably(self._temporary, self.path)
         except OSError:
             os.close(file)
             self._lines = _Lines()
@@ -370,8 +370,8 @@ def _write_through(file: int, data: bytes) -> None:
     os.fsync(file)
 
 
-def put_in_place(written: Path, path: Path) -> None:
-    """Renames a file whose data is on the disk, and returns when the folder says so there, too."""
+def rename_durably(written: Path, path: Path) -> None:
+    """Renames a file whose data is on the disk, and synchronizes the folder."""
     written.replace(path)
     with suppress(OSError):  # a file system whose folders cannot be synchronized
         folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
@@ -382,14 +382,14 @@ def put_in_place(written: Path, path: Path) -> None:
 
 
 def replace_file(path: Path, data: bytes) -> None:
-    """Replaces a file in one stroke, also where the power fails."""
+    """Replaces a file atomically, also where the power fails."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
         with temporary.open("wb") as file:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
-        put_in_place(temporary, path)
+        rename_durably(temporary, path)
     except OSError:
         with suppress(OSError):
             temporary.unlink()

@@ -13,7 +13,7 @@ from gamemaster.faults import Fault, escaped, shown
 from gamemaster.record import MatchRecord, StepRecord
 from gamemaster.referee import MoveChoice, Outcome, Referee, Situation, replacement
 from gamemaster.settings import Replacement, derived
-from gamemaster.verdicts import counts, verdict_of
+from gamemaster.verdicts import decides, verdict_of
 from ggp.engines import make_machine
 from ggp.errors import ReadError, RecordError
 from ggp.gdl.reader import read_term
@@ -255,7 +255,7 @@ def _check_end(record: MatchRecord, situation: Situation, referee: Referee) -> N
     verdict = verdict_of(record)
     if verdict is not None and situation.state is not None:
         ending = None if isinstance(situation, MoveChoice) else situation.ending
-        if counts(verdict, ending) and record.status != ending:  # programs before this rule let the rules end a match
+        if decides(verdict, ending) and record.status != ending:  # programs before this rule let the rules end a match
             situation = referee.conclude(situation.state, verdict)
     if isinstance(situation, MoveChoice) or situation.ending != record.status:
         raise _wrong(f"status should not be {record.status} after {steps} steps: {_described(situation)}")

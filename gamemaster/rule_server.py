@@ -54,7 +54,7 @@ class RuleServer:
         }
         self._referee: Referee | None = None  # of the match that was begun last
         self._choice: MoveChoice | None = None  # that is open in it
-        self._last_state: Facts | None = None  # the present one
+        self._present: Facts | None = None  # of the match now
 
     def do(self, request: Request, tell: Tell) -> object:
         """The answer; GgpError for what the rules, or those who ask, do wrong."""
@@ -101,15 +101,15 @@ class RuleServer:
         return {"executed": _executed(executed), "situation": self._told(request, following)}
 
     def _conclude(self, request: Request, _: Tell) -> object:
-        if self._referee is None or self._last_state is None:
+        if self._referee is None or self._present is None:
             raise EvaluationError(_FORGOTTEN)
         verdict = Verdict(request["ending"], request["reason"], tuple(request["lost"]))
-        return {"situation": self._told(request, self._referee.conclude(self._last_state, verdict))}
+        return {"situation": self._told(request, self._referee.conclude(self._present, verdict))}
 
     def _told(self, request: Request, situation: Situation) -> dict[str, Any]:
         """A situation as JSON, with those parts of its state that are wanted."""
         self._choice = situation if isinstance(situation, MoveChoice) else None
-        self._last_state = state = situation.state
+        self._present = state = situation.state
         told: dict[str, Any] = {"state": list(state) if request["wants_state"] and state is not None else None}
         if isinstance(situation, MoveChoice):
             told |= {"step": situation.step}

@@ -14,7 +14,7 @@ def verdict_of(record: MatchRecord) -> Verdict | None:
     return _out_of_time(record) or _forfeit(record) or _adjudicated(record)
 
 
-def counts(verdict: Verdict, ending: Ending | None) -> bool:
+def decides(verdict: Verdict, ending: Ending | None) -> bool:
     """Whether it decides a match that the rules or the limit of steps end in the same step; None where it goes on.
 
     A forfeit does: the replacement of the last fault may have won the match.

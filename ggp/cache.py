@@ -383,13 +383,20 @@ def _warn(message: str) -> None:
 
 
 def _make_private(root: Path, *names: str) -> Path:
-    """Makes the folder under the root, each part for us alone; PermissionError when it is not."""
+    """Makes the folder under the root, each part for us alone; PermissionError when it is not.
+
+    Unfinished files of writers that died are removed from it.
+    """
     folder = root
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     for name in names:
         folder /= name
         folder.mkdir(mode=0o700, exist_ok=True)
     _check_private(folder)
+    for path in folder.glob(f"*{_UNFINISHED}"):
+        with suppress(OSError):
+            if time.time() - path.stat().st_mtime > _UNFINISHED_SECONDS:
+                path.unlink()
     return folder
 
 
@@ -467,14 +474,7 @@ def _read(path: Path) -> bytes:
 
 
 def _write(path: Path, parts: list[bytes], mode: int = 0o600) -> None:
-    """Puts the file in its place in one step: readers see all of it, or what was there before.
-
-    What writers that died have left in the folder is removed.
-    """
-    for other in path.parent.glob(f"*{_UNFINISHED}"):
-        with suppress(OSError):
-            if time.time() - other.stat().st_mtime > _UNFINISHED_SECONDS:
-                other.unlink()
+    """Puts the file in its place in one step: readers see all of it, or what was there before."""
     unfinished = path.with_name(secrets.token_hex(8) + _UNFINISHED)
     try:
         with open(unfinished, "xb", opener=lambda name, flags: os.open(name, flags, mode)) as file:

@@ -51,7 +51,7 @@ def export_all(store: Store, name: str, folder: Path) -> Exported:
     What is damaged is a problem: a result, which counts in no table, or a record, which has no file. A record that does
     not replay is written as it is, and is a problem instead of a file for other tools.
     """
-    results, damaged = store.sound_results(name)
+    results, damaged = store.readable_results(name)
     _export_tables(store, name, folder, results)
     written, problems = 0, []
     for result in results:

@@ -343,7 +343,7 @@ class MatchRepository:
                 matches += max(row.matches for row in rows)
                 steps += max(row.matches for row in rows) * rows[0].mean_steps
             if self._measured_revision != store.revision() and not self._measuring.locked():
-                threading.Thread(target=self.measure_move_times, daemon=True).start()  # nobody waits for it
+                threading.Thread(target=self.measure_move_times, daemon=True).start()
         fastest = _fastest(
             [*self._move_times.get(game, ()), *(move_time for one in kept for move_time in one.move_times)]
         )

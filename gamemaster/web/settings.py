@@ -173,10 +173,8 @@ def checked_name(text: str) -> str:
     """A player's name without blanks around it; PydanticCustomError where it may not be called so."""
     name = text.strip()
     if not is_name(name):
-        rule = (
-            f"a name is one line of at most {LONGEST_NAME} printable characters, at most {MOST_MARKS} accents on each"
-        )
-        raise PydanticCustomError("name", rule)
+        letters = f"{LONGEST_NAME} printable characters, with at most {MOST_MARKS} accents on a letter"
+        raise PydanticCustomError("name", f"a name is one line of at most {letters}")
     return name
 
 

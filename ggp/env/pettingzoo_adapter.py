@@ -14,7 +14,7 @@ from pettingzoo import AECEnv, ParallelEnv
 from ggp.env.gymnasium_adapter import environment_id, single_space
 from ggp.env.single import SingleMatch, check_visible, draw_rgb, draw_text
 from ggp.env.vector import SIMULTANEOUS
-from ggp.errors import IllegalActionError, SettingsError
+from ggp.errors import SettingsError
 from ggp.game import Game
 from ggp.simulation.environment_kernels import ONLY
 
@@ -55,9 +55,7 @@ class _Agents(SingleMatch):
         number, mask = self.number[agent], self.mask(self.number[agent])
         is_legal = bool(mask[action]) if 0 <= action < len(mask) else action == ONLY and mask.sum() == 1
         if not is_legal and self.environments.settings.illegal == "raise":
-            legal = [self.environments.moves[number][at] for at in np.flatnonzero(mask)]
-            shown = ", ".join(legal[:3]) + (" …" if len(legal) > 3 else "")
-            raise IllegalActionError(0, agent, action, f"it is not the number of {shown}")
+            raise self.environments.illegal_action(0, number, action)
 
     def observe(self, agent: str) -> Observation:
         self.check_begun()

@@ -376,7 +376,11 @@ class VectorEnvironment:
     def _error(self, moves: NDArray[np.integer[Any]]) -> IllegalActionError:
         """For the first number that is no legal move."""
         environment, at = map(int, np.argwhere(self._wrong(moves))[0])
-        number, names = int(moves[environment, at]), self.moves[at]
+        return self.illegal_action(environment, at, int(moves[environment, at]))
+
+    def illegal_action(self, environment: int, at: int, number: int) -> IllegalActionError:
+        """Why a number is no legal move of role `at` now."""
+        names = self.moves[at]
         if self._rows_now(self.program.region.ended, 1)[environment, 0]:
             reason = "the match is over; reset it"
         elif number == ONLY:

@@ -38,9 +38,8 @@ from ggp.simulation.expansion import (
 from ggp.simulation.state_machine import CircuitMachine
 from ggp.simulation.state_table import StateTable, add_state, keep_state, make_state_table
 
-NEXT, NOW, AFTER, LEAVES, INFORMATION_SETS, SEQUENCES, STEP, STARTED, AMBIGUOUS, NO_GOAL = range(
-    10
-)  # of _Work.counters
+# of _Work.counters
+NEXT, NOW, AFTER, LEAVES, INFORMATION_SETS, SEQUENCES, STEP, STARTED, AMBIGUOUS, NO_GOAL = range(10)
 NONE = -1  # in place of an information set: no choice
 BEFORE, ROLE, TOLD = range(3)
 """The words of an item of knowledge: what the role knew a step before (an item, in the lower 32 bits) with its move
@@ -308,7 +307,8 @@ class Enumeration:
             raise no_goal(name, self._machine.roles[counters[NO_GOAL] - 1])
         histories = int(counters[LEAVES]) + self._inner + int(counters[AFTER])
         if histories > self._most:
-            raise EquilibriumError(f"{name}: there are more than {self._most:,} histories")
+            steps = f"{self.step + 1} steps so far"
+            raise EquilibriumError(f"{name}: there are more than {self._most:,} histories (of {steps})")
         if self._size_bytes() > self._memory_bytes:
             raise EquilibriumError(f"{name}: {histories:,} histories need more than {self._memory_bytes >> 20:,} MiB")
 

@@ -9,6 +9,6 @@ The same rules as bytecode, for play where there is no circuit (yet): `bytecode`
 machine.
 """
 
-from ggp.interpreter.interpreter import Interpreter, Patience, ask, for_ever
+from ggp.interpreter.interpreter import Interpreter, IsLate, ask, never_late
 
-__all__ = ["Interpreter", "Patience", "ask", "for_ever"]
+__all__ = ["Interpreter", "IsLate", "ask", "never_late"]

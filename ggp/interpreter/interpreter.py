@@ -36,11 +36,11 @@ PLAY_QUERIES = (
     Query(("sees", 2), (0,)),
 )
 _NO_KEY = ()
-Patience: TypeAlias = Callable[[], bool]  # whether an evaluation takes too long; asked every few milliseconds
+IsLate: TypeAlias = Callable[[], bool]  # whether an evaluation takes too long; asked every few milliseconds
 _GOAL_VALUE = re.compile(r"[0-9]{1,2}|100")
 
 
-def for_ever() -> bool:
+def never_late() -> bool:
     return False
 
 
@@ -102,7 +102,7 @@ class Interpreter(RuleMachine):
 
     engine = "interpreter"
 
-    def __init__(self, rulesheet: Rulesheet, is_late: Patience = for_ever) -> None:
+    def __init__(self, rulesheet: Rulesheet, is_late: IsLate = never_late) -> None:
         super().__init__(has_percepts=rulesheet.has_percepts)
         self.program = program = make_logic_program(rulesheet)
         self.dependencies, self.domains = analysis = _analysed(program)
@@ -141,7 +141,7 @@ def ask(
     program: LogicProgram,
     relations: Sequence[Relation],
     state: Facts = frozenset(),
-    is_late: Patience = for_ever,
+    is_late: IsLate = never_late,
 ) -> tuple[frozenset[Term], ...]:
     """All that some relations hold for in a state, each as terms: the arguments behind the relation's name.
 
@@ -212,7 +212,7 @@ class _Texts(dict[Term, str]):
 class _Rules:
     """The functions of a compiled program, and the count of their steps, which starts anew for each evaluation."""
 
-    def __init__(self, scope: dict[str, Any], is_late: Patience) -> None:
+    def __init__(self, scope: dict[str, Any], is_late: IsLate) -> None:
         self.has_spent = False  # more than a few steps
         self._scope = scope
         self._is_late = is_late
@@ -250,7 +250,7 @@ class _Rules:
         raise EvaluationError(f"the evaluation of the rules does not end within {MAX_STEPS:,} steps")
 
 
-def _load(compiled: Compiled, is_late: Patience = for_ever) -> _Rules:
+def _load(compiled: Compiled, is_late: IsLate = never_late) -> _Rules:
     """Runs the compiled source; its names are ours, and symbols of the rulesheet occur in it as literals only."""
     scope: dict[str, Any] = {
         **compiled.tables,

@@ -20,7 +20,7 @@ from ggp.gdl.reader import read_term
 from ggp.gdl.rulesheet import Rulesheet
 from ggp.gdl.state_machine import Facts, StateMachine
 from ggp.gdl.terms import Term, is_ground, match, substitute, to_text, variables
-from ggp.interpreter import Patience, ask, for_ever
+from ggp.interpreter import IsLate, ask, never_late
 
 Kind = OneOf["unreadable", "unknown", "over", "turn", "condition"]
 
@@ -53,7 +53,7 @@ class Refusals:
         self._listed: frozenset[Term] | None = None  # what `input` lists
         self._moves: frozenset[Term] = frozenset()  # the moves among it
 
-    def of(self, state: Facts, role: str, text: str, is_late: Patience = for_ever) -> Refusal | None:
+    def of(self, state: Facts, role: str, text: str, is_late: IsLate = never_late) -> Refusal | None:
         """None for a legal move; else why not: it is unreadable, not a move of this game, the match is over, it is not
         the role's turn, or the first condition that fails of the `legal` rule that comes closest.
 
@@ -70,7 +70,7 @@ class Refusals:
             return None
         return self._why(state, role, move, is_late, is_over=is_over)
 
-    def _why(self, state: Facts, role: str, move: Term, is_late: Patience, *, is_over: bool) -> Refusal:
+    def _why(self, state: Facts, role: str, move: Term, is_late: IsLate, *, is_over: bool) -> Refusal:
         if self._program is None:
             self._program = make_logic_program(self._rulesheet)
         program = self._program
@@ -101,7 +101,7 @@ class Refusals:
         return self._domains.admits(DOES, 1, move)
 
 
-def _check(is_late: Patience) -> None:
+def _check(is_late: IsLate) -> None:
     if is_late():
         raise EvaluationError("the reason takes too long")
 
@@ -127,7 +127,7 @@ def _only_facts(clause: Clause) -> bool:
     return any(literal.relation[0].endswith(FACTS_SUFFIX) for literal in clause.body)
 
 
-def _listed_moves(program: LogicProgram, is_late: Patience) -> frozenset[Term]:
+def _listed_moves(program: LogicProgram, is_late: IsLate) -> frozenset[Term]:
     """What `input` lists; nothing where that is too much."""
     if _INPUT not in program.tables and _INPUT not in program.clauses:
         return frozenset()
@@ -143,7 +143,7 @@ def _lists_all(listed: frozenset[Term], legal: Mapping[str, tuple[Term, ...]]) -
     return all(("input", role, move) in listed for role, moves in legal.items() for move in moves)
 
 
-def _failing_condition(program: LogicProgram, state: Facts, role: str, move: Term, is_late: Patience) -> str:
+def _failing_condition(program: LogicProgram, state: Facts, role: str, move: Term, is_late: IsLate) -> str:
     """The first condition that fails, of the rule with the most conditions that hold."""
     candidates = [
         conditions

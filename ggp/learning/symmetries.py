@@ -53,7 +53,7 @@ def find_symmetries(
     if game.has_percepts or not game.facts:
         return alone
     cache = default_cache() if cache is None else cache
-    key = rulesheet.sha256 + ("" if exact else " but for goals or ends")
+    key = f"{rulesheet.sha256} exact" if exact else rulesheet.sha256
     entry = cache.get(_KIND, key)
     if entry is not None and entry.arrays.keys() == set(Symmetries._fields):
         found = Symmetries(**{name: array.copy() for name, array in entry.arrays.items()})

@@ -139,8 +139,7 @@ class InformationSetSearch:
             start_playouts(self._descents, plan, lanes, phase, _PLAYOUTS)
             while play_values(plan, lanes, self._worth, _STEPS_AT_ONCE):
                 if stop():
-                    drop_lanes(plan, lanes)
-                    take_back(self._trees, self._descents)
+                    self._take_back()
                     return
             back_up_playouts(self._trees, self._descents, lanes)
             self.descents += LANES
@@ -153,6 +152,13 @@ class InformationSetSearch:
             trees.table.slots[:] = EMPTY
             trees.table.size[0] = trees.edges[0] = 0
         self._root = root
+
+    def _take_back(self) -> None:
+        """Forgets the playouts under way, and the visits of the descents that wait for them."""
+        drop_lanes(self._plan, self._lanes)
+        descents = self._descents
+        waits = (descents.leaf_steps != NONE)[:, np.newaxis] & (np.arange(_DEEPEST) < descents.length[:, np.newaxis])
+        np.subtract.at(self._trees.tried, descents.path[waits], 1)
 
     def result(self, belief: Belief) -> tuple[MoveValue, ...]:
         """The moves of the role where it is now, those with most visits first; none where they were not searched."""
@@ -213,15 +219,6 @@ def back_up_playouts(trees: _Trees, descents: _Descents, lanes: Lanes) -> None:
             for role in range(lanes.values.shape[1]):
                 lanes.values[lane, role] /= lanes.done[lane]
             _back_up(trees, descents, np.int64(lane), lanes.values, np.int64(lane))
-
-
-@lean
-def take_back(trees: _Trees, descents: _Descents) -> None:
-    """Those descents of which playouts were to say what they are worth."""
-    for lane in range(LANES):
-        if descents.leaf_steps[lane] != NONE:
-            for at in range(descents.length[lane]):
-                trees.tried[descents.path[lane, at]] -= 1
 
 
 @numba_inner

@@ -113,7 +113,7 @@ class Store:
                 raise DamagedStoreError(f"the store is damaged: {damaged[0]}{more}")
             return found
 
-    def sound_results(self, name: str) -> tuple[tuple[MatchResult, ...], tuple[str, ...]]:
+    def readable_results(self, name: str) -> tuple[tuple[MatchResult, ...], tuple[str, ...]]:
         """As `results` without those that are damaged, and a line for each of these."""
         with self._database.reading() as connection:
             return reads.results_of(connection, reads.tournament_id(connection, name))

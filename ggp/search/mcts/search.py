@@ -125,7 +125,7 @@ class BatchedMcts:
         seeds = [(seed * 1000 + at) % 2**32 for at in range(settings.threads)]
         self.workers = [Worker(machine, settings.most_steps, each, at) for at, each in enumerate(seeds)]
         self._pool = ThreadPoolExecutor(settings.threads) if settings.threads > 1 else None
-        self._affordable = 0  # playouts of a leaf that take about as long as the descent; 0: not measured yet
+        self._playouts_per_leaf = 0  # playouts of a leaf that take about as long as the descent; 0: not measured yet
         machine.compile_in_background(decisive=settings.decisive_moves)
         self.go_to(machine.initial_state)
 
@@ -163,7 +163,7 @@ class BatchedMcts:
     def run(self, stop: Callable[[], bool], max_visits: int | None = None) -> None:
         """Searches until `stop()`, for so many visits, or until the state is solved."""
         if not self.is_solved:
-            self._affordable = self._affordable or self.workers[0].playouts_per_leaf(self, stop)
+            self._playouts_per_leaf = self._playouts_per_leaf or self.workers[0].playouts_per_leaf(self, stop)
         limit = None if max_visits is None else max_visits + sum(worker.visits for worker in self.workers)
         if self._pool is None:
             self._work(self.workers[0], stop, limit)
@@ -302,7 +302,7 @@ class BatchedMcts:
 
     def _rounds(self, count: int) -> int:
         """How often each lane plays out its leaf, of so many descents in flight."""
-        return max(1, (self.settings.playouts or self._affordable) * count // LANES)
+        return max(1, (self.settings.playouts or self._playouts_per_leaf) * count // LANES)
 
     def _make_tree(self) -> Tree:
         words, moves = self.machine.batches.initial.shape[1], self.machine.compiled.moves

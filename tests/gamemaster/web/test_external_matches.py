@@ -113,7 +113,7 @@ async def test_of_two_matches_at_once_one_begins(client: ApiClient) -> None:
     assert [task.result() for task in done] == ["busy"]
     (begun,) = [name for name, task in told.items() if not task.done()]
     assert await tell(endpoint, f"( ABORT {begun} )") == "aborted"
-    told[begun].cancel()  # nobody has opened the page
+    told[begun].cancel()  # no page is open
     await asyncio.wait([told[begun]])
     assert [live.is_over for live in client.services.live_matches.all()] == [True]
 

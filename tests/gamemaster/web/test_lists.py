@@ -36,8 +36,8 @@ async def test_a_store_tells_of_players_what_it_keeps(serve: Serve, tmp_path: Pa
     game = ggp.load(WITH_CHANCE, "interpreter")
     async with AsyncExitStack() as stack:
         players = {role: await stack.enter_async_context(ScriptedPlayer()) for role in game.roles if role != NATURE}
-        (tmp_path / "elsewhere").mkdir()
-        record = await play(game, players, tmp_path / "elsewhere", max_steps=2)
+        (tmp_path / "records").mkdir()
+        record = await play(game, players, tmp_path / "records", max_steps=2)
     store = open_store(str(tmp_path / "store.sqlite"))
     store.keep_single(record)
     client = await serve(store=store)
