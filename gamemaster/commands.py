@@ -36,7 +36,8 @@ Opening = Annotated[
     str,
     typer.Option(
         metavar="MOVES",
-        help="Joint moves, side by side, after which the match begins: '((mark 1 1) noop) (noop (mark 2 2))'.",
+        help="Moves after which the match begins, as in ggp analyse: '(mark 1 1) (mark 2 2)', or joint moves: "
+        "'((mark 1 1) noop) (noop (mark 2 2))'.",
     ),
 ]
 RecordFile = Annotated[Path, typer.Argument(metavar="RECORD", help="A record that `ggp match` has written.")]

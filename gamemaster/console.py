@@ -19,7 +19,7 @@ from gamemaster.evaluator import RULES_BYTES, Evaluator, RulesheetSource, find_s
 from gamemaster.match import new_match_name, run_match
 from gamemaster.player import PlayerAddress, parse_player
 from gamemaster.record import MatchRecord, RecordWriter, read_record, record_path
-from gamemaster.referee import parse_opening
+from gamemaster.referee import check_opening
 from gamemaster.replay import ForeignRecord, Replayed, exported, read_foreign, replay
 from gamemaster.settings import MatchSettings, make_settings
 from ggp.boards import Layout, find_layout
@@ -41,7 +41,7 @@ def run(
     """Runs and shows a match as `ggp match` describes; the exit code."""
     checked = make_settings(**settings)
     addresses = [parse_player(text) for text in players]
-    source = replace(_source(game_name), opening=parse_opening(opening))
+    source = replace(_source(game_name), opening=check_opening(opening))
     name = new_match_name("match" if checked.scramble else source.name)
     path = record_path(wanted, name)
     _check_replaceable(path)

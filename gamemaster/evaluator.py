@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import ggp.errors
 from gamemaster.faults import Fault
-from gamemaster.referee import Answer, Executed, GoesOn, Opening, Outcome, RefereedGame, Verdict
+from gamemaster.referee import Answer, Executed, GoesOn, Outcome, RefereedGame, Verdict
 from gamemaster.rule_server import LENGTH, UNKNOWN_GAME, executed_of, facts_of
 from gamemaster.settings import MatchSettings
 from ggp.errors import EvaluationError, GgpError
@@ -51,11 +51,11 @@ class RulesheetSource:
     drawing: Mapping[str, Any] = field(default_factory=dict, repr=False)
     engine: Literal["interpreter", "circuit"] = "interpreter"
     place: str = field(default="rulesheet", compare=False)  # where it comes from, for messages
-    opening: Opening = ()  # after which matches begin
+    opening: str = ""  # moves after which matches begin, as `ggp.game.read_steps` reads them
     key: str = field(init=False, repr=False)  # the same for the same text, engine, name and opening
 
     def __post_init__(self) -> None:
-        words = "\0".join((self.engine, self.name, self.text, *(" ".join(moves) for moves in self.opening)))
+        words = "\0".join((self.engine, self.name, self.text, self.opening))
         object.__setattr__(self, "key", sha256(words.encode(errors="replace")).hexdigest())
 
     def as_request(self) -> dict[str, Any]:
@@ -266,10 +266,10 @@ async def load_rules(evaluator: Evaluator, source: RulesheetSource, seconds: flo
     """The rules of a match; GgpError when they cannot be loaded in so many seconds."""
     rulesheet = await asyncio.to_thread(parse_rulesheet, source.text, source.place)
     loaded = await evaluator.load(source, seconds)
-    if source.opening:
+    if loaded["text"] is not None:
         rulesheet = await asyncio.to_thread(parse_rulesheet, loaded["text"], source.place)
-    roles = tuple(loaded["roles"])
-    game = RefereedGame(source.name, rulesheet, roles, loaded["engine"], loaded["fallback"], source.opening)
+    roles, opening = tuple(loaded["roles"]), tuple(map(tuple, loaded["opening"]))
+    game = RefereedGame(source.name, rulesheet, roles, loaded["engine"], loaded["fallback"], opening)
     return RemoteRules(evaluator, source, game)
 
 

@@ -21,7 +21,7 @@ from gamemaster.local_bots import Bots, LocalBot
 from gamemaster.match import Event, MatchRunner, Stepped, new_match_name
 from gamemaster.player import Player, parse_player
 from gamemaster.record import MatchRecord
-from gamemaster.referee import parse_opening
+from gamemaster.referee import check_opening
 from gamemaster.settings import MatchSettings, make_settings
 from ggp.errors import SettingsError
 from ggp.game import Game, State, load_text
@@ -54,8 +54,8 @@ class Match:
         memory: int = 256,
         **settings: Any,  # noqa: ANN401 - judged by their declaration
     ) -> None:
-        """opening: joint moves after which it begins; memory: of each bot that searches, in MiB."""
-        self._source = replace(_source(game), opening=parse_opening(opening))
+        """opening: moves after which it begins, as in `ggp match`; memory: of each bot that searches, in MiB."""
+        self._source = replace(_source(game), opening=check_opening(opening))
         self.game = load_text(self._source.text, self._source.name, "interpreter")
         self.settings: MatchSettings = make_settings(**settings)
         roles = tuple(role for role in self.game.roles if role != NATURE)

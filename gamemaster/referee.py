@@ -242,15 +242,13 @@ def goal_values(rulesheet: Rulesheet, role: str) -> Collection[int]:
     return found
 
 
-def parse_opening(text: str) -> Opening:
-    """Joint moves side by side, such as `((mark 1 1) noop) (noop (mark 2 2))`; SettingsError for anything else."""
+def check_opening(text: str) -> str:
+    """The text of moves; SettingsError where its parentheses do not match. The rules tell whether it can be played."""
     try:
-        joint_moves = read(text)
+        read(text)
     except ReadError as error:
-        raise SettingsError(error.message) from None
-    if not all(moves.is_list for moves in joint_moves):
-        raise SettingsError("an opening is joint moves in parentheses, each with a move of every role")
-    return tuple(tuple(to_text(move.term) for move in moves.items) for moves in joint_moves)
+        raise SettingsError(f"opening: {error.message}") from None
+    return text
 
 
 def replacement(policy: Replacement, seed: int, step: int, role: str, legal: tuple[Term, ...]) -> Term:

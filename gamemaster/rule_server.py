@@ -12,15 +12,15 @@ import resource
 import signal
 import struct
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, replace
 from typing import IO, TYPE_CHECKING, Any, TypeAlias
 
 from gamemaster.faults import Fault
-from gamemaster.referee import Executed, MoveChoice, Referee, Situation, Verdict
+from gamemaster.referee import Executed, MoveChoice, Opening, Referee, Situation, Verdict
 from gamemaster.settings import MatchSettings
 from ggp.errors import EvaluationError, GgpError
-from ggp.game import Game, load_text
+from ggp.game import Game, load_text, read_steps
 from ggp.gdl.rulesheet import name_and_arity, rule_term
 from ggp.gdl.state_machine import Facts
 from ggp.gdl.terms import Term, to_text
@@ -68,15 +68,17 @@ class RuleServer:
 
     def _load(self, request: Request, _: Tell) -> object:
         game = load_text(request["text"], request["name"], request["engine"])
+        opening: Opening = ()
         if request["opening"]:
-            game = opened(game, request["opening"])
+            game, opening = _opened(game, request["opening"])
         game = replace(game, metadata=Metadata(drawing=request["drawing"]))
         self._games.pop(request["game"], None)
         self._games[request["game"]] = game
         while len(self._games) > KEPT:
             self._games.pop(next(iter(self._games)))
         text = game.rulesheet.text if request["opening"] else None
-        return {"roles": game.roles, "engine": game.engine, "fallback": game.fallback, "text": text}
+        about = {"roles": game.roles, "engine": game.engine, "fallback": game.fallback}
+        return about | {"text": text, "opening": opening}
 
     def _layout(self, request: Request, _: Tell) -> object:
         """Finds out what the states of a game look like; from then on situations have a picture."""
@@ -119,22 +121,17 @@ class RuleServer:
         return told | {"picture": None if layout is None or state is None else _picture(*layout, state)}
 
 
-def opened(game: Game, opening: Sequence[Sequence[str]]) -> Game:
-    """The same game, beginning in the state after some joint moves; GgpError where they cannot be played."""
+def _opened(game: Game, moves: str) -> tuple[Game, Opening]:
+    """The same game, beginning in the state after some moves, and these; GgpError where they cannot be played."""
     if game.rulesheet.has_percepts:
         raise EvaluationError("an opening would tell all roles what they cannot know in a game with `sees`")
-    state = game.initial_state
-    for number, moves in enumerate(opening):
-        if len(moves) != len(game.roles):
-            raise EvaluationError(
-                f"joint move {number} of the opening has {len(moves)} moves for {len(game.roles)} roles"
-            )
-        state = state.play(dict(zip(game.roles, moves, strict=True)))
+    steps = read_steps(game.initial_state, moves, "opening")
+    state = steps[-1][1] if steps else game.initial_state
     if state.is_terminal:
         raise EvaluationError("the match is over after the opening")
     rules = [rule_term(rule) for rule in game.rulesheet.rules if name_and_arity(rule.head)[0] != "init"]
     text = "\n".join([*map(to_text, rules), *(f"(init {fact})" for fact in state.facts)])
-    return load_text(text, game.name, game.engine)
+    return load_text(text, game.name, game.engine), tuple(tuple(map(to_text, joint_move)) for joint_move, _ in steps)
 
 
 def serve(server: RuleServer) -> None:

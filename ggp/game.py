@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from ggp.engines import choose_engine
 from ggp.errors import EvaluationError, IllegalMoveError, SettingsError, UnknownRoleError
-from ggp.gdl.reader import decode, read_term
+from ggp.gdl.reader import Node, decode, read, read_term
 from ggp.gdl.rulesheet import Rulesheet, parse_rulesheet
 from ggp.gdl.state_machine import Facts, JointMove, StateMachine
 from ggp.gdl.terms import Term, to_text
@@ -121,8 +121,15 @@ class State:
         if not isinstance(moves, Mapping):
             wanted = f"{{{self.game.roles[0]!r}: MOVE}}"
             raise SettingsError(f"moves are a mapping from roles to moves, such as {wanted}, not {moves!r}")
+        return self.after(self.joint_move(moves))
+
+    def joint_move(self, moves: Mapping[str, str | Term]) -> JointMove:
+        """The moves of all roles; takes and refuses what `play` does."""
         given = {self._role(role): move for role, move in moves.items()}
-        joint_move: JointMove = tuple(self._move(role, given.get(role)) for role in self.game.roles)
+        return tuple(self._move(role, given.get(role)) for role in self.game.roles)
+
+    def after(self, joint_move: JointMove) -> "State":
+        """The state after legal moves of all roles, which are not checked."""
         return State(self.game, self.game.machine.next_state(self.terms, joint_move))
 
     def _role(self, role: str) -> str:
@@ -145,6 +152,47 @@ class State:
         if len(legal) != 1:
             raise IllegalMoveError(role, "no move", f"it has {len(legal)} legal moves to choose from")
         return legal[0]
+
+
+def read_steps(state: State, moves: str, name: str) -> list[tuple[JointMove, State]]:
+    """The steps that moves as text stand for, each with the state after it; SettingsError where one is not complete.
+
+    moves: for each step a joint move in parentheses, or a move of each role that has a choice, in the order of the
+    roles. name: what messages call the text.
+    """
+    nodes = list(read(moves, name))
+    steps: list[tuple[JointMove, State]] = []
+    while nodes:
+        step = len(steps)
+        if state.is_terminal:
+            raise SettingsError(f"{name}: the match is over after {step} steps")
+        given: dict[str, str] = {}
+        if _is_joint(nodes[0], state):
+            joint = nodes.pop(0).items
+            if len(joint) != len(state.game.roles):
+                raise SettingsError(f"{name}: step {step} has {len(joint)} moves for {len(state.game.roles)} roles")
+            given = {role: to_text(node.term) for role, node in zip(state.game.roles, joint, strict=True)}
+        else:
+            for role in state.game.roles:
+                if len(state.legal_moves(role)) > 1:
+                    if not nodes:
+                        raise SettingsError(f"{name}: step {step} lacks a move of {role}")
+                    given[role] = to_text(nodes.pop(0).term)
+        joint_move = state.joint_move(given)
+        state = state.after(joint_move)
+        steps.append((joint_move, state))
+    return steps
+
+
+def _is_joint(node: Node, state: State) -> bool:
+    """Whether it can be no move, or has a legal move for each role."""
+    roles = state.game.roles
+    if not node.is_list or not node.items or node.items[0].is_list:
+        return node.is_list
+    texts = [to_text(item.term) for item in node.items]
+    return len(texts) == len(roles) and all(
+        text in state.legal_moves(role) for text, role in zip(texts, roles, strict=True)
+    )
 
 
 def check_state(given: object) -> None:

@@ -13,7 +13,6 @@ from gamemaster.concurrency import all_of
 from gamemaster.faults import shown
 from gamemaster.match import Event, Listener
 from gamemaster.record import Keep, MatchRecord
-from gamemaster.referee import Opening
 from gamemaster.settings import derived
 from gamemaster.tournament.pairings import MatchResult, Pairing
 from gamemaster.tournament.ratings import sprt_of
@@ -181,7 +180,7 @@ class _Run:
         self._changed = asyncio.Event()
         self._failures: Counter[str] = Counter()
         self._voids: Counter[str] = Counter()
-        self._openings: dict[str, tuple[Opening, ...]] = {}  # by the names of games
+        self._openings: dict[str, tuple[str, ...]] = {}  # by the names of games
         self._obstacle: GgpError | None = None  # why it cannot go on
         self._note = ""  # why it need not go on
         self._test = None if spec.sprt is None else SequentialTest(spec, spec.sprt)
@@ -258,7 +257,7 @@ class _Run:
         attempt = await _whole(partial(self._manager.begin, pairing))
         settings = self._spec.settings_of(pairing.game, pairing.seed)
         openings = self._openings[pairing.game]
-        opening = openings[pairing.round % len(openings)] if openings else ()
+        opening = openings[pairing.round % len(openings)] if openings else ""
         return Job(pairing, attempt, match_name(pairing, attempt, scramble=settings.scramble), settings, opening)
 
     async def _outcome(self, job: Job, place: Reservation) -> MatchResult | Exception:

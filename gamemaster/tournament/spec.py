@@ -138,7 +138,7 @@ class GameSpec(_Part):
 
     rules: str = Field(min_length=1, description="a shipped game by its name, or a rulesheet file")
     name: Word = Field("", description="instead of that of the rules")
-    openings: str = Field("", description="a file with joint moves, one opening a line; not set: the rules' own state")
+    openings: str = Field("", description="a file with moves, one opening a line; not set: the rules' own state")
     match: MatchOverrides = MatchOverrides()
 
     @model_validator(mode="before")

@@ -16,7 +16,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import PydanticUndefined
 
 from gamemaster.evaluator import RULES_BYTES, Evaluator, find_source, load_rules
-from gamemaster.referee import Opening, Outcome, parse_opening
+from gamemaster.referee import Outcome, check_opening
 from gamemaster.settings import MatchSettings
 from gamemaster.tournament.spec import (
     GameSpec,
@@ -225,7 +225,7 @@ async def _count_of(evaluator: Evaluator, game: GameSpec) -> int | GgpError:
     return sum(role != NATURE for role in rules.game.roles)
 
 
-def openings_of(spec: TournamentSpec) -> dict[str, tuple[Opening, ...]]:
+def openings_of(spec: TournamentSpec) -> dict[str, tuple[str, ...]]:
     """Game → its openings, in the order of their file; SettingsError where one cannot be read."""
     return {
         game.name: tuple(opening for _, opening in read_openings(Path(game.openings))) if game.openings else ()
@@ -233,13 +233,14 @@ def openings_of(spec: TournamentSpec) -> dict[str, tuple[Opening, ...]]:
     }
 
 
-def read_openings(path: Path) -> list[tuple[int, Opening]]:
-    """The openings in a file with their lines, from 1: joint moves side by side, such as `((mark 1 1) noop)`."""
-    found: list[tuple[int, Opening]] = []
+def read_openings(path: Path) -> list[tuple[int, str]]:
+    """The openings in a file with their lines, from 1: moves as `ggp match --opening` takes them."""
+    found: list[tuple[int, str]] = []
     for number, line in enumerate(read_text(path).splitlines(), 1):
-        if line.partition(";")[0].strip():
+        opening = line.partition(";")[0].strip()
+        if opening:
             try:
-                found.append((number, parse_opening(line)))
+                found.append((number, check_opening(opening)))
             except GgpError as error:
                 raise SettingsError(f"{path}, line {number}: {error}") from None
     if not found:

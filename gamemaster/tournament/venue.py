@@ -18,7 +18,7 @@ from gamemaster.faults import Fault
 from gamemaster.match import Listener, run_match
 from gamemaster.player import Player
 from gamemaster.record import Keep, MatchRecord
-from gamemaster.referee import Opening, RefereedGame
+from gamemaster.referee import RefereedGame
 from gamemaster.settings import MatchSettings, derived
 from gamemaster.tournament.pairings import Pairing
 from gamemaster.tournament.spec import PlayerSpec, TournamentSpec
@@ -54,7 +54,7 @@ class Job:
     attempt: int  # from 1
     match: str  # its name in the messages to players
     settings: MatchSettings
-    opening: Opening = ()
+    opening: str = ""  # moves
 
 
 class LocalVenue:
@@ -251,12 +251,12 @@ class Referees:
 
     def __init__(self, find: Callable[[str], RulesheetSource]) -> None:
         self._find = find
-        self._games: dict[tuple[str, Opening], tuple[RulesheetSource, RefereedGame]] = {}  # by their `rules`
+        self._games: dict[tuple[str, str], tuple[RulesheetSource, RefereedGame]] = {}  # by their `rules` and opening
         self._idle: list[Evaluator] = []
         self._all: set[Evaluator] = set()
 
     @asynccontextmanager
-    async def taken(self, rules: str, opening: Opening) -> AsyncIterator[RemoteRules]:
+    async def taken(self, rules: str, opening: str) -> AsyncIterator[RemoteRules]:
         """The rules of a match as long as the block lasts; GgpError when they cannot be loaded."""
         key = rules, opening
         if key in self._games:

@@ -17,10 +17,8 @@ from ggp.analysis import learn as learn_game
 from ggp.cache import is_warm
 from ggp.commands.options import given, option_name, options_of, with_options
 from ggp.commands.shared import GameArgument, JsonOption, check_memory, load_argument, seed_option
-from ggp.errors import GroundingError, SettingsError
-from ggp.game import State
-from ggp.gdl.reader import Node, read
-from ggp.gdl.terms import to_text
+from ggp.errors import GroundingError
+from ggp.game import State, read_steps
 from ggp.learning.settings import NO_KNOWLEDGE
 from ggp.search.mcts.settings import SearchSettings
 from ggp.settings import make
@@ -95,37 +93,8 @@ def run_analysis(  # noqa: PLR0913, PLR0917 - each is an option
 
 def follow(state: State, moves: str) -> State:
     """The state after moves as text; SettingsError where they end in the middle of a step."""
-    nodes = list(read(moves, "--moves"))
-    step = 0
-    while nodes:
-        if state.is_terminal:
-            raise SettingsError(f"--moves: the match is over after {step} steps")
-        given: dict[str, str] = {}
-        if _is_joint(nodes[0], state):
-            joint = nodes.pop(0).items
-            if len(joint) != len(state.game.roles):
-                raise SettingsError(f"--moves: step {step} has {len(joint)} moves for {len(state.game.roles)} roles")
-            given = {name: to_text(node.term) for name, node in zip(state.game.roles, joint, strict=True)}
-        else:
-            for name in state.game.roles:
-                if len(state.legal_moves(name)) > 1:
-                    if not nodes:
-                        raise SettingsError(f"--moves: step {step} lacks a move of {name}")
-                    given[name] = to_text(nodes.pop(0).term)
-        state = state.play(given)
-        step += 1
-    return state
-
-
-def _is_joint(node: Node, state: State) -> bool:
-    """Whether it can be no move, or has a legal move for each role."""
-    roles = state.game.roles
-    if not node.is_list or not node.items or node.items[0].is_list:
-        return node.is_list
-    texts = [to_text(item.term) for item in node.items]
-    return len(texts) == len(roles) and all(
-        text in state.legal_moves(role) for text, role in zip(texts, roles, strict=True)
-    )
+    steps = read_steps(state, moves, "--moves")
+    return steps[-1][1] if steps else state
 
 
 def _think(analyser: Analyser, seconds: float, shown: "_Shown", interrupted: list[int]) -> bool:

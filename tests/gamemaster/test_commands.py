@@ -62,6 +62,8 @@ MISTAKES = {
     "match tictactoe x:1 nosuch": "player 'nosuch': no bot is called 'nosuch'; the bots are mcts, ",
     "match bad.kif x:1 x:2": "bad.kif:1:1: '(' is never closed",
     "match dice.kif x:1 x:2": "dice takes 1 player (gambler), not 2",
+    "match tictactoe legal legal --opening (mark": "opening: '(' is never closed",
+    "match tictactoe legal legal --opening noop": "noop is not legal for xplayer",
     "replay nosuch.json": "nosuch.json: No such file or directory",
     "replay .": "Is a directory",
     "replay bad.kif": "bad.kif: Invalid JSON",

@@ -21,6 +21,16 @@ def last(state: State, role: str, clock: object) -> str:
     return state.legal_moves(role)[-1]
 
 
+def test_an_opening_is_single_moves_or_joint_moves() -> None:
+    joint, single = (
+        Match("tictactoe", ["legal", "legal"], opening=opening, **QUICK).run()
+        for opening in ("((mark 2 2) noop) (noop (mark 1 1))", "(mark 2 2) (mark 1 1)")
+    )
+    assert single.data.opening == joint.data.opening == (("(mark 2 2)", "noop"), ("noop", "(mark 1 1)"))
+    assert single.data.rulesheet == joint.data.rulesheet
+    assert [step.moves for step in single] == [step.moves for step in joint]
+
+
 @pytest.fixture(scope="module")
 def record() -> Record:
     return Match("tictactoe", {"xplayer": last, "oplayer": "legal"}, **QUICK).run()

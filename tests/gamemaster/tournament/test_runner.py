@@ -415,13 +415,13 @@ def test_what_the_game_master_caused_is_not_counted_against_a_player() -> None:
 
 async def test_openings_are_played_from_both_sides(tmp_path: Path, event_store: Store) -> None:
     """One in each round, for all matches of the round, so that roles are exchanged."""
-    (tmp_path / "openings.txt").write_text("((show 1) (show 2))  ; one\n\n((show 3) (show 3))\n", encoding="utf-8")
+    (tmp_path / "openings.txt").write_text("((show 1) (show 2))  ; one\n\n(show 3) (show 3)\n", encoding="utf-8")
     event = spec(tmp_path, ["guessing"], ["a=montecarlo", "b=montecarlo"], rounds=3)
     game = event.games[0].model_copy(update={"openings": str(tmp_path / "openings.txt")})
     event = event.model_copy(update={"games": (game,)})
     venue = MadeUp(event)
     assert await run(event, event_store, venue) == ""
-    one, other = (("(show 1)", "(show 2)"),), (("(show 3)", "(show 3)"),)
+    one, other = "((show 1) (show 2))", "(show 3) (show 3)"
     assert [job.opening for job in venue.jobs] == [one, one, other, other, one, one]
     for pair in (venue.jobs[:2], venue.jobs[2:4]):
         assert {job.pairing.players for job in pair} == {("a", "b"), ("b", "a")}

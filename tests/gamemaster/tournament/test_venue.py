@@ -11,7 +11,6 @@ import pytest
 
 from gamemaster.match import Began, Event, Stepped
 from gamemaster.record import MatchRecord
-from gamemaster.referee import Opening
 from gamemaster.replay import replay
 from gamemaster.tournament import venue
 from gamemaster.tournament.pairings import Pairing
@@ -46,7 +45,7 @@ async def play(
     event: TournamentSpec,
     players: tuple[str, ...],
     listen: object = nothing,
-    opening: Opening = (),
+    opening: str = "",
 ) -> MatchRecord:
     """A match of the first game."""
     pairing = Pairing("r001-1", 0, event.games[0].name, players, 5)
@@ -227,10 +226,10 @@ async def test_a_process_for_rules_serves_many_matches(tmp_path: Path) -> None:
 
 async def test_a_match_begins_after_its_opening(tmp_path: Path) -> None:
     event = spec(tmp_path, ["guessing"], TWO_BOTS)
-    opening = (("(show 1)", "(show 1)"),)
     async with local_venue(event) as where:
-        record = await play(where, event, ("a", "b"), opening=opening)
+        record = await play(where, event, ("a", "b"), opening="(show 1) (show 1)")
         plain = await play(where, event, ("a", "b"))
+    opening = (("(show 1)", "(show 1)"),)
     assert (record.opening, len(record.steps), record.goals) == (opening, 1, {"left": 100, "right": 100})
     assert (plain.opening, len(plain.steps)) == ((), 2)
     states = list(replay(record))
@@ -240,12 +239,13 @@ async def test_a_match_begins_after_its_opening(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("opening", "reason"),
     [
-        ((("(show 1)",),), "joint move 0 of the opening has 1 moves for 2 roles"),
-        ((("(show 1)", "(show 9)"),), r"\(show 9\) is not"),
-        ((("(show 1)", "(show 1)"),) * 2, "the match is over after the opening"),
+        ("((show 1))", "opening: step 0 has 1 moves for 2 roles"),
+        ("(show 1)", "opening: step 0 lacks a move of right"),
+        ("((show 1) (show 9))", r"\(show 9\) is not"),
+        ("(show 1) (show 1) (show 1) (show 1)", "the match is over after the opening"),
     ],
 )
-async def test_an_opening_that_cannot_be_played_is_refused(opening: Opening, reason: str, tmp_path: Path) -> None:
+async def test_an_opening_that_cannot_be_played_is_refused(opening: str, reason: str, tmp_path: Path) -> None:
     event = spec(tmp_path, ["guessing"], TWO_BOTS)
     async with local_venue(event) as where:
         with pytest.raises(GgpError, match=reason):
