@@ -227,6 +227,10 @@ def test_a_relation_that_holds_for_too_much_meets_a_bound(monkeypatch: pytest.Mo
     rules = "".join(f"(n {i})" for i in range(20)) + "(<= (big ?a ?b ?c) (n ?a) (n ?b) (n ?c))"
     with pytest.raises(EvaluationError, match="'big' holds for more than 1,000"):
         holds(rules, "big", 3)
+    alternatives = [f"(or (and (n ?a) (n ?b) (n ?c)) (m ?a ?b ?c {number}))" for number in range(7)]
+    rules = rules.replace("(n ?a) (n ?b) (n ?c))", " ".join(alternatives)) + ")"
+    with pytest.raises(EvaluationError, match=f"^{re.escape(alternatives[0])} holds for more than 1,000"):
+        holds(rules, "big", 3)
 
 
 SIXTY = "".join(f"(n {i})" for i in range(60))

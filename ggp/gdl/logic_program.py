@@ -12,7 +12,7 @@ from math import prod
 from typing import TypeAlias
 
 from ggp.gdl.rulesheet import And, Atom, Distinct, Not, Or, Rule, Rulesheet, Sentence, name_and_arity, sentence_term
-from ggp.gdl.terms import Term, is_ground, is_variable, substitute, variables
+from ggp.gdl.terms import Term, is_ground, is_variable, substitute, to_text, variables
 
 Relation: TypeAlias = tuple[str, int]  # name and arity
 
@@ -77,6 +77,19 @@ class LogicProgram:
     tables: dict[Relation, tuple[tuple[Term, ...], ...]]  # the arguments of each ground fact, in the order of the text
     helpers: dict[str, Helper]  # by the name of the relation, which no rulesheet can have
     rulesheet: Rulesheet
+
+    def in_words(self, relation: Relation) -> str:
+        """What the text has for a relation: its name, or the part of a rule that a helper replaces."""
+        name = relation[0]
+        helper = self.helpers.get(name)
+        if helper is None:
+            return f"'{name.removesuffix(FACTS_SUFFIX)}'"
+        return to_text(substitute(helper.meaning, {own: as_written(own) for own in variables(helper.meaning)}))
+
+    def place_in_words(self, relation: Relation) -> str:
+        """Where the text has a clause of a relation: in a rule of its name, or in the part that a helper replaces."""
+        words = self.in_words(relation)
+        return words if relation[0] in self.helpers else f"a rule for {words}"
 
 
 def make_logic_program(rulesheet: Rulesheet) -> LogicProgram:
@@ -193,6 +206,11 @@ class _Flattener:
         """With new names for existential variables, so that each negation has its own; no text can use these names."""
         loose = [name for name in variables(atom) if name not in outer]
         return substitute(atom, {name: f"{name} {next(self._numbers)}" for name in loose}) if loose else atom
+
+
+def as_written(variable: str) -> str:
+    """A variable without the number that tells those of different negations apart."""
+    return variable.partition(" ")[0]
 
 
 def role_variable(head: Term) -> str | None:

@@ -8,7 +8,7 @@ memory ran out in a join that gives few rules, what is left are estimates by the
 import re
 from collections.abc import Sequence
 
-from ggp.gdl.logic_program import DISTINCT, Clause, Literal
+from ggp.gdl.logic_program import DISTINCT, Clause, Literal, as_written
 from ggp.gdl.rulesheet import name_and_arity
 from ggp.gdl.terms import Term, is_variable, variables
 from ggp.grounding.clingo import NESTING, Clingo, OverBudgetError, list_rules
@@ -93,12 +93,13 @@ def _advice(clause: Clause, prepared: Prepared) -> str:
     head = set(variables(clause.head))
     groups = _groups(clause)
     if len(groups) > 1:
-        one, other = (", ".join(sorted(group & head)) for group in groups[:2])
+        one, other = (", ".join(sorted(map(as_written, group & head))) for group in groups[:2])
         remedy = _APART.get(clause.relation, "write a relation for each, and have both asked where they are read")
         return f"no condition joins {one} with {other}: {remedy}"
     local = [name for name in _local(clause) if name not in head]
     if local:
-        return f"split its body: write a relation for the conditions that read {local[0]}, without it as an argument"
+        name = as_written(local[0])
+        return f"split its body: write a relation for the conditions that read {name}, without it as an argument"
     return "write relations of fewer arguments in its place, each for the conditions that share variables"
 
 

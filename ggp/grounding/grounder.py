@@ -73,7 +73,7 @@ def ground(
     cycles = [clause for clause in prepared.clauses if clause.relation in prepared.dependencies.negative_cycles]
     if cycles and not is_stratified(rules):
         place = program.rulesheet.place(cycles[0].offset)
-        raise GroundingError(f"{place}: '{cycles[0].relation[0]}' depends on its own negation")
+        raise GroundingError(f"{place}: {program.in_words(cycles[0].relation)} depends on its own negation")
     groups = (
         [n for n, fact in enumerate(rules.facts) if match(one, fact, {}) is not None] for one in prepared.exclusive
     )

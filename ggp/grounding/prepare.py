@@ -12,7 +12,7 @@ from typing import NoReturn
 from ggp.errors import GroundingError
 from ggp.gdl.dependencies import Dependencies, Tier, find_dependencies
 from ggp.gdl.domains import Domains, find_domains
-from ggp.gdl.logic_program import DISTINCT, DOES, TRUE, Clause, Literal, LogicProgram, Relation
+from ggp.gdl.logic_program import DISTINCT, DOES, TRUE, Clause, Literal, LogicProgram, Relation, as_written
 from ggp.gdl.rulesheet import name_and_arity
 from ggp.gdl.terms import Term, is_variable, substitute, variables
 from ggp.grounding.callers import UnboundError, bind_by_callers
@@ -105,7 +105,8 @@ def _bound(
         )
     except UnboundError:
         clause, names = unbound[0]
-        _fail(program, clause, f"no condition binds {names[0]} in a rule for '{clause.relation[0]}'")
+        place = program.place_in_words(clause.relation)
+        _fail(program, clause, f"no condition binds {as_written(names[0])} in {place}")
     return found, dict(filled)
 
 
@@ -140,7 +141,7 @@ def _refuse(program: LogicProgram, dependencies: Dependencies) -> None:
             on = "does" if dependencies.tiers[relation] == Tier.STEP else "true"
             _fail(program, clauses[0], f"'{relation[0]}' depends on '{on}'")
         if relation in dependencies.negative_cycles and dependencies.tiers[relation] == Tier.STATIC:
-            _fail(program, clauses[0], f"'{relation[0]}' depends on its own negation")
+            _fail(program, clauses[0], f"{program.in_words(relation)} depends on its own negation")
 
 
 def _fail(program: LogicProgram, clause: Clause, message: str) -> NoReturn:

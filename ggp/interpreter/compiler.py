@@ -195,7 +195,7 @@ class Compiler:
         body = self.ordered(clause, bound)
         values = [clause.arguments[index] for index in free]
         needs = tuple(dict.fromkeys(name for value in values for name in variables(value)))
-        relation_name = clause.relation[0]
+        words = self.program.in_words(clause.relation)
         is_bounded = self.can_grow and (clause.relation[0] in _SHOWN or any(map(_builds, values)))
 
         def emit(source: FunctionSource, names: Names) -> None:
@@ -204,7 +204,7 @@ class Compiler:
                 source.line(f"out[{f'bounded({value})' if is_bounded else value}] = None")
                 if source.reach > _MANY_ANSWERS:
                     source.line("if len(out) > MAX_ROWS:")
-                    source.line(f"    too_many({relation_name!r})")
+                    source.line(f"    too_many({words!r})")
             else:
                 source.line(f"m{number}[k] = True")
                 source.line("return True")

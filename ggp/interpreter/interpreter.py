@@ -293,12 +293,12 @@ def _bounded(value: Any) -> Any:  # noqa: ANN401 - a term, or a tuple of terms
     return value
 
 
-def _too_many(name: str) -> NoReturn:
-    raise EvaluationError(f"'{name}' holds for more than {MAX_ROWS:,} different arguments")
+def _too_many(words: str) -> NoReturn:
+    raise EvaluationError(f"{words} holds for more than {MAX_ROWS:,} different arguments")
 
 
-def _undefined(name: str) -> NoReturn:
-    raise EvaluationError(f"'{name}' depends on its own negation, so the rules have no meaning in this state")
+def _undefined(words: str) -> NoReturn:
+    raise EvaluationError(f"{words} depends on its own negation, so the rules have no meaning in this state")
 
 
 def _pick(rows: Iterable[Any], arity: int, bound: tuple[int, ...], key: Any) -> list[Any]:  # noqa: ANN401

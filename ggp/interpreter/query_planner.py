@@ -13,9 +13,9 @@ from typing import TypeAlias
 from ggp.errors import RulesheetError
 from ggp.gdl.dependencies import Dependencies
 from ggp.gdl.domains import ROOTS, Domains, Value
-from ggp.gdl.logic_program import DISTINCT, DOES, TRUE, Clause, Literal, LogicProgram, Relation
+from ggp.gdl.logic_program import DISTINCT, DOES, TRUE, Clause, Literal, LogicProgram, Relation, as_written
 from ggp.gdl.rulesheet import name_and_arity
-from ggp.gdl.terms import Term, is_variable, substitute, to_text, variables
+from ggp.gdl.terms import Term, is_variable, variables
 
 MAX_DEPTH = 150  # levels of function terms, in a fact, or in a relation that reads itself
 MAX_NODES = 10_000  # names in one term, those inside of it included
@@ -79,19 +79,11 @@ class QueryPlanner:
             known = [name for index in bound for name in variables(clause.arguments[index])]
             names = self.unbound(clause, known)
             if names:
-                shown = ", ".join(dict.fromkeys(name.partition(" ")[0] for name in names))
-                message = f"no condition binds {shown} in {self._in_words(relation)}"
+                shown = ", ".join(dict.fromkeys(map(as_written, names)))
+                message = f"no condition binds {shown} in {self.program.place_in_words(relation)}"
                 return RulesheetError(message, self.program.rulesheet.place(clause.offset), "safety")
-        message = f"{self._in_words(relation)} leaves variables without a value"
+        message = f"{self.program.place_in_words(relation)} leaves variables without a value"
         return RulesheetError(message, self.program.rulesheet.place(self.program.clauses[relation][0].offset), "safety")
-
-    def _in_words(self, relation: Relation) -> str:
-        """Where a clause is in the text: the part of a rule that its relation replaces, or the rules of that name."""
-        helper = self.program.helpers.get(relation[0])
-        if helper is None:
-            return f"a rule for '{relation[0]}'"
-        own = {name: name.partition(" ")[0] for name in variables(helper.meaning)}  # without our numbers
-        return to_text(substitute(helper.meaning, dict(own)))
 
     def unbound(self, clause: Clause, bound: Iterable[str]) -> tuple[str, ...]:
         """The variables of the head, or of stuck literals, that nothing binds."""

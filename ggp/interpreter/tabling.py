@@ -247,6 +247,7 @@ class WellFounded:
     def _fixpoint(self, component: int, members: Sequence[Relation], calls: Sequence[str]) -> list[str]:
         number: Callable[[Relation], int] = lambda member: self._scope.number(member, ())  # noqa: E731
         count = len(members)
+        words = self._scope.program.in_words(members[0])
         lines = [
             f"derived{component} = []",
             f"assumed{component} = []",
@@ -257,7 +258,7 @@ class WellFounded:
             f"    while (size := sum(map(len, derived{component}))) != before:",
             "        before = size",
             "        if size > MAX_ROWS:",
-            f"            too_many({members[0][0]!r})",
+            f"            too_many({words!r})",
             *(f"        {call}()" for call in calls),
             f"    return list(derived{component})",
             f"def alternate{component}():",
@@ -267,7 +268,7 @@ class WellFounded:
             f"        over = least{component}(under)",
             f"        under = least{component}(over)",
             "    if over != under:",
-            f"        undefined({members[0][0]!r})",
+            f"        undefined({words!r})",
         ]
         for place, member in enumerate(members):
             value = f"list(under[{place}])" if member[1] else f"bool(under[{place}])"

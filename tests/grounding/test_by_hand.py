@@ -1,5 +1,7 @@
 """Small rulesheets whose ground rules are written out here."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -126,6 +128,12 @@ def test_rules_that_no_output_needs_are_left_out() -> None:
 def test_what_only_evaluation_can_play(text: str, message: str) -> None:
     with pytest.raises(GroundingError, match=message.replace("?", r"\?")):
         grounded(text + FRAME, budget=Budget(seconds=20.0, rules=2_000))
+
+
+def test_a_part_of_a_rule_is_named_by_its_text() -> None:
+    part = "(and (true (s ?x)) (distinct ?x ?z))"
+    with pytest.raises(GroundingError, match=rf"no condition binds \?z in {re.escape(part)}$"):
+        grounded(f"(<= (goal r 10) (not {part})) {FRAME}")
 
 
 def test_a_negation_of_other_values_of_the_same_relation() -> None:
