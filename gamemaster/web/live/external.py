@@ -56,6 +56,7 @@ MOST_MISSED = 100  # steps that were never told
 News = Play | PlayPercepts | Stop | StopPercepts
 Goals = dict[str, int | None]
 _STOPPED = "the game master stopped the match"
+_GIVEN_UP = "the game master gave the match up"
 _MESSAGE_BYTES = 8 * 2**20
 _PATIENCE = 60.0  # seconds of silence beyond the clock after which another match may begin
 
@@ -197,6 +198,7 @@ class Endpoint:
     human: HumanPlayer | None = None  # in the last match
     _external: ExternalMatch | None = None
     _starting: asyncio.Lock = field(default_factory=asyncio.Lock)  # of two START at once one is busy
+    _awaited: str | None = None  # the match of the START that is worked on, as long as it is wanted
 
     @property
     def is_busy(self) -> bool:
@@ -241,11 +243,17 @@ class Endpoint:
             if self.is_busy:
                 return BUSY
             await self.leave("another match began")
+            self._awaited = start.match
             try:
                 external = await self._new_match(start)
             except (GgpError, Problem):
                 return BUSY  # rules that cannot be read or evaluated, or too many who ask
+            finally:
+                is_wanted, self._awaited = self._awaited is not None, None
             self._external = external
+            if not is_wanted:
+                await self.leave(_GIVEN_UP)
+                return BUSY
         if self.human is not None:
             self.human.next = f"{PLAY_URL}{external.human.link}"
         self.human = external.human
@@ -287,7 +295,7 @@ class Endpoint:
     async def _stop(self, message: Stop | StopPercepts) -> str:
         external = self._external
         if external is None or not self._is_of(message.match):
-            return DONE if external is None else BUSY
+            return DONE if self._ends_before_it_begins(message.match) or external is None else BUSY
         news = external.with_turn(message)
         goals = {}
         with suppress(GgpError, Problem):
@@ -299,10 +307,19 @@ class Endpoint:
         return DONE
 
     async def _abort(self, message: Abort) -> str:
+        if self._ends_before_it_begins(message.match):
+            return ABORTED
         if not self._is_of(message.match):
             return BUSY
-        await self.leave("the game master gave the match up")
+        await self.leave(_GIVEN_UP)
         return ABORTED
+
+    def _ends_before_it_begins(self, match: str) -> bool:
+        """Whether its START is still worked on, which then leaves it."""
+        if self._awaited is None or not same_match(self._awaited, match):
+            return False
+        self._awaited = None
+        return True
 
 
 def _order(start: Start, rulesheet: Rulesheet, name: str, source: RulesheetSource) -> MatchOrder:

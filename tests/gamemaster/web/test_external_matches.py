@@ -13,7 +13,9 @@ from gamemaster.match import run_match
 from gamemaster.player import Player
 from gamemaster.record import MatchRecord
 from gamemaster.settings import make_settings
+from gamemaster.web.live.external import ExternalMatch
 from gamemaster.web.settings import Limits
+from ggp.gdl.rulesheet import Rulesheet
 from ggp.protocol.scramble import plain_rules
 from tests.gamemaster import games
 from tests.gamemaster.matches import ThreadRules
@@ -116,6 +118,30 @@ async def test_of_two_matches_at_once_one_begins(client: ApiClient) -> None:
     told[begun].cancel()  # no page is open
     await asyncio.wait([told[begun]])
     assert [live.is_over for live in client.services.live_matches.all()] == [True]
+
+
+@pytest.mark.parametrize(("word", "answer"), [("ABORT m", "aborted"), ("STOP m NIL", "done")])
+async def test_a_match_ends_while_its_start_is_worked_on(
+    client: ApiClient, monkeypatch: pytest.MonkeyPatch, word: str, answer: str
+) -> None:
+    endpoint = await client.post("/endpoints", {"name": "Ann"}, 201)
+    begin, reached, goes_on = ExternalMatch.begin, asyncio.Event(), asyncio.Event()
+
+    async def begin_late(match: ExternalMatch, rulesheet: Rulesheet) -> None:
+        reached.set()
+        await goes_on.wait()
+        await begin(match, rulesheet)
+
+    monkeypatch.setattr(ExternalMatch, "begin", begin_late)
+    rules = " ".join(plain_rules(TICTACTOE.rulesheet).split())
+    start = asyncio.create_task(tell(endpoint, f"( START m xplayer ({rules}) 60 60 )"))
+    await reached.wait()
+    assert await tell(endpoint, "( ABORT other )") == "busy"
+    assert await tell(endpoint, f"( {word} )") == answer
+    goes_on.set()
+    assert await start == "busy"
+    assert "available" in await tell(endpoint, "( INFO )")
+    assert (await client.get(endpoint["url"]))["link"] is None
 
 
 async def test_what_is_no_match_of_the_endpoint_is_answered_at_once(client: ApiClient) -> None:
