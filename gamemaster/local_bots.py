@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from gamemaster.player import Player
 from gamemaster.settings import derived
 from ggp.errors import SettingsError
+from ggp.settings import check
 from players.custom import check_shape, make_custom
 from players.player import GamePlayer, MonotonicClock
 from players.settings import PlayerSettings, is_custom
@@ -36,6 +37,7 @@ class LocalBot:
     memory: int = _MEMORY  # MiB
 
     def __post_init__(self) -> None:
+        check(PlayerSettings, {"memory": self.memory})
         if self.made is not None:
             check_shape(self.made, self.strategy)
 

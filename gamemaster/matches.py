@@ -22,12 +22,13 @@ from gamemaster.match import Event, MatchRunner, Stepped, new_match_name
 from gamemaster.player import Player, parse_player
 from gamemaster.record import MatchRecord
 from gamemaster.referee import check_opening
-from gamemaster.settings import MatchSettings, make_settings
+from gamemaster.settings import MatchSettings
 from ggp.errors import SettingsError
 from ggp.game import Game, State, load_text
 from ggp.gdl.rulesheet import NATURE
 from ggp.plugins import parse_plugin
 from ggp.protocol.evaluation import Evaluation
+from ggp.settings import make_by_name
 
 Playing: TypeAlias = str | Callable[..., object]
 """What plays a role: a bot, a URL or `FILE.py:NAME`, as `ggp match` takes them; or a function or class from here."""
@@ -57,7 +58,7 @@ class Match:
         """opening: moves after which it begins, as in `ggp match`; memory: of each bot that searches, in MiB."""
         self._source = replace(_source(game), opening=check_opening(opening))
         self.game = load_text(self._source.text, self._source.name, "interpreter")
-        self.settings: MatchSettings = make_settings(**settings)
+        self.settings = make_by_name(MatchSettings, settings, "a match")
         roles = tuple(role for role in self.game.roles if role != NATURE)
         self.players = _by_role(players, roles)
         self._bots = {role: bot for role, playing in self.players.items() if (bot := _bot_of(playing, memory))}
@@ -175,8 +176,9 @@ def _source(game: str | Game) -> RulesheetSource:
 def _by_role(players: Mapping[str, Playing] | Sequence[Playing], roles: tuple[str, ...]) -> dict[str, Playing]:
     wanted = f"{len(roles)} players ({', '.join(roles)})"
     if not isinstance(players, Mapping):
-        if isinstance(players, str) or len(players) != len(roles):
-            given = "a text" if isinstance(players, str) else len(players)
+        if not isinstance(players, Sequence) or isinstance(players, str) or len(players) != len(roles):
+            is_list = isinstance(players, Sequence) and not isinstance(players, str)
+            given = len(players) if is_list else "a text" if isinstance(players, str) else repr(players)
             raise SettingsError(f"the game takes {wanted}, not {given}")
         return dict(zip(roles, players, strict=True))
     if set(players) != set(roles):

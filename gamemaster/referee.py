@@ -244,6 +244,8 @@ def goal_values(rulesheet: Rulesheet, role: str) -> Collection[int]:
 
 def check_opening(text: str) -> str:
     """The text of moves; SettingsError where its parentheses do not match. The rules tell whether it can be played."""
+    if not isinstance(text, str):
+        raise SettingsError(f"opening: moves as text are expected, not {text!r}")
     try:
         read(text)
     except ReadError as error:

@@ -5,7 +5,7 @@ import logging
 import shutil
 import tempfile
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from threading import Thread
 from typing import Any, TypeAlias
@@ -15,12 +15,13 @@ from gamemaster.tournament.exporting import report
 from gamemaster.tournament.pairings import MatchResult
 from gamemaster.tournament.runner import MatchFinished, News, Notice, run_tournament
 from gamemaster.tournament.spec import TournamentSpec
-from gamemaster.tournament.spec_files import check_spec, read_spec
+from gamemaster.tournament.spec_files import Place, check_spec, field_text, read_spec
 from gamemaster.tournament.spec_options import make_folder, new_spec
 from gamemaster.tournament.standings import Standings, standings
 from gamemaster.tournament.standings_texts import as_text
 from gamemaster.tournament.store import Store, open_store
 from gamemaster.tournament.venue import LocalVenue
+from ggp.errors import SettingsError
 from ggp.plots import rating_plot, standalone
 
 _log = logging.getLogger(__name__)
@@ -47,12 +48,16 @@ class Tournament:
         **fields: Any,  # noqa: ANN401 - judged by the specification
     ) -> None:
         clocks = {name: fields.pop(name) for name in MATCH_FIELDS if name in fields}
-        match = {**fields.pop("match", {}), **clocks}
+        match = fields.pop("match", {})
+        if not isinstance(match, Mapping):
+            raise SettingsError(f"match: a mapping from settings of matches to values is expected, not {match!r}")
+        _check_texts("games", games, "a game is the name of a shipped one or the path of a rulesheet")
+        _check_texts("players", players, "a player is named by text, code of your own as FILE.py:NAME")
         base = Path(tempfile.mkdtemp() if folder is None else folder)
         if folder is None:
             weakref.finalize(self, shutil.rmtree, base, ignore_errors=True)
         make_folder(base)
-        self._take(new_spec(games, players, base, **fields, match=match))
+        self._take(new_spec(games, players, base, called=_parameter, **fields, match={**match, **clocks}))
 
     @classmethod
     def read(cls, path: Path | str) -> "Tournament":
@@ -147,6 +152,19 @@ class Tournament:
 
     def _store(self) -> Store:
         return open_store(self.spec.results.store)
+
+
+def _check_texts(name: str, given: object, meaning: str) -> None:
+    if isinstance(given, str) or not isinstance(given, Sequence):
+        raise SettingsError(f"{name}: a list is expected, not {given!r}")
+    for number, one in enumerate(given):
+        if not isinstance(one, str):
+            raise SettingsError(f"{name}[{number}]: {meaning}, not {one!r}")
+
+
+def _parameter(place: Place) -> str:
+    """What a field of the specification is called here."""
+    return field_text(place[1:] if place[:1] == ("match",) and place[1:2] and place[1] in MATCH_FIELDS else place)
 
 
 async def _played(spec: TournamentSpec, store: Store, listen: Callable[[News], None]) -> None:

@@ -53,6 +53,7 @@ _PLAIN = {
     "model_attributes_type": "a table is expected",
     "dict_type": "a table is expected",
     "tuple_type": "an array is expected",
+    "too_short": "there is none, and at least one is needed",
 }
 _TOML_PLACE = re.compile(r"(.*) \(at line (\d+), column (\d+)\)", re.DOTALL)
 _AT_END = " (at end of document)"
@@ -144,7 +145,7 @@ def _message(kind: str, place: Place, message: str, given: object) -> str:
     if kind == "mistake":
         return message
     plain = _PLAIN.get(kind, message[:1].lower() + message[1:])
-    return plain if kind == "missing" else f"{plain}, not {shown(given)}"
+    return plain if kind in ("missing", "too_short") else f"{plain}, not {shown(given)}"
 
 
 def _not_toml(message: str, where: str, text: str) -> SettingsError:

@@ -1,7 +1,7 @@
 """A specification from the options of a command line."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +10,7 @@ from pydantic import ValidationError
 from gamemaster.player import LONGEST_NAME, PlayerAddress, parse_player
 from gamemaster.settings import draw_seed, make_settings
 from gamemaster.tournament.spec import SprtSpec, TournamentSpec, game_name
-from gamemaster.tournament.spec_files import check_spec, field_text, first_mistake, placed, spec_text
+from gamemaster.tournament.spec_files import Place, check_spec, field_text, first_mistake, placed, spec_text
 from ggp.errors import SettingsError
 
 FOLDER = Path("tournaments")  # where a tournament goes that has no file
@@ -105,12 +105,27 @@ def _before(spec: TournamentSpec, free: str) -> str:
     return spec.name if number == 2 else f"{spec.name[:54]}-{number - 1}"
 
 
-def new_spec(games: Sequence[str], players: Sequence[str], base: Path, **fields: Any) -> TournamentSpec:  # noqa: ANN401
+def option(place: Place) -> str:
+    """`--players` for everything that is wrong with a player, `--playclock` for that of the matches."""
+    names = [str(part) for part in place if isinstance(part, str)]
+    if names[:1] in (["games"], ["players"]):
+        del names[1:]
+    return "--" + "-".join(names[1:] if names[:1] == ["match"] and names[1:] else names).replace("_", "-")
+
+
+def new_spec(
+    games: Sequence[str],
+    players: Sequence[str],
+    base: Path,
+    *,
+    called: Callable[[Place], str] = option,
+    **fields: Any,  # noqa: ANN401 - judged by the specification
+) -> TournamentSpec:
     """A specification from shipped games or rulesheet files, and from players as `parse_player` reads them.
 
     Rulesheets are relative to the current folder, everything else to `base`. Names are made unique; the tournament is
     called after its games and its seed is drawn, unless they are among the other fields of the specification. Where a
-    field is wrong, SettingsError names it as an option.
+    field is wrong, SettingsError names it as it is `called` by the user.
     """
     rules = [text.strip() for text in games]
     chosen = [
@@ -129,7 +144,7 @@ def new_spec(games: Sequence[str], players: Sequence[str], base: Path, **fields:
         spec = TournamentSpec.model_validate(given)
     except ValidationError as error:
         place, message = first_mistake(error)
-        raise SettingsError(f"{_option(place)}: {message}") from None
+        raise SettingsError(f"{called(place)}: {message}") from None
     return placed(spec, base, rules_base=Path.cwd())
 
 
@@ -173,11 +188,3 @@ def _unique(names: Sequence[str]) -> list[str]:
             new = f"{name[: LONGEST_NAME - 5]}-{number}"
         unique.append(new)
     return unique
-
-
-def _option(place: tuple[str | int, ...]) -> str:
-    """`--players` for whatever is wrong with a player, `--playclock` for that of the matches."""
-    names = [str(part) for part in place if isinstance(part, str)]
-    if names[:1] in (["games"], ["players"]):
-        del names[1:]
-    return "--" + "-".join(names[1:] if names[:1] == ["match"] and names[1:] else names).replace("_", "-")

@@ -156,6 +156,43 @@ def test_what_cannot_be_played_is_told(players: object, reason: str) -> None:
         Match("tictactoe", players, **QUICK)  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize(
+    ("given", "reason"),
+    [
+        ({"playclock": 0}, "^playclock: input should be greater than or equal to 1, not 0$"),
+        ({"playclok": 1}, r"^a match has no setting playclok \(did you mean playclock\?\)$"),
+        ({"memory": 0}, "^memory: input should be greater than or equal to 1, not 0$"),
+        ({"opening": 3}, "^opening: moves as text are expected, not 3$"),
+        ({"players": 3}, r"^the game takes 2 players \(xplayer, oplayer\), not 3$"),
+    ],
+)
+def test_a_wrong_parameter_of_a_match_is_named(given: dict[str, Any], reason: str) -> None:
+    with pytest.raises(SettingsError, match=reason):
+        Match(**{"game": "tictactoe", "players": ["legal", "legal"], **given})
+
+
+@pytest.mark.parametrize(
+    ("given", "reason"),
+    [
+        ({"games": []}, "^games: there is none, and at least one is needed$"),
+        ({"games": "tictactoe"}, "^games: a list is expected, not 'tictactoe'$"),
+        ({"games": [3]}, r"^games\[0\]: a game is the name of a shipped one or the path of a rulesheet, not 3$"),
+        ({"players": []}, "^players: there is none, and at least one is needed$"),
+        ({"players": None}, "^players: a list is expected, not None$"),
+        ({"players": ["legal", last]}, r"^players\[1\]: .* code of your own as FILE.py:NAME, not <function last"),
+        ({"playclock": 0}, "^playclock: input should be greater than or equal to 1, not 0$"),
+        ({"match": {"grace": -1}}, "^match.grace: input should be"),
+        ({"match": 3}, "^match: a mapping from settings of matches to values is expected, not 3$"),
+        ({"limits": {"matches": 0}}, "^limits.matches: "),
+        ({"format": "league"}, "^format: "),
+        ({"nosuch": 1}, "^nosuch: there is no such field; the fields are name, seed"),
+    ],
+)
+def test_a_wrong_parameter_of_a_tournament_is_named(given: dict[str, Any], reason: str, tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match=reason):
+        Tournament(**{"games": ["tictactoe"], "players": ["legal", "random"], "folder": tmp_path, **given})
+
+
 def test_a_whole_tournament_in_ten_lines(tmp_path: Path) -> None:
     (tmp_path / "bots.py").write_text("def last(state, role, clock):\n    return state.legal_moves(role)[-1]\n")
     tournament = Tournament(
@@ -172,5 +209,3 @@ def test_a_whole_tournament_in_ten_lines(tmp_path: Path) -> None:
     assert "me" in str(tournament)
     assert (tournament._repr_svg_() or "").startswith("<svg")
     assert tournament.report().startswith("<!DOCTYPE html>")
-    with pytest.raises(SettingsError, match="--format"):
-        Tournament(["tictactoe"], ["legal", "random"], format="league")
