@@ -111,11 +111,18 @@ async def _played(
         rules = await load_rules(evaluator, source)
         rules.wants_states, rules.width = not display.is_quiet, 0 if display.is_quiet else PICTURE_WIDTH
         wanted = _wanted(source.name, rules.game.roles, addresses)
-        starting = "for the players to start"
-        display.waiting(starting)
-        bots = players_at(wanted, settings.seed, lambda said: display.waiting(f"{starting}: {said}"), _warn)
+        _say_starting(display)
+        bots = players_at(wanted, settings.seed, lambda said: _say_starting(display, f": {said}"), _warn)
         players = await stack.enter_async_context(bots)
         await run_match(rules, players, settings, name, writer.write, display.watch)
+
+
+def _say_starting(display: Display, how_far: str = "") -> None:
+    """On the last line of a terminal, else on standard error: it may take minutes, and there is no match yet."""
+    waiting = f"for the players to start{how_far}"
+    display.waiting(waiting)
+    if not display.is_quiet and not display.is_on_terminal:
+        _warn(f"ggp: waiting {waiting}")
 
 
 def _warn(said: str) -> None:

@@ -40,6 +40,10 @@ class Display:
         """Whether nothing is shown."""
         return self._console.quiet
 
+    @property
+    def is_on_terminal(self) -> bool:
+        return self._console.is_terminal
+
     def watch(self, event: Event) -> None:
         """Shows a match as it goes; on a terminal the last line says what is being waited for."""
         self._wait_no_more()
