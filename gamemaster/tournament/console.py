@@ -290,7 +290,7 @@ def _shown(how: How) -> Iterator[NewsListener]:
     console = Console(markup=False, highlight=False, emoji=False)
     if how.as_json:
         yield lambda _: None
-    elif console.is_terminal and not console.is_dumb_terminal:
+    elif sys.stdout.isatty() and console.is_terminal and not console.is_dumb_terminal:  # not where FORCE_COLOR says so
         live = LiveProgress(console)
         live.start()
         try:

@@ -208,6 +208,17 @@ def test_a_tournament_runs_once_and_is_shown_and_exported(cup: Path) -> None:
         assert store.results("cup") == results
 
 
+@pytest.mark.parametrize("variable", ["FORCE_COLOR", "TTY_COMPATIBLE"])
+def test_output_that_is_no_terminal_gets_lines(variable: str, cup: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With these variables, which services of CI set, rich takes a pipe for a terminal."""
+    monkeypatch.setenv(variable, "1")
+    code, printed = outcome("run", cup.name)
+    assert code == 0
+    lines = printed.splitlines()
+    assert lines[0] == "cup: round robin, 2 players, guessing: 2 matches"
+    assert [line for line in lines if line != line.rstrip()] == []
+
+
 def test_a_tournament_in_one_line(in_folder: Path) -> None:
     path = rules(in_folder, "countdown")
     words = ["--games", path, "--players", "legal,eve=random", "--rounds", "1", "--playclock", "2", "--startclock", "2"]
