@@ -85,7 +85,9 @@ async def add_game(request: web.Request, paste: models.Paste) -> CatalogueEntry:
         raise refused(
             f"this rulesheet cannot be played: {reason}", **check.model_dump(mode="json", include={"findings"})
         )
-    return await asyncio.to_thread(services.catalogue.add, paste.name, paste.rulesheet, visitor_of(request))
+    return await asyncio.to_thread(
+        services.catalogue.add, paste.name, paste.rulesheet, check.roles, visitor_of(request)
+    )
 
 
 async def list_games(request: web.Request) -> web.Response:

@@ -101,6 +101,20 @@ async def test_a_pasted_game_is_there_after_a_restart(serve: Serve) -> None:
     assert (await second.get(f"/games/{game['id']}"))["title"] == 'A "name"\\'
 
 
+async def test_roles_that_only_rules_give_are_those_of_matches(serve: Serve, players: Players) -> None:
+    text = games.GUESSING.replace(
+        "(role right)", "(side right) (side above) (<= (role ?side) (side ?side) (left ?side))"
+    )
+    text += "(left right)"
+    first = await serve()
+    pasted = await first.post("/games", {"name": "Guess 😀", "rulesheet": text}, 201)
+    assert pasted["roles"] == ["left", "right"]
+    second = await serve()
+    assert await second.get(f"/games/{pasted['id']}") == pasted
+    begun = await second.begin(pasted["id"], await players("left", "right"))
+    assert (await second.ended(begun["match"]))["goals"] == {"left": 100, "right": 100}
+
+
 async def test_what_cannot_be_played_is_not_kept(client: ApiClient) -> None:
     problem = await client.post("/games", {"name": "x", "rulesheet": "(role a"}, 422)
     assert problem["findings"][0]["line"] == 1
