@@ -122,7 +122,7 @@ class VectorEnvironment:
         self.compiled: CompiledGame = self._machine.compiled
         self.program = program = _program(self._machine, settings)
         if program.initial[program.region.ended]:
-            raise SettingsError(f"{game.name}: the match is over when it begins")
+            raise _unplayable(game)
         self.roles: tuple[str, ...] = tuple(self.compiled.roles[role] for role in program.given)
         self.moves: tuple[tuple[str, ...], ...] = tuple(
             tuple(map(to_text, self.compiled.moves[role])) for role in program.given
@@ -429,6 +429,14 @@ def make_vec(
     """
     found = game if isinstance(game, Game) else load(game, "circuit")
     return VectorEnvironment(found, num_envs, seed, make_settings(settings))
+
+
+def _unplayable(game: Game) -> SettingsError:
+    """Why no step can be made in the initial state."""
+    state = game.initial_state
+    stuck = [] if state.is_terminal else [role for role in game.roles if not state.legal_moves(role)]
+    why = f"{stuck[0]} has no legal move in the initial state" if stuck else "the match is over when it begins"
+    return SettingsError(f"{game.name}: {why}")
 
 
 def _circuit(game: Game) -> CircuitMachine:

@@ -344,8 +344,10 @@ def test_moves_of_the_wrong_shape_and_too_few_environments() -> None:
 
 def test_a_role_that_never_has_a_legal_move() -> None:
     text = "(role a) (role b) (init s) (legal a go) (<= (legal b go) (true never)) (<= terminal (not (true s)))"
-    with pytest.raises(SettingsError, match="the match is over when it begins"):
+    with pytest.raises(SettingsError, match=r": b has no legal move in the initial state$"):
         small(f"{text} (goal a 0) (goal b 0)")
+    with pytest.raises(SettingsError, match=r": the match is over when it begins$"):
+        small(f"{text.replace('true never', 'true s').replace('not (true s)', 'true s')} (goal a 0) (goal b 0)")
 
 
 def test_rules_with_the_role_random_only() -> None:
