@@ -140,9 +140,9 @@ def move_words(move: str, wording: Wording) -> str:
     return _PLACE.sub(written, pattern) or "–"
 
 
-def outcome_words(goals: Mapping[str, int | None] | None, wording: Wording) -> str:
+def outcome_words(match: MatchHead, wording: Wording) -> str:
     """ "White wins", "A draw"; empty where goal values do not say it."""
-    known = {role: goal for role, goal in (goals or {}).items() if goal is not None}
+    known = player_goals(match)
     first = [role_words(role, wording) for role, goal in known.items() if goal == max(known.values())]
     if len(known) < 2:
         return ""
@@ -173,9 +173,15 @@ def others(match: MatchHead, role: str) -> str:
     return ", ".join(_names(match, role))
 
 
+def player_goals(match: MatchHead) -> dict[str, int]:
+    """Role → its goal value, where there is one; not of chance, which neither wins nor loses."""
+    players = {role for role, player in match.players.items() if player.kind != "chance"}
+    return {role: goal for role, goal in (match.goals or {}).items() if goal is not None and role in players}
+
+
 def best_goal(match: MatchHead) -> int | None:
     """The highest goal value; None where all have the same, or nobody has any."""
-    values = [goal for goal in (match.goals or {}).values() if goal is not None]
+    values = player_goals(match).values()
     return max(values) if len(set(values)) > 1 else None
 
 

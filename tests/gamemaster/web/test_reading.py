@@ -37,6 +37,22 @@ pytestmark = [
 
 ANN = {"kind": "human", "name": "Ann"}
 
+# Words and numbers of what a selector finds that go on in another line.
+BROKEN_WORDS = """(selector) => {
+  const found = [];
+  for (const cell of document.querySelectorAll(selector)) {
+    const nodes = document.createTreeWalker(cell, NodeFilter.SHOW_TEXT), range = document.createRange();
+    while (nodes.nextNode()) {
+      for (const word of nodes.currentNode.data.matchAll(/[^\\s-]+/g)) {
+        range.setStart(nodes.currentNode, word.index);
+        range.setEnd(nodes.currentNode, word.index + word[0].length);
+        if (range.getClientRects().length > 1) found.push(word[0]);
+      }
+    }
+  }
+  return found;
+}"""
+
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def browser() -> "AsyncIterator[Browser]":
@@ -136,6 +152,30 @@ async def test_long_names_fit_on_a_phone(browser: "Browser", server: Server, tmp
             box = await value.bounding_box()
             assert box is not None
             assert box["width"] > 120
+
+
+async def test_words_and_numbers_of_tables_are_whole_on_a_phone(browser: "Browser", tmp_path: Path) -> None:
+    names = tuple(" ".join([name] * 15) for name in ("ann", "bob", "cyd", "dan", "eve"))
+    spec, record = a_tournament(6, names), await a_finished_match()
+    players = {role: player.model_copy(update={"name": 60 * "n"}) for role, player in record.players.items()}
+    (tmp_path / "records").mkdir()
+    RecordWriter(tmp_path / "records" / "one.json").write(
+        record.model_copy(update={"game": "battleship", "players": players})
+    )
+    with open_store(str(tmp_path / "store.sqlite")) as store:
+        store.create(spec)
+        with store.manage(NAME) as manager:
+            drawn = record.model_copy(update={"goals": dict.fromkeys(record.roles, 50)})
+            for number, pairing in enumerate(pairings_of(spec)):
+                finish(manager, record if number % 7 else drawn, pairing)
+        async with Server(tmp_path / "records", store=store) as started, a_page(browser, phone=True) as page:
+            await page.goto(f"{started.url}/tournaments/{NAME}")
+            assert await page.locator(".matrix td .done", has_text="12 of 12").count() == 20
+            assert await page.evaluate(BROKEN_WORDS, ".matrix td") == []
+            assert await page.evaluate("document.documentElement.scrollWidth") <= PHONE[0]
+            await page.goto(f"{started.url}/matches?game=battleship")
+            assert await page.evaluate(BROKEN_WORDS, "td:first-child") == []
+            assert await page.evaluate("document.documentElement.scrollWidth") <= PHONE[0]
 
 
 async def test_the_token_is_given_once(browser: "Browser", tmp_path: Path) -> None:
@@ -269,6 +309,17 @@ async def test_a_person_is_told_percepts_only(browser: "Browser", server: Server
         await page.locator("#choices button", has_text="ask 1").click()
         await looker.locator("#moves .move", has_text="hide 2").wait_for()  # by itself, when it is over
         await page.locator("#moves .move", has_text="hide 2").wait_for()
+
+
+async def test_who_plays_against_chance_reaches_a_goal_value(browser: "Browser", server: Server) -> None:
+    async with a_page(browser) as page:
+        game = await pasted(page, server, games.DICE)
+        begun = await ordered(page, server, game, {"gambler": ANN})
+        await page.goto(server.url + begun["links"]["gambler"])
+        await page.locator("#choices button", has_text="bet 1").click()
+        await page.locator("#result", has_text=re.compile(r"^You reached (0|100) of 100\.$")).wait_for(timeout=10_000)
+        await page.goto(server.url + begun["url"])
+        assert not await page.locator("#outcome").is_visible()
 
 
 async def test_a_tournament_moves_while_one_looks(browser: "Browser", server: Server, cup: Cup) -> None:

@@ -7,7 +7,7 @@ import { byId, get, leave, make, post, postLines } from "./lib.js";
 import { sounding, soundStep } from "./sound.js";
 import { follow } from "./stream.js";
 import { moveRow, movesOf, showPlayers } from "./table.js";
-import { moveWords, outcome, roleName, translate } from "./words.js";
+import { moveWords, outcome, playerGoals, roleName, translate } from "./words.js";
 
 const root = byId("human"), board = byId("board"), status = byId("status"), choices = byId("choices"), filter = byId("filter");
 const api = `/api/v1/humans/${encodeURIComponent(root.dataset.link)}`;
@@ -97,7 +97,7 @@ function showStatus() {
     byId("again").hidden = human.is_external;
     byId("swap").hidden ||= human.is_external;
     const own = match.goals ? match.goals[role] : null;
-    const others = Object.entries(match.goals || {}).filter(([name, goal]) => name !== role && goal !== null).map(([, goal]) => goal);
+    const others = Object.entries(playerGoals(match)).filter(([name]) => name !== role).map(([, goal]) => goal);
     if (own === null || own === undefined) {
       say(match.reason ? `The match is over: ${match.reason}.` : "The match is over.", "bad");
       byId("result").textContent = match.reason || "The match is over";
@@ -106,7 +106,7 @@ function showStatus() {
     const best = others.length ? Math.max(...others) : null;
     const said = best === null ? `You reached ${own} of 100.` : own > best ? `You win, ${own} to ${best}.` : own < best ? `You lose, ${own} to ${best}.` : `A draw, ${own} each.`;
     say(said, best === null ? (own >= 50 ? "won" : "") : own > best ? "won" : own < best ? "bad" : "");
-    byId("result").textContent = [outcome(match.goals), said].filter(Boolean).join(": ");
+    byId("result").textContent = [outcome(match), said].filter(Boolean).join(": ");
     return;
   }
   const left = clock.left[role];

@@ -3,7 +3,7 @@
 import { written } from "./clock.js";
 import { make, seconds } from "./lib.js";
 import { worth } from "./thoughts.js";
-import { outcome, showMove } from "./words.js";
+import { outcome, playerGoals, showMove } from "./words.js";
 
 /** The row of a joint move; `link` makes the address of a step, where steps can be gone to. */
 export function moveRow(roles, joint, link = null) {
@@ -34,12 +34,12 @@ function moveText(move, kind) {
 
 /** Goal values, and who is thinking. */
 export function showPlayers(list, match) {
-  const goals = Object.values(match.goals || {}).filter((goal) => goal !== null);
+  const goals = Object.values(playerGoals(match));
   const best = new Set(goals).size > 1 ? Math.max(...goals) : null;
   const waiting = new Set(match.clock && match.clock.phase !== "over" ? match.clock.waiting : []);
   const result = document.getElementById("outcome");
   if (result) {
-    result.textContent = outcome(match.goals);
+    result.textContent = outcome(match);
     result.hidden = !result.textContent;
   }
   for (const item of list.querySelectorAll("li[data-role]")) {

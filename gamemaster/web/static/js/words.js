@@ -34,9 +34,14 @@ export function showMove(element, move) {
 /** Joint moves one after the other, without those of roles that had nothing to choose. */
 export const variationWords = (joints) => joints.map((moves) => moves.map(moveWords).filter(Boolean).join(" / ")).filter(Boolean).join(", ");
 
+/** Role → its goal value, where there is one; not of chance, which neither wins nor loses. */
+export function playerGoals(match) {
+  return Object.fromEntries(Object.entries(match.goals || {}).filter(([role, goal]) => goal !== null && role in match.players && match.players[role].kind !== "chance"));
+}
+
 /** "White wins", "A draw"; empty where goal values do not say it. */
-export function outcome(goals) {
-  const known = Object.entries(goals || {}).filter(([, goal]) => goal !== null);
+export function outcome(match) {
+  const known = Object.entries(playerGoals(match));
   if (known.length < 2) return "";
   const best = Math.max(...known.map(([, goal]) => goal)), first = known.filter(([, goal]) => goal === best);
   if (first.length === known.length) return "A draw";
