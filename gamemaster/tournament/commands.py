@@ -17,21 +17,19 @@ FileOrNone = Annotated[Path | None, typer.Argument(metavar="FILE", help="A speci
 Where = Annotated[
     str, typer.Argument(metavar="FILE|STORE", help="A specification, or a store: an SQLite file, or a database URL.")
 ]
-Games = Annotated[
-    str | None, typer.Option(metavar="GAME,…", help="In place of FILE: shipped games or rulesheet files.")
-]
+Games = Annotated[str | None, typer.Option(metavar="GAME,…", help="Shipped games or rulesheet files.")]
 Players = Annotated[
     str | None,
     typer.Option(
         metavar="PLAYER,…",
-        help="In place of FILE: bots (mcts, montecarlo, random, legal, FILE.py:NAME), http://host:port or host:port; "
+        help="Bots (mcts, montecarlo, random, legal, FILE.py:NAME), http://host:port or host:port; "
         "name=PLAYER gives another name.",
     ),
 ]
-Rounds = Annotated[int | None, typer.Option(metavar="N", help="In place of FILE: how often all is played.")]
+Rounds = Annotated[int | None, typer.Option(metavar="N", help="How often all is played.")]
 Format = Annotated[
     str | None,
-    typer.Option("--format", metavar="FORMAT", help="In place of FILE: round-robin, gauntlet, swiss or knock-out."),
+    typer.Option("--format", metavar="FORMAT", help="round-robin, gauntlet, swiss or knock-out."),
 ]
 Startclock = Annotated[int | None, typer.Option(metavar="S", help="Seconds before the first step.")]
 Playclock = Annotated[int | None, typer.Option(metavar="S", help="Seconds for each move.")]
@@ -112,7 +110,7 @@ def run(  # noqa: PLR0913, PLR0917 - an option of a command is a parameter
 
     From a specification:  ggp tournament run cup.toml
 
-    In one line:           ggp tournament run --games connectfour,breakthrough --players mcts,random --rounds 10
+    Without one:           ggp tournament run --games connectfour,breakthrough --players mcts,random --rounds 10
 
     Is it stronger:        ggp tournament run --games reversi --players mcts,montecarlo --sprt elo0=0,elo1=20
 
