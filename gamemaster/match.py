@@ -9,11 +9,10 @@ from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass, replace
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, TypeAlias
-from urllib.parse import urlsplit
 
 from gamemaster.concurrency import all_of
 from gamemaster.faults import Fault, make_fault, shown
-from gamemaster.player import Player, as_name
+from gamemaster.player import Player, as_name, host_of
 from gamemaster.record import (
     Keep,
     MatchRecord,
@@ -176,7 +175,7 @@ class MatchRunner:
         replies = await self._ask(nameless, self._settings.info_wait)
         for role, reply in replies.items():
             player = self._players[role]
-            self._players[role] = replace(player, name=_name(reply.answer) or urlsplit(player.url).netloc or role)
+            self._players[role] = replace(player, name=_name(reply.answer) or host_of(player.url) or role)
         names = _told_apart({role: self._players[role].name for role in self._record.players})
         known = {role: played.model_copy(update={"name": names[role]}) for role, played in self._record.players.items()}
         self._grow(players=known, started=now())

@@ -109,6 +109,11 @@ def parse_player(text: str) -> PlayerAddress:
     return PlayerAddress(name, url, is_bot=False, dialect=dialect)
 
 
+def host_of(url: str) -> str:
+    """The host and port of an address, without what may be secret in it."""
+    return urlsplit(url if "//" in url else f"//{url}").netloc.rpartition("@")[2]
+
+
 def _url(text: str, place: str) -> str:
     """The place as a URL with a port; the port of the protocol where a URL has none."""
     if _HOST_AND_PORT.fullmatch(place):

@@ -5,13 +5,12 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from pathlib import PurePath
 from typing import Annotated, Any, Literal, NoReturn, Self, TypeAlias
-from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PlainValidator, ValidationError, model_validator
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from gamemaster.bots import THOUGHTLESS
-from gamemaster.player import LONGEST_NAME, PlayerAddress, is_name, parse_player
+from gamemaster.player import LONGEST_NAME, PlayerAddress, host_of, is_name, parse_player
 from gamemaster.settings import (
     Clock,
     EvaluatedSteps,
@@ -319,7 +318,7 @@ def _name_of(bot: object, url: object) -> str | None:
     if isinstance(bot, str):
         plugin = parse_plugin(bot)
         return (bot if plugin is None else plugin.name)[:LONGEST_NAME]
-    return urlsplit(url if "//" in url else f"//{url}").netloc[:LONGEST_NAME] if isinstance(url, str) else None
+    return host_of(url)[:LONGEST_NAME] if isinstance(url, str) else None
 
 
 def _all_differ(table: str, field: str, values: Iterable[str | None]) -> None:

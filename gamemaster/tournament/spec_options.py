@@ -1,13 +1,12 @@
 """A specification from the options of a command line."""
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
 
-from gamemaster.player import LONGEST_NAME, PlayerAddress, parse_player
+from gamemaster.player import LONGEST_NAME, PlayerAddress, host_of, parse_player
 from gamemaster.settings import draw_seed, make_settings
 from gamemaster.tournament.spec import SprtSpec, TournamentSpec, game_name
 from gamemaster.tournament.spec_files import Place, check_spec, field_text, first_mistake, placed, spec_text
@@ -173,8 +172,7 @@ def _player(address: PlayerAddress, name: str) -> dict[str, Any]:
 
 
 def _name(address: PlayerAddress) -> str:
-    name = address.name or re.sub(r"^http://|/$", "", address.place)
-    return name[:LONGEST_NAME].strip()
+    return (address.name or host_of(address.place))[:LONGEST_NAME].strip()
 
 
 def _unique(names: Sequence[str]) -> list[str]:

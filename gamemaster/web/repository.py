@@ -12,6 +12,7 @@ from itertools import repeat
 from pathlib import Path
 from typing import TypeAlias
 
+from gamemaster.player import host_of
 from gamemaster.record import Keep, MatchRecord, RecordWriter, is_being_written, is_growing, now, read_record
 from gamemaster.tournament.store import MatchRow, MatchStatus, Store
 from gamemaster.web.models import MatchesWanted, MatchHead, Player, RoleStatistics, Statistics, Status
@@ -207,7 +208,7 @@ def move_times_of(record: MatchRecord) -> tuple[MoveTime, ...]:
         if role != NATURE and role in record.players:
             seconds = [step.seconds[role] for step in record.steps if role in step.seconds]
             player = record.players[role]
-            found.append(MoveTime(player.name or player.bot or player.url, len(seconds), sum(seconds)))
+            found.append(MoveTime(player.name or player.bot or host_of(player.url), len(seconds), sum(seconds)))
     return tuple(found)
 
 

@@ -5,9 +5,10 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote
 
 from gamemaster.faults import Fault
+from gamemaster.player import host_of
 from gamemaster.record import MatchRecord, PlayerRecord, StepRecord, now, record_json
 from gamemaster.verdicts import time_left
 from gamemaster.web.evaluators.derivation import origin_of
@@ -129,11 +130,6 @@ def player_of(player: PlayerRecord) -> Player:
     if player.bot is not None:
         return Player(name=player.name or player.bot, kind="bot", bot=player.bot)
     return Player(name=player.name or host_of(player.url), kind=player.kind)
-
-
-def host_of(url: str) -> str:
-    """The host and port of an address, without what may be secret in it."""
-    return urlsplit(url).netloc.rpartition("@")[2]
 
 
 def players_of(record: MatchRecord) -> dict[str, Player]:

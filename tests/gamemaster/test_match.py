@@ -251,7 +251,8 @@ def test_players_without_a_name_are_asked_for_it(tmp_path: Path) -> None:
 
     async def whole() -> MatchRecord:
         async with left, right:
-            players = {"left": Player("left", "", left.url), "right": Player("right", "", right.url)}
+            secret = f"http://ann:word@127.0.0.1:{right.port}/secret/"
+            players = {"left": Player("left", "", left.url), "right": Player("right", "", secret)}
             return await run_match(
                 ThreadRules(games.game(games.GUESSING)),
                 players,

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from gamemaster.evaluator import RulesheetSource
 from gamemaster.match import Began, Ended, Event, Started, Stepped
+from gamemaster.player import host_of
 from gamemaster.record import MatchRecord, now
 from gamemaster.verdicts import time_left
 from gamemaster.web.evaluators.derivation import RulesheetOrigin
@@ -21,7 +22,6 @@ from gamemaster.web.views import (
     Viewer,
     head_of,
     hides_moves,
-    host_of,
     links_of,
     match_of,
     match_url,

@@ -99,6 +99,11 @@ def test_what_is_not_said_is_as_usual() -> None:
     assert spec.settings_of("breakthrough", 3) == MatchSettings(seed=3)
 
 
+def test_a_player_without_a_name_is_called_after_its_host() -> None:
+    text = SMALL + '[[players]]\nurl = "http://ann:word@192.0.2.8:9147/secret/"\n'
+    assert parsed(text).players[-1].name == "192.0.2.8:9147"
+
+
 def test_everything_can_be_said() -> None:
     spec = parsed(WHOLE)
     assert [game.rules for game in spec.games] == ["breakthrough", "/folder/rules/mine.kif"]
@@ -360,7 +365,8 @@ def test_a_commented_text_says_everything() -> None:
 
 
 def test_a_new_specification_names_everybody() -> None:
-    players = ["random", "random", "x=legal", "random-2=mcts", "192.0.2.7:80#dresden", "http://192.0.2.7/a"]
+    far = ["192.0.2.7:80#dresden", "http://ann:word@192.0.2.7/secret/", "http://192.0.2.7/other"]
+    players = ["random", "random", "x=legal", "random-2=mcts", *far]
     spec = new_spec(["breakthrough", " connectfour", "breakthrough"], players, BASE, rounds=3, format="swiss")
     assert spec.name == "breakthrough-connectfour"
     assert [(game.rules, game.name) for game in spec.games] == [
@@ -369,9 +375,9 @@ def test_a_new_specification_names_everybody() -> None:
         ("breakthrough", "breakthrough-2"),
     ]
     assert [player.name for player in spec.players] == [
-        "random", "random-3", "x", "random-2", "192.0.2.7:80", "192.0.2.7:9147/a",
+        "random", "random-3", "x", "random-2", "192.0.2.7:80", "192.0.2.7:9147", "192.0.2.7:9147-2",
     ]  # fmt: skip
-    assert [player.bot for player in spec.players] == ["random", "random", "legal", "mcts", None, None]
+    assert [player.bot for player in spec.players] == ["random", "random", "legal", "mcts", None, None, None]
     assert spec.players[4].dialect == Dialect.DRESDEN
     assert (spec.rounds, spec.format) == (3, "swiss")
     assert spec.results.store == "/folder/breakthrough-connectfour.sqlite"

@@ -8,11 +8,12 @@ from pathlib import Path
 import aiohttp
 import pytest
 
+from gamemaster.player import host_of
 from gamemaster.record import MatchRecord, RecordWriter, now
 from gamemaster.settings import derived, make_settings
 from gamemaster.tournament.store import Store, open_store
 from gamemaster.web.api.document import document
-from gamemaster.web.views import Sight, host_of, visible, visible_export, visible_json
+from gamemaster.web.views import Sight, visible, visible_export, visible_json
 from tests.gamemaster import games
 from tests.gamemaster.matches import play
 from tests.gamemaster.scripted import ScriptedPlayer, silent
@@ -217,6 +218,15 @@ async def test_what_follows_a_match_has_a_seed_that_cannot_be_known(serve: Serve
 
 def test_an_address_is_told_without_its_secrets() -> None:
     assert host_of("http://user:word@192.0.2.1:9147/S3CRET/") == "192.0.2.1:9147"
+
+
+async def test_a_player_without_a_name_is_called_after_its_host(serve: Serve, tmp_path: Path) -> None:
+    record = await a_finished_match()
+    nameless = {"name": "", "url": "http://ann:word@192.0.2.1:9147/S3CRET/"}
+    players = {role: player.model_copy(update=nameless) for role, player in record.players.items()}
+    RecordWriter(tmp_path / "one.json").write(record.model_copy(update={"players": players}))
+    client = await serve()
+    assert (await client.get("/games/tictactoe"))["statistics"]["fastest"] == "192.0.2.1:9147"
 
 
 async def test_the_one_way_out_leaves_secrets_behind() -> None:
