@@ -4,6 +4,7 @@ import asyncio
 import logging
 from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Collection, Coroutine, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from heapq import heapify, heappop, heappush
@@ -18,12 +19,12 @@ from gamemaster.tournament.pairings import MatchResult, Pairing
 from gamemaster.tournament.ratings import sprt_of
 from gamemaster.tournament.schedule import Schedule, schedule_of
 from gamemaster.tournament.spec import SprtSpec, TournamentSpec
-from gamemaster.tournament.spec_files import check_spec, openings_of
+from gamemaster.tournament.spec_files import check_same_rules, check_spec, openings_of
 from gamemaster.tournament.store import Manager, MatchRow, Store
 from gamemaster.tournament.venue import Job, Reservation, Shortage
 from gamemaster.transport import HttpTransport, Reply, open_session
 from ggp.elo import bounds, log_likelihood_ratio
-from ggp.errors import GgpError, StoreError
+from ggp.errors import DamagedStoreError, GgpError, StoreError
 from ggp.protocol.messages import Abort
 
 
@@ -138,12 +139,15 @@ async def run_tournament(spec: TournamentSpec, store: Store, venue: Venue, liste
     """Plays what has no result yet; why not all had to be played, empty when it was.
 
     The tournament must be in the store. When cancelled, it gives up the matches under way, and the next run
-    plays them anew. StoreError when another process runs it; `TournamentError` when a match cannot be played.
+    plays them anew. StoreError when another process runs it; SettingsError when a game has other rules than those
+    that its results came of; `TournamentError` when a match cannot be played.
     """
     roles = await asyncio.to_thread(check_spec, spec)
     left = await asyncio.to_thread(store.running, spec.name)
     with store.manage(spec.name) as manager:
         results = await asyncio.to_thread(store.results, spec.name)
+        if store.tournament(spec.name).status != "complete":  # else it is only shown
+            await asyncio.to_thread(_check_rules, spec, store, results)
         schedule = await asyncio.to_thread(schedule_of, spec, roles, results)
         await _dismiss(spec, schedule, left)
         run = _Run(spec, manager, schedule, venue, listen)
@@ -153,6 +157,15 @@ async def run_tournament(spec: TournamentSpec, store: Store, venue: Venue, liste
         await asyncio.to_thread(manager.complete, note)
     listen(Closed(note))
     return note
+
+
+def _check_rules(spec: TournamentSpec, store: Store, results: Sequence[MatchResult]) -> None:
+    """SettingsError where a game has other rules than the first of its matches, as far as its record can be read."""
+    records = {}
+    for game, match in {result.pairing.game: result.pairing.id for result in reversed(results)}.items():
+        with suppress(DamagedStoreError):
+            records[game] = store.record(spec.name, match)
+    check_same_rules(spec, records)
 
 
 def match_name(pairing: Pairing, attempt: int, *, scramble: bool) -> str:

@@ -16,6 +16,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import PydanticUndefined
 
 from gamemaster.evaluator import RULES_BYTES, Evaluator, find_source, load_rules
+from gamemaster.record import MatchRecord
 from gamemaster.referee import Outcome, check_opening
 from gamemaster.settings import MatchSettings
 from gamemaster.tournament.spec import (
@@ -206,6 +207,38 @@ async def _players_of(games: Sequence[GameSpec]) -> list[int | GgpError]:
         return [await _count_of(evaluator, game) for game in games]
     finally:
         await evaluator.close()
+
+
+def check_same_rules(spec: TournamentSpec, records: Mapping[str, MatchRecord]) -> None:
+    """SettingsError where the rules of a game are not those of its record: results of two games do not mix.
+
+    records: game → the record of a match of it; not of games that were not played yet.
+    """
+    with ThreadPoolExecutor(1) as thread:  # there may be an event loop in this one
+        changed = thread.submit(asyncio.run, _changed(spec.games, records)).result()
+    if changed:
+        number, game = changed[0]
+        reason = f"{game.rules} has other rules than the matches that have results; restore them, or begin anew"
+        raise SettingsError(f"games[{number}].rules: {reason}")
+
+
+async def _changed(games: Sequence[GameSpec], records: Mapping[str, MatchRecord]) -> list[tuple[int, GameSpec]]:
+    """The games with other rules than those of their records, with their numbers."""
+    evaluator = Evaluator(RULES_BYTES)
+    try:
+        known = [(number, game) for number, game in enumerate(games) if game.name in records]
+        return [(number, game) for number, game in known if not await _has_rules(evaluator, game, records[game.name])]
+    finally:
+        await evaluator.close()
+
+
+async def _has_rules(evaluator: Evaluator, game: GameSpec, record: MatchRecord) -> bool:
+    opening = " ".join(f"({' '.join(moves)})" for moves in record.opening)
+    try:
+        rules = await load_rules(evaluator, replace(find_source(game.rules), opening=opening))
+    except GgpError:  # as of an opening that cannot be played any more
+        return False
+    return rules.game.rulesheet.sha256 == record.rulesheet_sha256
 
 
 async def _count_of(evaluator: Evaluator, game: GameSpec) -> int | GgpError:

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -313,6 +314,41 @@ async def test_what_was_given_up_is_played_when_it_goes_on(tmp_path: Path, event
     assert [result for result in event_store.results("event") if result.pairing.id == before[0].pairing.id] == [*before]
     assert ids(event_store) == sorted(schedule(event, event_store))
     assert {job.match for job in again.jobs if job.attempt == 2} == {f"{name}-2" for name in venue.given_up}
+
+
+@pytest.mark.parametrize("openings", ["", "((show 1) (show 2))\n"])
+async def test_results_of_other_rules_are_not_mixed(tmp_path: Path, event_store: Store, openings: str) -> None:
+    event = spec(tmp_path, ["guessing"], ["a=legal", "b=legal"], rounds=2, limits={"matches": 1})
+    if openings:
+        (tmp_path / "openings.txt").write_text(openings, encoding="utf-8")
+        game = event.games[0].model_copy(update={"openings": str(tmp_path / "openings.txt")})
+        event = event.model_copy(update={"games": (game,)})
+    event_store.create(event)
+    rules = tmp_path / "guessing.kif"
+    text = rules.read_text(encoding="utf-8")
+
+    async def one_more() -> None:
+        """Until the next match is over."""
+        venue = LocalVenue(event, lambda _: None)
+
+        def stop(news: News) -> None:
+            if isinstance(news, MatchFinished):
+                task.cancel()
+
+        task = asyncio.create_task(run_tournament(event, event_store, venue, stop))
+        with suppress(asyncio.CancelledError):
+            await task
+        await venue.close()
+
+    await one_more()
+    rules.write_text(f"; the same\n{text}", encoding="utf-8")
+    await one_more()
+    before = event_store.results("event")
+    assert len(before) == 2
+    rules.write_text(f"{text}\n(another fact)", encoding="utf-8")
+    with pytest.raises(SettingsError, match=r"^games\[0\].rules: .*/guessing.kif has other rules than the matches"):
+        await one_more()
+    assert event_store.results("event") == before
 
 
 # The sequential test

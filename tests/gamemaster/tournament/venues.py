@@ -4,12 +4,14 @@ import asyncio
 from collections.abc import Callable, Collection
 from typing import TypeAlias
 
+from gamemaster.evaluator import find_source
 from gamemaster.match import Listener
 from gamemaster.record import Keep, MatchRecord
 from gamemaster.tournament.pairings import Pairing
 from gamemaster.tournament.runner import MatchBegun, MatchFailed, MatchFinished, News
 from gamemaster.tournament.spec import TournamentSpec
 from gamemaster.tournament.venue import Job, LocalVenue, Reservation, Shortage
+from ggp.gdl.rulesheet import parse_rulesheet
 from tests.gamemaster.tournament.store_matches import a_record
 
 Outcome: TypeAlias = Callable[[Job], MatchRecord]
@@ -26,6 +28,7 @@ class MadeUp:
     def __init__(
         self, spec: TournamentSpec, outcome: Outcome = drawn, *, processors: int = 2, waits: bool = False
     ) -> None:
+        self._spec = spec
         self._room = LocalVenue(spec, lambda _: None, range(processors))
         self._outcome = outcome
         self._waits = waits
@@ -64,7 +67,8 @@ class MadeUp:
             except asyncio.CancelledError:
                 self.given_up.append(job.match)
                 raise
-        return self._outcome(job)
+        rules = parse_rulesheet(find_source(self._spec.game(job.pairing.game).rules).text)
+        return self._outcome(job).model_copy(update={"rulesheet_sha256": rules.sha256})
 
     async def has_begun(self, count: int) -> None:
         """Waits until so many matches have begun since the beginning."""
