@@ -318,7 +318,7 @@ async def test_who_plays_against_chance_reaches_a_goal_value(browser: "Browser",
         await page.goto(server.url + begun["links"]["gambler"])
         await page.locator("#choices button", has_text="bet 1").click()
         await page.locator("#result", has_text=re.compile(r"^You reached (0|100) of 100\.$")).wait_for(timeout=10_000)
-        await page.goto(server.url + begun["url"])
+        await page.goto(f"{server.url}{begun['url']}")
         assert not await page.locator("#outcome").is_visible()
 
 
