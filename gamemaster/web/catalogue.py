@@ -3,7 +3,7 @@
 import json
 import re
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
@@ -85,17 +85,15 @@ class Catalogue:
         found = [one for one in self._entries.values() if is_match(wanted, tags, one.id, one.roles, one.metadata)]
         return sorted(found, key=lambda entry: (not entry.is_shipped, entry.title.lower()))
 
-    def add(self, name: str, text: str, roles: Sequence[str], visitor: str = "") -> CatalogueEntry:
-        """Keeps a rulesheet that can be loaded; the same text under the same name is the same game. Blocks.
-
-        `roles` are those that its rules give; `visitor` is whose share it is taken of.
-        """
+    def make_entry(self, name: str, text: str) -> CatalogueEntry:
+        """Of a rulesheet that can be loaded; the same text under the same name is the same game. Blocks."""
         if len(text.encode(errors="replace")) > self._limits.rulesheet_bytes:
             raise Problem(413, f"a rulesheet has at most {self._limits.rulesheet_bytes:,} bytes")
         title = shown(name)[:_LONGEST_NAME].strip() or "A game"
-        named = roles_of(parse_rulesheet(text, "rulesheet"))
-        others = {role: "a role that rules give" for role in roles if role not in named}
-        entry = _entry(_id(title, text), Metadata(title=title, roles=others), text, is_shipped=False)
+        return _entry(_id(title, text), Metadata(title=title), text, is_shipped=False)
+
+    def add(self, entry: CatalogueEntry, visitor: str = "") -> CatalogueEntry:
+        """Keeps a pasted rulesheet. Blocks. `visitor` is whose share it is taken of."""
         if entry.id in self._entries:
             return self._entries[entry.id]
         if sum(not one.is_shipped for one in self._entries.values()) >= self._limits.rulesheets:
@@ -157,8 +155,6 @@ def _entry(game: str, metadata: Metadata, text: str, *, is_shipped: bool) -> Cat
     rulesheet = parse_rulesheet(text, "rulesheet")
     source = RulesheetSource(game, text, metadata.drawing)
     title, roles, sees = metadata.title or game, roles_of(rulesheet), rulesheet.has_percepts
-    if any(name_and_arity(rule.head) == ("role", 1) and not rule.is_fact for rule in rulesheet.rules):
-        roles = tuple(dict.fromkeys((*roles, *sorted(metadata.roles))))  # in the order of state machines
     return CatalogueEntry(game, title, roles, metadata, is_shipped, sees, rulesheet.sha256, source)
 
 
@@ -170,14 +166,8 @@ def _id(title: str, text: str) -> str:
 def _write(folder: Path, entry: CatalogueEntry) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        roles = "".join(f"{_toml(role)} = {_toml(about)}\n" for role, about in entry.metadata.roles.items())
-        text = f"title = {_toml(entry.title)}\n\n[roles]\n{roles}"
-        (folder / f"{entry.id}.toml").write_text(text, encoding="utf-8")
+        title = json.dumps(entry.title, ensure_ascii=False)  # TOML has no surrogates, which would stand for an emoji
+        (folder / f"{entry.id}.toml").write_text(f"title = {title}\n", encoding="utf-8")
         (folder / f"{entry.id}{SUFFIX}").write_text(entry.source.text, encoding="utf-8", newline="")
     except (OSError, UnicodeError) as error:
         raise Problem(507, f"the rulesheet cannot be kept: {getattr(error, 'strerror', None) or error}") from None
-
-
-def _toml(text: str) -> str:
-    """A text of printable characters as TOML has it."""
-    return json.dumps(text, ensure_ascii=False)

@@ -18,7 +18,7 @@ from ggp.cache import default_cache
 from ggp.circuit.compile import CompiledGame, compile_game
 from ggp.env.layouts import ArrayLayout, Perspective, find_renaming, lay_out_facts, lay_out_mask, lay_out_planes
 from ggp.errors import IllegalActionError, SettingsError, did_you_mean
-from ggp.game import Game, State, load
+from ggp.game import Game, State, check_playable, load
 from ggp.gdl.terms import to_text
 from ggp.kernel import LANES, WORD, MachineCode
 from ggp.settings import About, Settings, declared, make
@@ -122,7 +122,8 @@ class VectorEnvironment:
         self.compiled: CompiledGame = self._machine.compiled
         self.program = program = _program(self._machine, settings)
         if program.initial[program.region.ended]:
-            raise _unplayable(game)
+            check_playable(game.initial_state)
+            raise SettingsError(f"{game.name}: the match is over when it begins")
         self.roles: tuple[str, ...] = tuple(self.compiled.roles[role] for role in program.given)
         self.moves: tuple[tuple[str, ...], ...] = tuple(
             tuple(map(to_text, self.compiled.moves[role])) for role in program.given
@@ -425,18 +426,11 @@ def make_vec(
     """Environments of a shipped game by its name, of a rulesheet by its path, or of a game.
 
     settings: the fields of `EnvironmentSettings` by name. The same seed gives the same run, whatever the number of
-    threads. GroundingError where the rules cannot be compiled to a circuit; SettingsError for a wrong setting.
+    threads. GroundingError where the rules cannot be compiled to a circuit; EvaluationError where a
+    role has no legal move in the initial state; SettingsError for a wrong setting, and for a match that is over then.
     """
     found = game if isinstance(game, Game) else load(game, "circuit")
     return VectorEnvironment(found, num_envs, seed, make_settings(settings))
-
-
-def _unplayable(game: Game) -> SettingsError:
-    """Why no step can be made in the initial state."""
-    state = game.initial_state
-    stuck = [] if state.is_terminal else [role for role in game.roles if not state.legal_moves(role)]
-    why = f"{stuck[0]} has no legal move in the initial state" if stuck else "the match is over when it begins"
-    return SettingsError(f"{game.name}: {why}")
 
 
 def _circuit(game: Game) -> CircuitMachine:

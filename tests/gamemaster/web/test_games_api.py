@@ -96,23 +96,9 @@ async def test_a_pasted_game_stays_and_is_playable(client: ApiClient, players: P
 
 async def test_a_pasted_game_is_there_after_a_restart(serve: Serve) -> None:
     first = await serve()
-    game = await first.post("/games", {"name": 'A "name"\\', "rulesheet": games.COUNTDOWN}, 201)
+    game = await first.post("/games", {"name": 'A "name"\\ 😀', "rulesheet": games.COUNTDOWN}, 201)
     second = await serve()
-    assert (await second.get(f"/games/{game['id']}"))["title"] == 'A "name"\\'
-
-
-async def test_roles_that_only_rules_give_are_those_of_matches(serve: Serve, players: Players) -> None:
-    text = games.GUESSING.replace(
-        "(role right)", "(side right) (side above) (<= (role ?side) (side ?side) (left ?side))"
-    )
-    text += "(left right)"
-    first = await serve()
-    pasted = await first.post("/games", {"name": "Guess 😀", "rulesheet": text}, 201)
-    assert pasted["roles"] == ["left", "right"]
-    second = await serve()
-    assert await second.get(f"/games/{pasted['id']}") == pasted
-    begun = await second.begin(pasted["id"], await players("left", "right"))
-    assert (await second.ended(begun["match"]))["goals"] == {"left": 100, "right": 100}
+    assert (await second.get(f"/games/{game['id']}"))["title"] == 'A "name"\\ 😀'
 
 
 async def test_what_cannot_be_played_is_not_kept(client: ApiClient) -> None:
@@ -120,6 +106,10 @@ async def test_what_cannot_be_played_is_not_kept(client: ApiClient) -> None:
     assert problem["findings"][0]["line"] == 1
     problem = await client.post("/games", {"name": "x", "rulesheet": "(legal a go) (init x)"}, 422)
     assert "cannot be played" in problem["detail"]
+    ruled = games.COUNTDOWN.replace("(role lonely)", "(one lonely) (<= (role ?r) (one ?r))")
+    problem = await client.post("/games", {"name": "x", "rulesheet": ruled}, 422)
+    assert "its roles have to be facts" in problem["detail"]
+    assert problem["findings"][0]["line"] == 2
     assert (await client.get("/games"))["total"] == len(ggp.games())
 
 
