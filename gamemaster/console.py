@@ -17,7 +17,7 @@ from gamemaster.concurrency import until_signal
 from gamemaster.display import PICTURE_WIDTH, Display
 from gamemaster.evaluator import RULES_BYTES, Evaluator, RulesheetSource, find_source, load_rules
 from gamemaster.match import new_match_name, run_match
-from gamemaster.player import PlayerAddress, parse_player
+from gamemaster.player import PlayerAddress, check_names, parse_player
 from gamemaster.record import MatchRecord, RecordWriter, read_record, record_path
 from gamemaster.referee import check_opening
 from gamemaster.replay import ForeignRecord, Replayed, exported, read_foreign, replay
@@ -146,6 +146,10 @@ def _wanted(game: str, all_roles: Sequence[str], addresses: Sequence[PlayerAddre
     twice = [url for url in urls if urls.count(url) > 1]
     if twice:
         raise SettingsError(f"the player at {twice[0]} cannot take two roles of one match")
+    bots = [address.name for address in addresses if address.is_bot]
+    check_names(
+        bots, {f"player of {role}": one.name for role, one in zip(roles, addresses, strict=True) if not one.is_bot}
+    )
     return dict(zip(roles, addresses, strict=True))
 
 

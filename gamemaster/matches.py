@@ -19,7 +19,7 @@ from gamemaster.evaluator import RULES_BYTES, Evaluator, RulesheetSource, find_s
 from gamemaster.history import Record, Step
 from gamemaster.local_bots import Bots, LocalBot
 from gamemaster.match import Event, MatchRunner, Stepped, new_match_name
-from gamemaster.player import Player, parse_player
+from gamemaster.player import Player, check_names, parse_player
 from gamemaster.record import MatchRecord
 from gamemaster.referee import check_opening
 from gamemaster.settings import MatchSettings
@@ -65,6 +65,8 @@ class Match:
         self._others = {
             role: _external(role, str(playing)) for role, playing in self.players.items() if role not in self._bots
         }
+        bots = [bot.name for bot in self._bots.values()]
+        check_names(bots, {f"players[{role!r}]": player.name for role, player in self._others.items()})
         self._record: MatchRecord | None = None
         self._is_begun = False
 

@@ -2,7 +2,7 @@
 
 import re
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 from urllib.parse import urlsplit
@@ -112,6 +112,16 @@ def parse_player(text: str) -> PlayerAddress:
 def host_of(url: str) -> str:
     """The host and port of an address, without what may be secret in it."""
     return urlsplit(url if "//" in url else f"//{url}").netloc.rpartition("@")[2]
+
+
+def check_names(bots: Collection[str], others: Mapping[str, str]) -> None:
+    """SettingsError where an external player is given the name of a bot of the match.
+
+    others: where each external player is named, for the message → the name that it is given; empty for none.
+    """
+    for place, name in others.items():
+        if name and name in bots:
+            raise SettingsError(f"{place}: a bot of the match is called {name!r} already")
 
 
 def _url(text: str, place: str) -> str:

@@ -11,6 +11,7 @@ from gamemaster.settings import draw_seed, make_settings
 from gamemaster.tournament.spec import SprtSpec, TournamentSpec, game_name
 from gamemaster.tournament.spec_files import Place, check_spec, field_text, first_mistake, placed, spec_text
 from ggp.errors import SettingsError
+from ggp.plugins import parse_plugin
 
 FOLDER = Path("tournaments")  # where a tournament goes that has no file
 ROUNDS_OF_SPRT = 5000  # at most, where nothing is said; it is to end long before
@@ -122,16 +123,16 @@ def new_spec(
 ) -> TournamentSpec:
     """A specification from shipped games or rulesheet files, and from players as `parse_player` reads them.
 
-    Rulesheets are relative to the current folder, everything else to `base`. Names are made unique; the tournament is
-    called after its games and its seed is drawn, unless they are among the other fields of the specification. Where a
-    field is wrong, SettingsError names it as it is `called` by the user.
+    Rulesheets are relative to the current folder, everything else to `base`. Names that are not given are made
+    unique; the tournament is called after its games and its seed is drawn, unless they are among the other fields of
+    the specification. Where a field is wrong, SettingsError names it as it is `called` by the user.
     """
     rules = [text.strip() for text in games]
     chosen = [
         {"rules": text, "name": name} for text, name in zip(rules, _unique([*map(game_name, rules)]), strict=True)
     ]
     addresses = [parse_player(text.strip()) for text in players]
-    names = _unique([_name(address) for address in addresses])
+    names = _names(addresses)
     given = {
         "name": "-".join(dict.fromkeys(map(game_name, rules)))[:LONGEST_NAME] or "tournament",
         "seed": draw_seed(),
@@ -171,14 +172,28 @@ def _player(address: PlayerAddress, name: str) -> dict[str, Any]:
     return {"name": name, "url": address.place, "dialect": address.dialect}
 
 
-def _name(address: PlayerAddress) -> str:
-    return (address.name or host_of(address.place))[:LONGEST_NAME].strip()
+def _names(addresses: Sequence[PlayerAddress]) -> list[str]:
+    """Those that were given as they are; the others made unique."""
+    given = [address.name[:LONGEST_NAME].strip() if _has_own_name(address) else "" for address in addresses]
+    others = [_default_name(address) for address, own in zip(addresses, given, strict=True) if not own]
+    unique = iter(_unique(others, given))
+    return [own or next(unique) for own in given]
 
 
-def _unique(names: Sequence[str]) -> list[str]:
-    """The same with -2, -3, … appended where a name is taken."""
+def _has_own_name(address: PlayerAddress) -> bool:
+    return address.name not in ("", _default_name(address))
+
+
+def _default_name(address: PlayerAddress) -> str:
+    plugin = parse_plugin(address.place) if address.is_bot else None
+    name = plugin.name if plugin is not None else address.place if address.is_bot else host_of(address.place)
+    return name[:LONGEST_NAME].strip()
+
+
+def _unique(names: Sequence[str], others: Sequence[str] = ()) -> list[str]:
+    """The same with -2, -3, … appended where a name is taken; the numbered ones differ from the others, too."""
     unique: list[str] = []
-    taken = set(names)
+    taken = {*names, *others}
     for name in names:
         number, new = 1, name
         while new in unique or (number > 1 and new in taken):

@@ -53,6 +53,7 @@ MISTAKES = {
     "match nosuch random random": "no game or file is called 'nosuch'",
     "match tictactoe random ftp://x": "player 'ftp://x': neither http://host:port nor host:port nor the name of a bot",
     "match tictactoe x:1 x:1": "the player at http://x:1/ cannot take two roles of one match",
+    "match tictactoe bob=legal bob=x:1": "player of oplayer: a bot of the match is called 'bob' already",
     "match tictactoe x:1 x:2 --playclock 0": "'--playclock': Input should be greater than or equal to 1",
     "match tictactoe x:1 x:2 --grace nan": "'--grace': Input should be less than or equal to 3600",
     "match tictactoe x:1 x:2 --max-steps 0": "'--max-steps': Input should be greater than or equal to 1",

@@ -163,6 +163,7 @@ def test_what_cannot_be_played_is_told(players: object, reason: str) -> None:
         ({"playclok": 1}, r"^a match has no setting playclok \(did you mean playclock\?\)$"),
         ({"memory": 0}, "^memory: input should be greater than or equal to 1, not 0$"),
         ({"opening": 3}, "^opening: moves as text are expected, not 3$"),
+        ({"players": ["legal=x:1", "legal"]}, r"^players\['xplayer'\]: a bot of the match is called 'legal' already$"),
         ({"players": 3}, r"^the game takes 2 players \(xplayer, oplayer\), not 3$"),
     ],
 )
@@ -180,6 +181,7 @@ def test_a_wrong_parameter_of_a_match_is_named(given: dict[str, Any], reason: st
         ({"players": []}, "^players: there is none, and at least one is needed$"),
         ({"players": None}, "^players: a list is expected, not None$"),
         ({"players": ["legal", last]}, r"^players\[1\]: .* code of your own as FILE.py:NAME, not <function last"),
+        ({"players": ["mcts", "mcts=x:1"]}, r"^players\[1\].name: another one has it already: 'mcts'$"),
         ({"playclock": 0}, "^playclock: input should be greater than or equal to 1, not 0$"),
         ({"match": {"grace": -1}}, "^match.grace: input should be"),
         ({"match": 3}, "^match: a mapping from settings of matches to values is expected, not 3$"),

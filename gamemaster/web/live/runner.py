@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 from gamemaster.evaluator import Evaluator, load_rules
 from gamemaster.local_bots import Bots, LocalBot
 from gamemaster.match import MatchRunner, new_match_name
-from gamemaster.player import Player, parse_player
+from gamemaster.player import Player, check_names, parse_player
 from gamemaster.record import Keep, MatchRecord
 from gamemaster.settings import make_settings
 from gamemaster.transport import HttpTransport, open_session
@@ -259,6 +259,13 @@ class AllowedPlayers:
                 self._check_bot(player.bot)
             elif isinstance(player, External):
                 self._check_url(player.url)
+        bots = [player.name or player.bot for player in players.values() if isinstance(player, Bot)]
+        others = {f"players.{role}.name": one.name for role, one in players.items() if isinstance(one, External)}
+        try:
+            check_names(bots, others)
+        except GgpError as error:
+            field, _, message = str(error).partition(": ")
+            raise refused(str(error), errors=[{"field": field, "message": message}]) from None
 
     def as_specified(self, player: Bot | External) -> dict[str, str]:
         """A player as a specification says it; a Problem where it may not be taken here."""

@@ -398,6 +398,8 @@ def test_a_new_specification_draws_its_seed_and_takes_rules_from_here(
     [
         ({"players": ["a b"]}, "player 'a b': neither"),
         ({"players": ["host:1", "host:1"]}, "--players: another one has it already: 'http://host:1/'"),
+        ({"players": ["x=legal", "x=host:1"]}, "--players: another one has it already: 'x'"),
+        ({"players": ["legal", "legal=host:1"]}, "--players: another one has it already: 'legal'"),
         ({"players": []}, "--players: there is none, and at least one is"),
         ({"games": []}, "--games: there is none, and at least one is"),
         ({"games": [""]}, "--games: string should have at least 1 character"),

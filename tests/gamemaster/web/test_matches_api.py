@@ -260,6 +260,11 @@ async def test_what_is_wrong_with_an_order_is_told(client: ApiClient, players: P
     assert problem["errors"][0]["field"] == "playclock"
     problem = await client.post("/matches", {"game": "tictactoe", "players": wanted, "clocks": 1}, 422)
     assert "clocks" in problem["detail"]
+    external = {"kind": "external", "url": "127.0.0.1:9", "name": "legal"}
+    twice = {"xplayer": {"kind": "bot", "bot": "legal"}, "oplayer": external}
+    problem = await client.post("/matches", {"game": "tictactoe", "players": twice}, 422)
+    assert problem["detail"] == "players.oplayer.name: a bot of the match is called 'legal' already"
+    assert problem["errors"][0]["field"] == "players.oplayer.name"
 
 
 async def test_a_bot_that_is_none_fails_the_match_in_one_line(client: ApiClient) -> None:
