@@ -347,7 +347,7 @@ class StartedMatch(Part):
     match: str
     url: str
     key: str = Field(description="The right to end the match, as a bearer token; browsers get it as a cookie.")
-    links: dict[str, str] = Field(description="Role → the secret link for the human who plays it.")
+    links: dict[str, str] = Field(description="Role → its human's secret link; of a match that follows, one's own.")
 
 
 class HumanView(Part):

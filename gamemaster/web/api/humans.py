@@ -141,21 +141,23 @@ async def post_undo(request: web.Request) -> web.Response:
         if step == 0:
             raise conflict("there was nothing to choose yet")
         step -= 1
-    return await _again(request, live, step, f"{human.role} took a move back")
+    return await _again(request, live, human, step)
 
 
 async def post_again(request: web.Request) -> web.Response:
     """The same match once more, in the same roles or in others."""
     services = services_of(request)
-    live, _ = find_human(request)
+    live, human = find_human(request)
     wanted = await read_body(request, models.Rematch)
     if not live.is_over or live.order.is_external:
         raise conflict("the match is not over yet" if not live.is_over else "another game master begins the matches")
+    _check_next(human)
     roles = tuple(live.order.players)
     later = dict(zip(roles, (*roles[1:], *roles[:1]) if wanted.swap else roles, strict=True))
     players = {later[role]: player for role, player in live.order.players.items()}
     order = replace(live.order, players={role: players[role] for role in roles}, seed=draw_seed())
-    return _linked(request, live, services.live_matches.begin(replace(order, visitor=visitor_of(request))), later)
+    following = services.live_matches.begin(replace(order, visitor=visitor_of(request)))
+    return _linked(request, live, human, following, later)
 
 
 async def post_hint(request: web.Request) -> web.StreamResponse:
@@ -167,7 +169,7 @@ async def post_hint(request: web.Request) -> web.StreamResponse:
     return await analysed(request, live.course, live.step, wanted)
 
 
-async def _again(request: web.Request, live: LiveMatch, step: int, reason: str) -> web.Response:
+async def _again(request: web.Request, live: LiveMatch, human: HumanPlayer, step: int) -> web.Response:
     services, visitor = services_of(request), visitor_of(request)
     order = replace(
         live.order,
@@ -178,21 +180,28 @@ async def _again(request: web.Request, live: LiveMatch, step: int, reason: str) 
     )
     evaluator = services.pool.of(visitor) if live.is_over else live.evaluator
     order = await branched(services, order, live.course, evaluator)
-    await services.live_matches.end(live, reason)
-    return _linked(request, live, services.live_matches.begin(order))
+    await services.live_matches.end(live, f"{human.role} took a move back")
+    _check_next(human)
+    return _linked(request, live, human, services.live_matches.begin(order), {human.role: human.role})
+
+
+def _check_next(human: HumanPlayer) -> None:
+    """A Problem where another request was first: one match follows, in which all humans meet again."""
+    if human.next is not None:
+        raise conflict("the next match has begun already")
 
 
 def _linked(
-    request: web.Request, before: LiveMatch, following: LiveMatch, later: Mapping[str, str] | None = None
+    request: web.Request, before: LiveMatch, asking: HumanPlayer, following: LiveMatch, later: Mapping[str, str]
 ) -> web.Response:
-    """The answer about a match that follows another; the humans of the other match are told the new links.
+    """The answer about a match that follows another, with the link of who asks; every human is told their own.
 
-    later: role → that which its player takes in the match that follows, where these differ.
+    later: role → that which its player takes in the match that follows.
     """
     for role, human in before.humans.items():
-        human.next = human_url(following.humans[role if later is None else later[role]].link)
+        human.next = human_url(following.humans[later[role]].link)
         human.feed.publish("changed", {})
-    return begun_answer(request, following)
+    return begun_answer(request, following, {later[asking.role]})
 
 
 def _may_undo(live: LiveMatch, human: HumanPlayer) -> int | None:

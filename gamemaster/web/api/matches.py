@@ -1,7 +1,7 @@
 """The API of matches: lists, records, states, events, and what can be done with them."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Any
 from urllib.parse import quote
@@ -42,15 +42,15 @@ def human_url(link: str) -> str:
     return f"/play/{quote(link)}"
 
 
-def begun(live: LiveMatch) -> models.StartedMatch:
-    """What the visitor who ordered a match is told."""
-    links = {role: human_url(human.link) for role, human in live.humans.items()}
+def begun(live: LiveMatch, roles: Collection[str]) -> models.StartedMatch:
+    """What the visitor who ordered a match is told, with the links of these roles."""
+    links = {role: human_url(human.link) for role, human in live.humans.items() if role in roles}
     return models.StartedMatch(match=live.id, url=match_url(live.id), key=live.key, links=links)
 
 
-def begun_answer(request: web.Request, live: LiveMatch) -> web.Response:
+def begun_answer(request: web.Request, live: LiveMatch, roles: Collection[str]) -> web.Response:
     """The same as an answer; the browser keeps the right to end the match."""
-    response = answer(begun(live), 201)
+    response = answer(begun(live, roles), 201)
     set_match_cookie(request, response, beginner_cookie(live.id), live.key)
     return response
 
@@ -253,7 +253,7 @@ async def _last_line(task: "asyncio.Future[models.Analysis]") -> bytes:
 
 
 def _created(request: web.Request, live: LiveMatch) -> web.Response:
-    response = begun_answer(request, live)
+    response = begun_answer(request, live, live.humans)
     response.headers["Location"] = f"/api/v1{match_url(live.id)}"
     return response
 

@@ -223,6 +223,33 @@ async def test_a_match_is_played_again_in_the_other_role(client: ApiClient, play
     await client.post(f"{again['links']['oplayer']}/resign")
 
 
+async def test_one_match_follows_and_each_human_is_told_their_own_link(client: ApiClient) -> None:
+    begun = await client.begin("tictactoe", {"xplayer": ANN, "oplayer": BOB})
+    ann, bob = begun["links"]["xplayer"], begun["links"]["oplayer"]
+    await client.post(f"{ann}/resign")
+    again = await client.post(f"{ann}/again", {"swap": True}, 201)
+    assert again["links"] == {"oplayer": (await client.get(ann))["next"]}
+    problem = await client.post(f"{bob}/again", {}, 409)
+    assert problem["detail"] == "the next match has begun already"
+    following = await client.get((await client.get(bob))["next"])
+    assert (following["role"], following["match"]["id"]) == ("xplayer", again["match"])
+    await client.post(f"{again['links']['oplayer']}/resign")
+
+
+async def test_a_move_is_taken_back_once(client: ApiClient) -> None:
+    begun = await client.begin("tictactoe", {"xplayer": ANN, "oplayer": {"kind": "bot", "bot": "legal"}})
+    link = begun["links"]["xplayer"]
+    await client.asked(link)
+    await move(client, link, "(mark 2 2)")
+    await client.asked(link)
+    answers = await asyncio.gather(*(client.post(f"{link}/undo", {}, 201) for _ in range(3)), return_exceptions=True)
+    again = [one for one in answers if not isinstance(one, BaseException)]
+    assert sum("begun already" in str(one) for one in answers) == 2
+    assert len(again) == 1
+    assert [match["id"] for match in (await client.get("/matches?status=running"))["matches"]] == [again[0]["match"]]
+    await client.post(f"{again[0]['links']['xplayer']}/resign")
+
+
 async def test_a_person_who_does_not_move_in_time_has_a_fault(client: ApiClient, players: Players) -> None:
     begun = await client.begin("tictactoe", {"xplayer": ANN, **await players("oplayer")}, playclock=1)
     human = await client.asked(begun["links"]["xplayer"])

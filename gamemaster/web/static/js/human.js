@@ -238,11 +238,11 @@ byId("hint").addEventListener("click", async () => {
 });
 
 /** Goes to the match that follows. */
-async function move(path, button, body = {}, own = role) {
+async function move(path, button, body = {}) {
   button.disabled = true;
   try {
     const begun = await post(`${api}/${path}`, body);
-    leave(begun.links[own], { replace: true });
+    leave(Object.values(begun.links)[0], { replace: true });
   } catch (problem) {
     say(problem.message, "bad");
     button.disabled = false;
@@ -251,10 +251,7 @@ async function move(path, button, body = {}, own = role) {
 
 byId("undo").addEventListener("click", (event) => move("undo", event.currentTarget));
 byId("again").addEventListener("click", (event) => move("again", event.currentTarget));
-byId("swap").addEventListener("click", (event) => {
-  const roles = [...document.querySelectorAll("#players li")].map((item) => item.dataset.role).filter((name) => name !== "random");
-  move("again", event.currentTarget, { swap: true }, roles[(roles.indexOf(role) + 1) % roles.length]);
-});
+byId("swap").addEventListener("click", (event) => move("again", event.currentTarget, { swap: true }));
 byId("resign").addEventListener("click", async (event) => {
   const button = event.currentTarget;
   if (button.dataset.sure === undefined) {
