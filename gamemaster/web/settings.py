@@ -135,7 +135,7 @@ def is_loopback(host: str) -> bool:
 
 
 def check_settings(settings: ServeSettings) -> ServeSettings:
-    """The settings; SettingsError where the service would be open to everybody for writing."""
+    """The settings; SettingsError where the service would be open to everybody for writing, or a host is none."""
     if not settings.token and not is_loopback(settings.host):
         raise SettingsError(
             f"--host {settings.host}: others can reach this address, so writing needs a token: give one with --token"
@@ -145,7 +145,18 @@ def check_settings(settings: ServeSettings) -> ServeSettings:
             raise SettingsError(f"{option}: between 8 and 200 characters, so that nobody guesses it")
         if not token.isascii() or not token.isprintable() or " " in token:
             raise SettingsError(f"{option}: printable ASCII characters without blanks")
+    for host in settings.allowed_players:
+        if not _is_host(host):
+            raise SettingsError(f"--allow-players: a host or host:port without http:// and path, not {host!r}")
+    for host in settings.hosts:
+        if not _is_host(host) or host.count(":") == 1:
+            raise SettingsError(f"--name: a host without http://, port and path, not {host!r}")
     return settings
+
+
+def _is_host(text: str) -> bool:
+    """Whether it can be a host or host:port, which is what the parts of a URL are compared with."""
+    return bool(text) and not any(letter in "/@?#" or letter.isspace() for letter in text)
 
 
 def network(text: str) -> Network:

@@ -192,6 +192,17 @@ def test_an_open_service_without_a_token_does_not_start() -> None:
     check_settings(ServeSettings(host="0.0.0.0", token=TOKEN))
 
 
+@pytest.mark.parametrize("host", ["http://192.0.2.7", "192.0.2.7/", "a b", ""])
+def test_hosts_that_could_never_be_met_are_refused(host: str) -> None:
+    with pytest.raises(SettingsError, match="--allow-players: a host or host:port without http:// and path, not "):
+        check_settings(ServeSettings(allowed_players=frozenset({host})))
+    for name in (host, "ggp.example:8080"):
+        with pytest.raises(SettingsError, match="--name: a host without http://, port and path, not "):
+            check_settings(ServeSettings(hosts=frozenset({name})))
+    fine = frozenset({"192.0.2.7", "ggp.example", "::1"})
+    check_settings(ServeSettings(allowed_players=fine | {"192.0.2.7:9147", "[::1]:9147"}, hosts=fine))
+
+
 async def test_bodies_have_a_limit(serve: Serve) -> None:
     client = await serve(Limits(workers=1, body_bytes=5000, rulesheet_bytes=1000))
     for path, body in (("/rulesheets/check", {"rulesheet": "x" * 1001}), ("/games", {"rulesheet": "x" * 6000})):
