@@ -1,6 +1,7 @@
 """The tournaments of the store → what pages show of them; those that the operator begins here."""
 
 import asyncio
+import re
 import signal
 import sys
 import threading
@@ -246,7 +247,9 @@ class TournamentProcesses:
                 raise Problem(503, f"the tournament did not begin within {_BEGIN_SECONDS:g} s")
             await asyncio.sleep(_LOOK_SECONDS)
         if await asyncio.to_thread(self._status, wanted.name) in (None, "new"):
-            raise refused(_last_line(log) or f"the tournament ended with exit code {process.returncode}")
+            # the operator did not write that file: its path and line are of no use in a browser
+            said_last = re.sub(rf"^{re.escape(str(file))}(, line \d+)?: ", "", _last_line(log))
+            raise refused(said_last or f"the tournament ended with exit code {process.returncode}")
 
     async def end(self, name: str) -> None:
         """Gives up the matches under way; `ggp tournament resume` can go on. A Problem where it does not run here."""

@@ -339,6 +339,7 @@ async def test_tournaments_end_with_the_service(serve: Serve, tmp_path: Path) ->
     [
         ({"name": "a b"}, 422, "name: a name is one word"),
         ({"games": ["nosuch"]}, 422, "there is no game nosuch"),
+        ({"games": ["connectfour3"]}, 422, "games[0].rules: the game takes 3 players, and there are 2"),
         ({"players": [{"kind": "bot", "bot": "nosuch"}] * 2}, 422, "no bot is called 'nosuch'"),
         ({"players": [LEGAL, LEGAL]}, 422, "legal"),
         ({"players": [{"kind": "external", "url": "http://192.0.2.1:9147"}]}, 403, "has not allowed players"),
@@ -349,7 +350,9 @@ async def test_what_cannot_be_played_is_refused(
     serve: Serve, tmp_path: Path, change: dict[str, object], status: int, reason: str
 ) -> None:
     client = await serve(store=str(tmp_path / "events.sqlite"))
-    assert reason in (await client.post("/tournaments", CUP | change, status))["detail"]
+    detail = (await client.post("/tournaments", CUP | change, status))["detail"]
+    assert reason in detail
+    assert str(tmp_path) not in detail
     assert (await client.get("/tournaments"))["tournaments"] == []
 
 
