@@ -1,5 +1,6 @@
 """The cache on disk: what goes in comes out; whatever happens to the files gives no error and no wrong entry."""
 
+import errno
 import json
 import logging
 import multiprocessing
@@ -309,6 +310,23 @@ assert cache.get("circuit", "small") is not None
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
     assert done.stderr.count("cannot be written: File too large") == 1
     assert len(files(Cache(tmp_path))) == 1
+
+
+def test_what_cannot_be_written_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A full disk says no name, and an unfinished file has one that nobody gave."""
+    path = tmp_path / "given"
+
+    def fill(_: Path) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(ggp.cache, "_touch", fill)
+    with pytest.raises(OSError, match="No space left on device") as raised:
+        ggp.cache.write_entry(path, CacheEntry(), bytes(32))
+    assert raised.value.filename == str(path)
+    with pytest.raises(FileNotFoundError) as missing:
+        ggp.cache.write_entry(tmp_path / "no" / "given", CacheEntry(), bytes(32))
+    assert missing.value.filename == str(tmp_path / "no" / "given")
+    assert not list(tmp_path.iterdir())
 
 
 def test_folders_are_ours_alone_or_not_used(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

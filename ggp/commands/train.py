@@ -124,6 +124,8 @@ def _path_of(output: Path | None, machine: "CircuitMachine") -> Path:
     if path is None:
         raise SettingsError("there is no cache (GGP_CACHE is off), so --output must be given")
     _check_folder("--output", path)
+    if path.is_dir():
+        raise SettingsError(f"--output: {path}: that is a folder, not a file")
     return path
 
 

@@ -465,6 +465,9 @@ def test_mistakes_are_told(arguments: tuple[str, ...], message: str, machine: Ci
         raise invoke("noughtsandcrosses", "-o", str(path)).exception or AssertionError
     with pytest.raises(SettingsError, match="no such folder"):
         raise invoke("tictactoe", "-o", str(tmp_path / "no" / "file")).exception or AssertionError
+    for folder in ("", "/", str(tmp_path)):
+        with pytest.raises(SettingsError, match="that is a folder"):
+            raise invoke("tictactoe", "-o", folder).exception or AssertionError
     alone = tmp_path / "alone.kif"
     alone.write_text(ALONE, encoding="utf-8")
     with pytest.raises(SettingsError, match="only one role"):

@@ -189,6 +189,8 @@ def _gather(tree: Tree, batch: Batch, parameters: Parameters, net: QuantizedNet,
     group, totals = batch.groups[number], batch.totals[number]
     node = np.int64(group[GROUP_NODE])
     choosers, is_closer = count_choosers(tree, node), False
+    if choosers > 1:
+        parameters.is_mixed[0] = True
     for below in range(group[BELOW], group[BELOW_END]):
         if batch.groups[below, SIZE]:
             _back_up_slots(tree, batch, np.int64(below))
@@ -256,12 +258,17 @@ def _narrow_slots(tree: Tree, batch: Batch, node: Int, number: Int, choosers: in
 
 @numba_inner
 def _keep_within(tree: Tree, batch: Batch, parameters: Parameters, node: Int, group: Ids) -> None:
-    """From a node on the values of descents are within its bounds."""
+    """From a node on the values of descents are within its bounds.
+
+    Where outcomes are mixed bounds hold for their mean, and single ones may be beyond them: to keep these within would
+    raise the mean for all roles at once. There only an exact value takes the place of outcomes.
+    """
     descent, roles = np.int64(group[HEAD]), batch.values.shape[1]
     while descent != NONE:
         for role in range(roles):
             value = batch.values[descent, role]
-            bounded = min(max(value, tree.values[node, roles + role]), tree.values[node, 2 * roles + role])
+            low, high = tree.values[node, roles + role], tree.values[node, 2 * roles + role]
+            bounded = value if parameters.is_mixed[0] and low < high else min(max(value, low), high)
             if bounded != value:
                 batch.values[descent, role] = bounded
                 if parameters.zero_sum[0]:

@@ -147,6 +147,7 @@ class Parameters(NamedTuple):
     phases: int
     zero_sum: NDArray[np.bool_]  # (1,) whether there are two roles whose values seem always to add up to 1
     nature: NDArray[np.bool_]  # (roles,) whether the role is played by chance
+    is_mixed: NDArray[np.bool_]  # (1,) whether outcomes are: by chance, or since roles were seen to choose at once
     forced: Ids  # (roles,) the only move that is considered at the root, or NONE
     lowest: NDArray[np.float64]  # (roles,) the goal value that counts as 0
     span: NDArray[np.float64]  # (roles,) what is added to it for 1
@@ -162,6 +163,7 @@ def make_parameters(settings: SearchSettings, game: CompiledGame) -> Parameters:
         phases=len(game.phases),
         zero_sum=np.zeros(1, np.bool_),
         nature=np.array([role == NATURE for role in game.roles]),
+        is_mixed=np.array([NATURE in game.roles]),
         forced=np.full(len(counts), NONE, np.int32),
         lowest=lowest,
         span=span,
