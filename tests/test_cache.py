@@ -313,7 +313,7 @@ assert cache.get("circuit", "small") is not None
 
 
 def test_what_cannot_be_written_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A full disk says no name, and an unfinished file has one that nobody gave."""
+    """The error of a full disk names no file, and the unfinished file has a name of ours."""
     path = tmp_path / "given"
 
     def fill(_: Path) -> None:

@@ -39,7 +39,7 @@ def test_the_value_of_a_game_of_dice_is_its_expectation() -> None:
 
 
 def test_a_role_is_not_worth_more_by_what_it_can_be_sure_of() -> None:
-    """Roles that choose at once are tossed about an equilibrium; so the mean over several searches."""
+    """Where roles choose at once, values vary around those of an equilibrium; so the mean of several searches."""
     found = [searched(COIN, 20_000, seed).result("a") for seed in range(8)]
     stays = [report for result in found for report in result.moves if report.move == "stay"]
     assert sum(stay.value or 0.0 for stay in stays) / len(stays) == pytest.approx(0.5, abs=0.07)
