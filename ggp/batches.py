@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from ggp.errors import EvaluationError, GroundingError, HiddenStateError, SettingsError
+from ggp.errors import EvaluationError, GroundingError, HiddenStateError, SettingsError, UnknownRoleError
 from ggp.game import Game, State, check_state
 from ggp.gdl.terms import to_text
 
@@ -67,8 +67,10 @@ class StateBatch:
         return {role: tuple(map(to_text, own)) for role, own in zip(machine.roles, machine.compiled.moves, strict=True)}
 
     def columns(self, role: str) -> slice:
-        """Those of a role among the M moves."""
+        """Those of a role among the M moves. UnknownRoleError for other names."""
         machine = machine_of(self.game)
+        if role not in machine.roles:
+            raise UnknownRoleError(f"no role is called {role!r}; the roles are {', '.join(machine.roles)}")
         first, at = machine.batches.first_move, machine.roles.index(role)
         return slice(int(first[at]), int(first[at + 1]))
 

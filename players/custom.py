@@ -162,7 +162,7 @@ class CustomStrategy:
         """What the user's code gives; None where it raises, with a line of the log."""
         try:
             return job()
-        except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever it is, the match goes on
+        except BaseException as error:  # noqa: BLE001 - asyncio.CancelledError, too: this thread has to live on
             self._task.warn(f"{self._name} failed: {fault_at(error, self._home)}")
             return None
 

@@ -96,6 +96,7 @@ def test_the_shipped_rulesheets_have_no_findings(name: str) -> None:
         ("(<= (goal r 101) (view a))", "8:1 error goal-value"),
         ("(<= (goal r win) (view a))", "8:1 error goal-value"),
         ("(goal r (half 1))", "8:1 error goal-value"),
+        ("(role (f r))", "8:1 error role"),
         ("(goal s 0)", "8:1 warning unknown-role"),
         ("(<= (legal s n) (view a))", "8:1 warning unknown-role"),
         ("(<= (sees s n) (view a))", "8:1 warning unknown-role"),

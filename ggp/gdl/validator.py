@@ -266,6 +266,8 @@ def _check_values(rulesheet: Rulesheet) -> Iterator[_Raw]:
     roles = {rule.head[1] for rule in rulesheet.rules if name_and_arity(rule.head) == ("role", 1)}
     for rule in rulesheet.rules:
         name, arity = name_and_arity(rule.head)
+        if (name, arity) == ("role", 1) and not isinstance(rule.head[1], str):
+            yield _Raw("error", "role", f"a role is a constant, not {to_text(rule.head[1])}", rule.offset)
         if name in _OF_ROLES and arity == ARITIES[name]:
             role, value = rule.head[1], rule.head[-1]
             if roles and is_ground(role) and role not in roles:

@@ -89,6 +89,9 @@ class NeedsMore(Keeping):
     def __init__(self, task, more): ...
 class AdvancesOddly(Keeping):
     def advance(self): ...
+def cancelled(state, role, clock):
+    import asyncio
+    raise asyncio.CancelledError("too late")
 number = 3
 '''
 
@@ -208,6 +211,7 @@ def shown(move: Term | None) -> str:
         ("raises", "(take 2)", "bots.py:raises failed: bots.py, line 24: ZeroDivisionError: division by zero"),
         ("nonsense", "(take 1)", "bots.py:nonsense answered no legal move: ['(take 2)'] is not legal for"),
         ("leaves", "(take 1)", "bots.py:leaves failed: bots.py, line 30: SystemExit: 3"),
+        ("cancelled", "(take 1)", "bots.py:cancelled failed: bots.py, line 64: CancelledError: too late"),
         ("CannotBeMade", "(take 1)", "bots.py:CannotBeMade failed: bots.py, line 49: ValueError: not today"),
     ],
 )
