@@ -48,7 +48,7 @@ PLENTY = Limits(
 DOCUMENT = document()
 SCHEMA = schemathesis.openapi.from_dict(DOCUMENT)
 CALLED = [one for one in OPERATIONS if one.name != "watchLists"]  # which has no end; nor has that of an endpoint
-SELDOM = {"watchEndpoint", "beginTournament", "endTournament"}  # what fits the document is seldom there to be done
+SELDOM = {"watchEndpoint", "playAgain", "beginTournament", "endTournament"}  # what fits the document is seldom there to be done
 TYPICAL = {"beginMatch", "listMatches", "getState"}  # with a body, a query and a number in the path
 BREAKABLE = [one for one in CALLED if one.query is not None or one.body is not None or "{step}" in one.path]
 
