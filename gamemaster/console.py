@@ -121,7 +121,7 @@ def _say_starting(display: Display, how_far: str = "") -> None:
     """On the last line of a terminal, else on standard error: it may take minutes, and there is no match yet."""
     waiting = f"for the players to start{how_far}"
     display.waiting(waiting)
-    if not display.is_quiet and not display.is_on_terminal:
+    if not display.is_quiet and not display.can_redraw:
         _warn(f"ggp: waiting {waiting}")
 
 
@@ -146,11 +146,10 @@ def _wanted(game: str, all_roles: Sequence[str], addresses: Sequence[PlayerAddre
     twice = [url for url in urls if urls.count(url) > 1]
     if twice:
         raise SettingsError(f"the player at {twice[0]} cannot take two roles of one match")
+    found = dict(zip(roles, addresses, strict=True))
     bots = [address.name for address in addresses if address.is_bot]
-    check_names(
-        bots, {f"player of {role}": one.name for role, one in zip(roles, addresses, strict=True) if not one.is_bot}
-    )
-    return dict(zip(roles, addresses, strict=True))
+    check_names(bots, {f"player of {role}": one.name for role, one in found.items() if not one.is_bot})
+    return found
 
 
 def _show_foreign(record: ForeignRecord, *, as_json: bool) -> None:

@@ -11,7 +11,7 @@ from gamemaster.match import Began, Ended, Event, Started, Stepped
 from gamemaster.record import MatchRecord, StepRecord
 from ggp.boards import Layout, TextLine, make_picture, picture_lines
 from ggp.boards.text import WIDTH
-from ggp.commands.shared import styled
+from ggp.commands.shared import can_redraw, styled
 from ggp.gdl.rulesheet import NATURE
 from ggp.gdl.state_machine import Facts
 from ggp.protocol.evaluation import Evaluation
@@ -41,8 +41,9 @@ class Display:
         return self._console.quiet
 
     @property
-    def is_on_terminal(self) -> bool:
-        return self._console.is_terminal
+    def can_redraw(self) -> bool:
+        """Whether the last line can say what is being waited for."""
+        return can_redraw(self._console)
 
     def watch(self, event: Event) -> None:
         """Shows a match as it goes; on a terminal the last line says what is being waited for."""
@@ -140,7 +141,7 @@ class Display:
     def waiting(self, what: str) -> None:
         """Says on the last line of a terminal what is being waited for, until there is more to show."""
         self._wait_no_more()
-        if self._console.is_terminal:
+        if self.can_redraw:
             self._status = self._console.status(Text(f"waiting {what}", style=_DIM), refresh_per_second=4)
             self._status.start()
 

@@ -178,8 +178,8 @@ def _source(game: str | Game) -> RulesheetSource:
 def _by_role(players: Mapping[str, Playing] | Sequence[Playing], roles: tuple[str, ...]) -> dict[str, Playing]:
     wanted = f"{len(roles)} players ({', '.join(roles)})"
     if not isinstance(players, Mapping):
-        if not isinstance(players, Sequence) or isinstance(players, str) or len(players) != len(roles):
-            is_list = isinstance(players, Sequence) and not isinstance(players, str)
+        is_list = isinstance(players, Sequence) and not isinstance(players, str)
+        if not is_list or len(players) != len(roles):
             given = len(players) if is_list else "a text" if isinstance(players, str) else repr(players)
             raise SettingsError(f"the game takes {wanted}, not {given}")
         return dict(zip(roles, players, strict=True))

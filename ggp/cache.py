@@ -481,7 +481,7 @@ def _write(path: Path, parts: list[bytes], mode: int = 0o600) -> None:
             file.writelines(parts)
         _touch(unfinished)
         unfinished.replace(path)
-    except OSError as error:  # a full disk has no name, and that of the unfinished file says nothing
+    except OSError as error:  # of a full disk: it names no file, and others the unfinished one
         raise OSError(error.errno, error.strerror, str(path)) from None
     finally:
         with suppress(OSError):

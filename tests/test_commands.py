@@ -14,11 +14,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+from rich.console import Console
 
 import ggp
 from ggp.commands import main, make_command
 from ggp.commands.analyse import follow
-from ggp.commands.shared import print_line
+from ggp.commands.shared import can_redraw, print_line
 
 BROKEN = "(role r)\n(<= (goal r ?x)\n  (not (p ?x)))\n(legal r a)\n(<= terminal (true x))\n"
 
@@ -344,3 +345,10 @@ def test_long_lines_go_on_below_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -
         assert " ".join(map(str.strip, shown)) == " ".join(line.split(" ")).strip()
         assert [len(each) <= 60 for each in shown] == ([True, True] if is_terminal else [False])
         assert all(each.startswith("  ") for each in shown)
+
+
+def test_colours_that_are_forced_make_no_terminal_of_a_pipe(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    console = Console(file=StringIO())
+    assert console.is_terminal
+    assert not can_redraw(console)

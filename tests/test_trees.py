@@ -47,8 +47,8 @@ def test_a_batch_says_what_the_interpreter_says(name: str) -> None:
         for role, moves in batch.moves.items():
             legal = batch.legal[at, batch.columns(role)]
             assert {moves[m] for m in np.flatnonzero(legal)} == set(same.legal_moves(role))
-    with pytest.raises(UnknownRoleError, match="no role is called 'nobody'"):
-        batch.columns("nobody")
+    with pytest.raises(UnknownRoleError, match="no role is called 'no-such-role'"):
+        batch.columns("no-such-role")
 
 
 def test_a_batch_plays_steps(game: ggp.Game) -> None:

@@ -33,6 +33,7 @@ from gamemaster.tournament.store import MatchRow, Store, StoredTournament, open_
 from gamemaster.tournament.venue import LocalVenue, settings_of
 from gamemaster.transport import HttpTransport, open_session
 from ggp.cluster import check_address
+from ggp.commands.shared import can_redraw
 from ggp.errors import GgpError, SettingsError, StoreError
 from ggp.protocol.messages import Info
 
@@ -290,7 +291,7 @@ def _shown(how: How) -> Iterator[NewsListener]:
     console = Console(markup=False, highlight=False, emoji=False)
     if how.as_json:
         yield lambda _: None
-    elif sys.stdout.isatty() and console.is_terminal and not console.is_dumb_terminal:  # not where FORCE_COLOR says so
+    elif can_redraw(console):
         live = LiveProgress(console)
         live.start()
         try:

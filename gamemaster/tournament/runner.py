@@ -147,7 +147,7 @@ async def run_tournament(spec: TournamentSpec, store: Store, venue: Venue, liste
     with store.manage(spec.name) as manager:
         results = await asyncio.to_thread(store.results, spec.name)
         if store.tournament(spec.name).status != "complete":  # else it is only shown
-            await asyncio.to_thread(_check_rules, spec, store, results)
+            await check_same_rules(spec, await asyncio.to_thread(_first_records, spec.name, store, results))
         schedule = await asyncio.to_thread(schedule_of, spec, roles, results)
         await _dismiss(spec, schedule, left)
         run = _Run(spec, manager, schedule, venue, listen)
@@ -159,13 +159,13 @@ async def run_tournament(spec: TournamentSpec, store: Store, venue: Venue, liste
     return note
 
 
-def _check_rules(spec: TournamentSpec, store: Store, results: Sequence[MatchResult]) -> None:
-    """SettingsError where a game has other rules than the first of its matches, as far as its record can be read."""
-    records = {}
+def _first_records(tournament: str, store: Store, results: Sequence[MatchResult]) -> dict[str, MatchRecord]:
+    """Game → the record of its first result, where it can be read."""
+    records: dict[str, MatchRecord] = {}
     for game, match in {result.pairing.game: result.pairing.id for result in reversed(results)}.items():
         with suppress(DamagedStoreError):
-            records[game] = store.record(spec.name, match)
-    check_same_rules(spec, records)
+            records[game] = store.record(tournament, match)
+    return records
 
 
 def match_name(pairing: Pairing, attempt: int, *, scramble: bool) -> str:

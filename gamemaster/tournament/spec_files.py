@@ -209,25 +209,17 @@ async def _players_of(games: Sequence[GameSpec]) -> list[int | GgpError]:
         await evaluator.close()
 
 
-def check_same_rules(spec: TournamentSpec, records: Mapping[str, MatchRecord]) -> None:
+async def check_same_rules(spec: TournamentSpec, records: Mapping[str, MatchRecord]) -> None:
     """SettingsError where the rules of a game are not those of its record: results of two games do not mix.
 
     records: game → the record of a match of it; not of games that were not played yet.
     """
-    with ThreadPoolExecutor(1) as thread:  # there may be an event loop in this one
-        changed = thread.submit(asyncio.run, _changed(spec.games, records)).result()
-    if changed:
-        number, game = changed[0]
-        reason = f"{game.rules} has other rules than the matches that have results; restore them, or begin anew"
-        raise SettingsError(f"games[{number}].rules: {reason}")
-
-
-async def _changed(games: Sequence[GameSpec], records: Mapping[str, MatchRecord]) -> list[tuple[int, GameSpec]]:
-    """The games with other rules than those of their records, with their numbers."""
     evaluator = Evaluator(RULES_BYTES)
     try:
-        known = [(number, game) for number, game in enumerate(games) if game.name in records]
-        return [(number, game) for number, game in known if not await _has_rules(evaluator, game, records[game.name])]
+        for number, game in enumerate(spec.games):
+            if game.name in records and not await _has_rules(evaluator, game, records[game.name]):
+                reason = f"{game.rules} has other rules than the matches that have results; restore them, or begin anew"
+                raise SettingsError(f"games[{number}].rules: {reason}")
     finally:
         await evaluator.close()
 
@@ -235,7 +227,8 @@ async def _changed(games: Sequence[GameSpec], records: Mapping[str, MatchRecord]
 async def _has_rules(evaluator: Evaluator, game: GameSpec, record: MatchRecord) -> bool:
     opening = " ".join(f"({' '.join(moves)})" for moves in record.opening)
     try:
-        rules = await load_rules(evaluator, replace(find_source(game.rules), opening=opening))
+        source = await asyncio.to_thread(find_source, game.rules)
+        rules = await load_rules(evaluator, replace(source, opening=opening))
     except GgpError:  # as of an opening that cannot be played any more
         return False
     return rules.game.rulesheet.sha256 == record.rulesheet_sha256

@@ -16,7 +16,7 @@ from ggp.analysis import Analyser, Analysis, Line, make_analyser
 from ggp.analysis import learn as learn_game
 from ggp.cache import is_warm
 from ggp.commands.options import given, option_name, options_of, with_options
-from ggp.commands.shared import GameArgument, JsonOption, check_memory, load_argument, seed_option
+from ggp.commands.shared import GameArgument, JsonOption, can_redraw, check_memory, load_argument, seed_option
 from ggp.errors import GroundingError
 from ggp.game import State, read_steps
 from ggp.learning.settings import NO_KNOWLEDGE
@@ -82,7 +82,7 @@ def run_analysis(  # noqa: PLR0913, PLR0917 - each is an option
         raise GroundingError(f"{game} has no circuit, which the search needs: {error}") from None
     state = follow(loaded.initial_state, moves)
     settings = make(SearchSettings, {"memory_bytes": memory * 2**20, **given(search)}, option_name)
-    shown = _JsonShown() if as_json else _LiveShown(console) if console.is_terminal else _PlainShown(console)
+    shown = _JsonShown() if as_json else _LiveShown(console) if can_redraw(console) else _PlainShown(console)
     with noted() as interrupted:
         net = learn_game(loaded, learn, knowledge, seed, lambda: bool(interrupted))
         with closing(make_analyser(state, settings, role, lines, seed, net)) as analyser, shown:

@@ -63,6 +63,11 @@ _STYLES: dict["Style", str] = {
 }
 
 
+def can_redraw(console: Console) -> bool:
+    """Whether what is shown can be replaced later. FORCE_COLOR makes rich take a file or a pipe for a terminal."""
+    return console.is_terminal and not console.is_dumb_terminal and console.file.isatty()
+
+
 class Shown:
     """How far a long command is, on standard error: a bar on a terminal, and lines of what has been done."""
 
@@ -71,7 +76,7 @@ class Shown:
         counted = TextColumn(f"{{task.completed:.1f}}/{{task.total:.1f}} {unit}") if unit else MofNCompleteColumn()
         columns = (TextColumn("{task.description}"), BarColumn(), counted, TimeElapsedColumn())
         self._console = Console(stderr=True, highlight=False, soft_wrap=True)
-        self._bar = Progress(*columns, console=self._console) if self._console.is_terminal else None
+        self._bar = Progress(*columns, console=self._console) if can_redraw(self._console) else None
         self._task = self._bar.add_task("", total=total) if self._bar else None
 
     def __enter__(self) -> Self:

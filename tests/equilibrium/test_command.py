@@ -153,10 +153,12 @@ def test_histories_are_merged_where_they_are_too_many() -> None:
     assert "; NashConv " in exact
     assert left == "  left, at the start → noop 100.0%"
     assert right == "  right, at the start → noop 100.0%"
-    done = invoke(*arguments, "--recall", "99", "--json")
+    done = invoke(
+        "hiddengoofspiel", "--histories", "100", "--seconds", "60", "--nash-conv", "19", "--recall", "99", "--json"
+    )
     *_, last = map(json.loads, done.stdout.splitlines())
     assert last["final"]
     assert not last["is_guaranteed"]
     assert sum(last["gains"].values()) == pytest.approx(last["nash_conv"])
-    assert last["nash_conv"] >= 0  # how far it falls depends on the computer
+    assert 0 <= last["nash_conv"] < 20
     assert last["first_moves"] == {"left": {"noop": 1}, "right": {"noop": 1}}

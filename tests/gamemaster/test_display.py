@@ -16,8 +16,15 @@ from tests.gamemaster.matches import play_match
 from tests.gamemaster.scripted import ScriptedPlayer, Trouble, When, late, says, silent
 
 
+class Terminal(StringIO):
+    """What is written to a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
 def shown(events: list[Event], *, terminal: bool = False) -> str:
-    out = StringIO()
+    out = Terminal() if terminal else StringIO()
     display = Display(Console(file=out, force_terminal=terminal, markup=False, highlight=False, emoji=False), Layout())
     for event in events:
         display.watch(event)

@@ -80,18 +80,17 @@ async def add_game(request: web.Request, paste: models.Paste) -> CatalogueEntry:
     """Keeps a rulesheet; a Problem where it cannot be played."""
     services = services_of(request)
     check = await check_text(services, paste.rulesheet, visitor_of(request), evidence=False)
-    reason = check.problem or (check.start.problem if check.start else None)
-    entry = None
     if not check.is_playable or not check.roles or check.start is None or check.start.problem:
-        reason = reason or "it names no role"
-    else:
-        entry = await asyncio.to_thread(services.catalogue.make_entry, paste.name, paste.rulesheet)
-        if entry.roles != check.roles:  # forms and orders have those of the facts
-            entry, reason = None, "its roles have to be facts, such as (role white), and no rules"
-    if entry is None:
-        findings = check.model_dump(mode="json", include={"findings"})
-        raise refused(f"this rulesheet cannot be played: {reason}", **findings)
+        raise _unplayable(check, check.problem or (check.start.problem if check.start else None) or "it names no role")
+    entry = await asyncio.to_thread(services.catalogue.make_entry, paste.name, paste.rulesheet)
+    if entry.roles != check.roles:  # forms and orders have those of the facts
+        raise _unplayable(check, "its roles have to be facts, such as (role white), and no rules")
     return await asyncio.to_thread(services.catalogue.add, entry, visitor_of(request))
+
+
+def _unplayable(check: models.Check, reason: str) -> Problem:
+    """The answer about a rulesheet that is not kept, with what was found in it."""
+    return refused(f"this rulesheet cannot be played: {reason}", **check.model_dump(mode="json", include={"findings"}))
 
 
 async def list_games(request: web.Request) -> web.Response:

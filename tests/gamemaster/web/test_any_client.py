@@ -48,7 +48,7 @@ PLENTY = Limits(
 DOCUMENT = document()
 SCHEMA = schemathesis.openapi.from_dict(DOCUMENT)
 CALLED = [one for one in OPERATIONS if one.name != "watchLists"]  # which has no end; nor has that of an endpoint
-SELDOM = {"watchEndpoint", "playAgain", "beginTournament", "endTournament"}  # what fits the document is seldom there to be done
+SELDOM = {"watchEndpoint", "beginTournament", "endTournament"}  # what fits the document is seldom there to be done
 TYPICAL = {"beginMatch", "listMatches", "getState"}  # with a body, a query and a number in the path
 BREAKABLE = [one for one in CALLED if one.query is not None or one.body is not None or "{step}" in one.path]
 
@@ -142,7 +142,8 @@ def known_places(served: Served, operation: Operation) -> list[dict[str, Any]]:
         return [{"link": endpoint["url"].rpartition("/")[2]}]
     if not operation.path.startswith(("/humans/{link}", "/matches/{match}")):
         return []
-    found = [served.over]
+    # One match follows another: what was played again by an earlier request is over for good.
+    found = [served.do(started(served.client, served.game, 3)) if operation.name == "playAgain" else served.over]
     if not operation.path.endswith("/events"):  # of a match that goes on they have no end
         found.append(served.do(started(served.client, served.game, moves=1)))
     if operation.path.startswith("/humans"):
