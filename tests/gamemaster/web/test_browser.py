@@ -373,8 +373,9 @@ async def test_pages_fit_on_a_phone(browser: "Browser", server: Server, dark: bo
 
 
 async def test_the_first_page_has_what_is_being_played(browser: "Browser", server: Server) -> None:
+    may_answer = asyncio.Event()
     async with (
-        listening(oplayer=ScriptedPlayer()) as urls,
+        listening(oplayer=ScriptedPlayer({1: held_until(may_answer)})) as urls,
         a_page(browser, allowed=("ERR_FAILED",)) as page,
         a_page(browser, allowed=("ERR_FAILED",)) as looker,
     ):
@@ -388,6 +389,9 @@ async def test_the_first_page_has_what_is_being_played(browser: "Browser", serve
         await mark(page, "1 1")
         await looker.locator("#watched g.cell[data-cell='1 1'][aria-label='1 1: x']").wait_for()
         await page.goto(server.url)
+        await page.locator("#own a").wait_for()
+        assert await page.locator("#own .chip").count() == 0
+        may_answer.set()
         await page.locator("#own li", has_text="your move").wait_for()
         await page.locator("#own a").click()
         await say(page, "Your move")

@@ -16,16 +16,29 @@ if (board) {
   const stop = follow(`${api}/events`, { step: () => reload().catch(() => {}), end: () => { stop(); reload().catch(() => {}); } }, reload);
 }
 
-/** The links of humans, which only their browsers know; those of matches that are over go. */
+const AGAIN = 3000; // milliseconds until it is looked again whose move it is
+const kept = () => JSON.parse(localStorage.getItem("own") || "[]");
+let shown = "";
+
+/** The links of humans, which only their browsers know; those of matches that are over go. Shown anew while there are any. */
 async function showOwn() {
-  const kept = [];
-  for (const one of JSON.parse(localStorage.getItem("own") || "[]")) {
-    const human = await get(`/api/v1/humans/${encodeURIComponent(one.link)}`).catch(() => null);
-    if (human?.match.is_live) kept.push({ ...one, isAsked: human.asked !== null });
+  const live = [], over = [];
+  for (const one of document.hidden ? [] : kept()) {
+    try {
+      const human = await get(`/api/v1/humans/${encodeURIComponent(one.link)}`);
+      if (human.match.is_live) live.push({ ...one, isAsked: human.asked !== null });
+      else over.push(one.link);
+    } catch (problem) {
+      if (problem.status === 404) over.push(one.link);
+    }
   }
-  localStorage.setItem("own", JSON.stringify(kept.map(({ link, title }) => ({ link, title }))));
-  own.querySelector("ul").replaceChildren(...kept.map(({ link, title, isAsked }) => make("li", {}, make("a", { href: `/play/${encodeURIComponent(link)}` }, title), isAsked ? make("span", { class: "chip accent" }, "your move") : null)));
-  own.hidden = !kept.length;
+  if (over.length) localStorage.setItem("own", JSON.stringify(kept().filter(({ link }) => !over.includes(link))));
+  if (!document.hidden && JSON.stringify(live) !== shown) {
+    shown = JSON.stringify(live);
+    own.querySelector("ul").replaceChildren(...live.map(({ link, title, isAsked }) => make("li", {}, make("a", { href: `/play/${encodeURIComponent(link)}` }, title), isAsked ? make("span", { class: "chip accent" }, "your move") : null)));
+    own.hidden = !live.length;
+  }
+  if (kept().length) setTimeout(() => showOwn().catch(() => {}), AGAIN);
 }
 
 showOwn().catch(() => {});
