@@ -166,8 +166,8 @@ class Search:
 
     def tree(self, depth: int = 2, *, least_visits: int = 1, most_nodes: int = 200) -> TreeNode:
         """The state with what is below it: so many steps deep, at most so many nodes, those with enough visits."""
-        with self._search.lock:
-            return _Looker(self.state, self._search.reader, least_visits, most_nodes).look(depth)
+        with self._search.reading() as reader:
+            return _Looker(self.state, reader, least_visits, most_nodes).look(depth)
 
     def close(self) -> None:
         self._is_closed = True

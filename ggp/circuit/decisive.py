@@ -56,12 +56,20 @@ class Endings:
     work: int  # gates that may be copied for that
 
 
-def find_endings(
-    circuit: Circuit, phases: NDArray[np.int8], phase: int, aims: Aims, depth: int, work: int = MOST_WORK
+def find_endings(  # noqa: PLR0913 - a game, and what is looked for
+    circuit: Circuit,
+    phases: NDArray[np.int8],
+    phase: int,
+    aims: Aims,
+    depth: int,
+    work: int = MOST_WORK,
+    *,
+    opposed: bool = False,
 ) -> Endings:
     """Of a phase of the game; depth: 1 for ends, 2 for what others can do next, too; work: gates that may be copied.
 
-    phases: (P, F) the constant that a fact is in each phase, or -1. GroundingError when it is too large.
+    phases: (P, F) the constant that a fact is in each phase, or -1. opposed: only ends at which the other one of two
+    roles has its lowest goal value or its highest. GroundingError when it is too large.
     """
     threats = None
     if depth > 1:
@@ -75,6 +83,9 @@ def find_endings(
     for role, (best, worst) in enumerate(zip(*aims, strict=True)):
         if best != _NONE:
             ends = [int(both(network, after.terminal, int(after.goals[goal]))) for goal in (best, worst)]
+            if opposed and _NONE not in (*aims.best, *aims.worst):
+                others = aims.worst[1 - role], aims.best[1 - role]
+                ends = [int(both(network, end, int(after.goals[goal]))) for end, goal in zip(ends, others, strict=True)]
             outputs[role] = *ends, both(network, after.terminal ^ 1, int(replies[role]))
     return Endings(_nodes(circuit, assembly), outputs, _room(circuit), work)
 
@@ -174,17 +185,18 @@ def find_ends(assembly: Assembly, endings: Endings, before: Before) -> EndGates 
     return EndGates(*found) if found is not None and found.any() else None
 
 
-def end_programs(circuit: Circuit, phases: NDArray[np.int8], aims: Aims) -> tuple[Program, ...]:
+def end_programs(circuit: Circuit, phases: NDArray[np.int8], aims: Aims, *, opposed: bool) -> tuple[Program, ...]:
     """For each phase, facts → `EndGates`, field after field; without `allows` where that takes too many gates.
 
     phases: (P, F) the constant that a fact is in each phase, or -1. Facts are in the rows from 1 on, outputs follow.
+    opposed: as for `find_endings`.
     None at all where there never is such a move, or where it takes too long to find out.
     """
     moves, inputs = sum(circuit.moves), np.arange(1, 1 + circuit.facts, dtype=np.int32)
     rows = 1 + circuit.facts + np.arange(3 * moves, dtype=np.int32)
     found, some = [], False
     for phase in range(len(phases)):
-        assembly, ends = _end_gates(circuit, phases, phase, aims)
+        assembly, ends = _end_gates(circuit, phases, phase, aims, opposed=opposed)
         some |= ends is not None
         outputs = np.zeros(3 * moves, np.int32) if ends is None else np.concatenate(ends).astype(np.int32)
         row_of_input = np.full(assembly.size, -1, np.int32)
@@ -195,11 +207,13 @@ def end_programs(circuit: Circuit, phases: NDArray[np.int8], aims: Aims) -> tupl
     return tuple(found) if some else ()
 
 
-def _end_gates(circuit: Circuit, phases: NDArray[np.int8], phase: int, aims: Aims) -> tuple[Assembly, EndGates | None]:
+def _end_gates(
+    circuit: Circuit, phases: NDArray[np.int8], phase: int, aims: Aims, *, opposed: bool
+) -> tuple[Assembly, EndGates | None]:
     """A network whose first inputs are facts, with what can be afforded of them in a phase."""
     affordable = max(MOST_AHEAD_GATES, MOST_AHEAD_RATIO * circuit.gates)
     for depth in (2, 1):
-        endings = find_endings(circuit, phases, phase, aims, depth, QUICK_WORK // len(phases))
+        endings = find_endings(circuit, phases, phase, aims, depth, QUICK_WORK // len(phases), opposed=opposed)
         assembly = Assembly(_capacity(circuit) + endings.room)
         facts = assembly.facts(phases[phase])
         ends = find_ends(assembly, endings, look(assembly, circuit, facts))

@@ -89,8 +89,8 @@ class CircuitMachine:
         self._lock = RLock()
         # Under _lock, since each has machine code, which is gone with it:
         self._simulators: dict[int, Simulator] = {}  # by decisive moves
-        self._ends: tuple[Rows, int] | None = None
-        self._end_code: MachineCode | None = None
+        self._ends: dict[bool, tuple[Rows, int]] = {}  # by whether two roles are opposed
+        self._end_code: list[MachineCode] = []  # kept in memory
         self._compiling: set[int] = set()  # ids of what machine code is being made for, or was
 
     def legal_moves(self, state: Facts, role: str) -> tuple[Term, ...]:
@@ -221,22 +221,25 @@ class CircuitMachine:
         if id(batches) not in begun:
             make_in_background(lambda: assemble_programs(batches.programs, batches.rows.facts), batches.use)
 
-    def ends(self) -> tuple[Rows, int]:
-        """Programs for `simulation.expansion.make_ends`, and how many rows they have; made in up to a second, once."""
-        with self._lock:
-            if self._ends is None:
-                self._ends = self._make_ends()
-            return self._ends
+    def ends(self, *, opposed: bool) -> tuple[Rows, int]:
+        """Programs for `simulation.expansion.make_ends`, and how many rows they have; made in up to a second, once.
 
-    def _make_ends(self) -> tuple[Rows, int]:
+        opposed: two roles seem to be: then ends at which both win, or both lose, are left out.
+        """
+        with self._lock:
+            if opposed not in self._ends:
+                self._ends[opposed] = self._make_ends(opposed=opposed)
+            return self._ends[opposed]
+
+    def _make_ends(self, *, opposed: bool) -> tuple[Rows, int]:
         compiled = self.compiled
         aims = aims_of(compiled.goals, [role == NATURE for role in self.roles])
-        programs = end_programs(compiled.circuit, compiled.phases, aims)
+        programs = end_programs(compiled.circuit, compiled.phases, aims, opposed=opposed)
         rows = end_rows(self.batches, programs)
         named = {f"ends_{phase}": program for phase, program in enumerate(programs)}
 
         def use(code: MachineCode) -> None:
-            self._end_code = code  # keeps it in memory
+            self._end_code.append(code)
             rows.addresses[:] = [code.addresses[name] for name in named]
 
         make_in_background(lambda: assemble_programs(named, compiled.circuit.facts), use)

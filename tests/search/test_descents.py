@@ -119,13 +119,13 @@ def test_workers_keep_out_of_what_others_work_on(name: str) -> None:
             partial(select, tree, one.batch, one.expansion, parameters, DESCENTS),
             partial(look_at_expanding, one.batch, one.expansion),
             partial(give_slots, tree, one.batch, one.expansion),
-            partial(mark_ends, tree, one.batch, one.expansion, parameters, one.ends(search.settings)),
+            partial(mark_ends, tree, one.batch, one.expansion, parameters, one.ends(search)),
             partial(_look_ahead, search, one),
             partial(select_further, tree, one.batch, one.expansion, parameters),
         ]
         for part in parts[: stage + 1]:
             part()
-        find_leaves(tree, other.batch, other.expansion, other.ends(search.settings), parameters, net, DESCENTS)
+        find_leaves(tree, other.batch, other.expansion, other.ends(search), parameters, net, DESCENTS)
         assert set(other.batch.status[:DESCENTS].tolist()) <= {0, READY, EXACT}
         for part in parts[stage + 1 :]:
             part()
@@ -142,7 +142,7 @@ def test_workers_keep_out_of_what_others_work_on(name: str) -> None:
 
 def _look_ahead(search: BatchedMcts, worker: Worker) -> None:
     tree, batch, expansion, parameters = search.tree, worker.batch, worker.expansion, search.parameters
-    while look_ahead(tree, batch, expansion, worker.ends(search.settings), parameters, search.quantized):
+    while look_ahead(tree, batch, expansion, worker.ends(search), parameters, search.quantized):
         link_ends(tree, batch, expansion, parameters, search.quantized)
 
 

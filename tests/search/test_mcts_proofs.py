@@ -1,6 +1,8 @@
 """What a search claims to have proven, against exhaustive search of random small games."""
 
 from collections import Counter
+from contextlib import closing
+from random import Random
 from typing import Literal
 
 import pytest
@@ -121,6 +123,58 @@ def test_bounds_hold_in_random_graphs(name: str) -> None:
         seen[check_solved(search, world)] += 1
     print(name, dict(seen))
     assert seen["solved"] > 0 or SHAPES[name].cycles
+
+
+def rarely_both(seed: int) -> str:
+    """Rules of ten steps in which two roles are opposed, but for one match of 59,049, which both win or both lose."""
+    random = Random(seed)
+    both, values = random.choice((0, 100)), random.sample((0, 50, 50, 50, 100), 5)
+    weights = [random.sample(range(5), 3) for _ in range(10)]
+    text = ["(role r0) (role r1) (init (step 0)) (init (sum 0)) (init rare) (<= terminal (true (step 10)))"]
+    text += [f"(<= (goal r{role} {both}) (true rare))" for role in range(2)]
+    text += [
+        f"(<= (goal r{role} {abs(100 * role - value)}) (true (sum {at})) (not (true rare)))"
+        for at, value in enumerate(values)
+        for role in range(2)
+    ]
+    for step in range(10):
+        chooser = f"(true (step {step}))"
+        text += [f"(<= (legal r{step % 2} {move}) {chooser})" for move in "abc"]
+        text.append(f"(<= (legal r{1 - step % 2} noop) {chooser})")
+        text.append(f"(<= (next (step {step + 1})) {chooser})")
+        text.append(f"(<= (next rare) (true rare) {chooser} (does r{step % 2} a))")
+        text += [
+            f"(<= (next (sum {(at + weight) % 5})) {chooser} (true (sum {at})) (does r{step % 2} {move}))"
+            for move, weight in zip("abc", weights[step], strict=True)
+            for at in range(5)
+        ]
+    return "\n".join(text)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_a_rare_end_that_both_win_or_lose_takes_back_what_was_proven(threads: int) -> None:
+    seen: Counter[str] = Counter()
+    for seed in range(16):
+        pair = make_pair(parse_rulesheet(rarely_both(seed)))
+        world = explore(pair.interpreter, pair.circuit)
+        assert world is not None
+        settings = SearchSettings(memory_bytes=2**22, retrograde=False, threads=threads)
+        with closing(BatchedMcts(pair.circuit, settings, seed)) as search:
+            search.run(never, 1)
+            seen["opposed at first"] += bool(search.parameters.zero_sum[0])
+            for _ in range(3):
+                search.run(never, 5000)
+                check_statistics(search.tree, check_structure(search.tree))
+            seen["not opposed in the end"] += not search.parameters.zero_sum[0]
+            check_claims(search, world)
+            seen[check_solved(search, world)] += 1
+            vectors = world.outcomes()[state_of(search, int(search.tree.numbers[ROOT]))]
+            assert vectors is not None
+            low, high = search.bounds
+            assert any(within(tuple(low), vector, tuple(high)) for vector in vectors)
+    print(dict(seen))
+    assert seen["opposed at first"] > 12
+    assert seen["solved"] > 8
 
 
 def test_bounds_hold_in_random_rulesheets() -> None:

@@ -42,8 +42,8 @@ GRAPHS = (*SHAPES, Shape(values=(0, 50, 100), odd=True), Shape(roles=3, values=(
 class Naive:
     """What moves come to, by the interpreter."""
 
-    def __init__(self, machine: Interpreter, compiled: CompiledGame, depth: int) -> None:
-        self.machine, self.compiled, self.depth = machine, compiled, depth
+    def __init__(self, machine: Interpreter, compiled: CompiledGame, depth: int, *, opposed: bool = False) -> None:
+        self.machine, self.compiled, self.depth, self.opposed = machine, compiled, depth, opposed
         self.aims = aims_of(compiled.goals, [role == NATURE for role in compiled.roles])
         self.phases = [_start(compiled, phase)[1] for phase in range(len(compiled.phases))]
         self._ends: dict[Facts, list[list[bool]]] = {}
@@ -99,6 +99,9 @@ class Naive:
                     continue
                 after = self.after(state, forced | {own: move})
                 best, worst = (self.ending(after, own, wanted) for wanted in self.aims)
+                if self.opposed and min(*self.aims.best, *self.aims.worst) >= 0:
+                    best &= self.ending(after, self.machine.roles[1 - role], self.aims.worst)
+                    worst &= self.ending(after, self.machine.roles[1 - role], self.aims.best)
                 yield best, worst, self.depth > 1 and not self.machine.is_terminal(after) and self.harms(after, own)
 
     def wanted(self, state: Facts) -> list[set[Term]]:
@@ -134,17 +137,17 @@ def evaluated(assembly: Assembly, flags: NDArray[np.bool_]) -> NDArray[np.bool_]
     return found
 
 
-def check_gates(pair: Pair, states: list[Facts], depth: int) -> list[int]:
+def check_gates(pair: Pair, states: list[Facts], depth: int, *, opposed: bool = False) -> list[int]:
     """How many moves had each kind of end."""
     compiled = pair.compiled
-    naive = Naive(pair.interpreter, compiled, depth)
+    naive = Naive(pair.interpreter, compiled, depth, opposed=opposed)
     total = [0, 0, 0]
     for phase in range(len(compiled.phases)):
         fitting = [state for state in states if naive.phase_of(state) == phase]
         if not fitting:
             continue
         assembly, before = _start(compiled, phase)
-        endings = find_endings(compiled.circuit, compiled.phases, phase, naive.aims, depth)
+        endings = find_endings(compiled.circuit, compiled.phases, phase, naive.aims, depth, opposed=opposed)
         ends = find_ends(assembly, endings, before) or EndGates(*np.zeros((3, sum(compiled.circuit.moves)), np.int64))
         values = evaluated(assembly, np.array([[fact in state for fact in compiled.facts] for state in fitting]))
         for column, state in enumerate(fitting):
@@ -186,16 +189,28 @@ def test_gates_agree_in_random_games(shape: Shape) -> None:
     assert shape.roles == 1 or found[2] > 0
 
 
+def test_ends_at_which_both_win_or_lose_are_left_out_where_roles_are_opposed() -> None:
+    shape = Shape(opposed=False, values=(0, 100), beats=2)
+    found = np.zeros((2, 3), np.int64)
+    for seed in range(12):
+        pair = make_pair(parse_rulesheet(random_graph(shape, seed)))
+        states = going_on(pair, seed, 60)
+        found += [check_gates(pair, states, 2, opposed=opposed) for opposed in (False, True)]
+    assert (found[0, :2] > found[1, :2]).all()
+    assert found[1].all()
+
+
 @pytest.mark.parametrize(("name", "depth", "every"), [
     ("tictactoe", 2, 8), ("connectfour", 2, 8), ("noughtsandcrosses", 2, 8), ("biddingtictactoe", 1, 8),
     ("breakthrough", 2, 20), ("reversi", 0, 40),
 ])  # fmt: skip
 def test_ends_of_many_states_at_once(name: str, depth: int, every: int) -> None:
     pair = make_pair(parse_rulesheet(find_rulesheet(name).read_text(encoding="utf-8")))
-    machine, naive = pair.circuit, Naive(pair.interpreter, pair.compiled, depth)
+    opposed = len(pair.compiled.roles) == 2
+    machine, naive = pair.circuit, Naive(pair.interpreter, pair.compiled, depth, opposed=opposed)
     states = going_on(pair, 3, 400)[7::every]
     expansion = make_expansion(machine.batches)
-    ends = make_ends(*machine.ends(), expansion)
+    ends = make_ends(*machine.ends(opposed=opposed), expansion)
     expansion.owner[: len(states)] = [naive.phase_of(state) for state in states]
     packed = np.concatenate([packed for state in states if (packed := machine.packed(state)) is not None])
     is_known = evaluate_ends(ends, packed, expansion.owner, len(states))

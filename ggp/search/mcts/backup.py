@@ -52,6 +52,7 @@ from ggp.search.mcts.tree import (
     counts_joint_moves,
     is_marked,
 )
+from ggp.search.retrograde import TINY
 from ggp.simulation.evaluate import Bits, copy_state
 from ggp.simulation.playout import Lanes, PlayoutPlan, load_lanes
 
@@ -110,6 +111,8 @@ def _value_played(
         for role in range(batch.values.shape[1]):
             batch.values[descent, role] += leaves.values[lane, role]
             leaves.values[lane, role] = 0.0
+    if batch.values.shape[1] == 2 and abs(batch.values[descent, 0] + batch.values[descent, 1] - done) > TINY * done:
+        parameters.zero_sum[0] = False
     for role in range(batch.values.shape[1]):
         value = min(max(batch.values[descent, role] / max(done, 1), 0.0), 1.0)
         if parameters.value_weight > 0.0 and len(net.policy) > 0:

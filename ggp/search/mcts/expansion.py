@@ -60,6 +60,7 @@ from ggp.search.mcts.tree import (
     new_slots,
     release,
 )
+from ggp.search.retrograde import TINY
 from ggp.simulation.evaluate import copy_state
 from ggp.simulation.expansion import (
     ALLOWS,
@@ -384,6 +385,8 @@ def _settle_state(tree: Tree, expansion: Expansion, parameters: Parameters, node
         nodes[node, LENGTH] = 0
         for role in range(roles):
             tree.values[node, roles + role] = tree.values[node, 2 * roles + role] = expansion.value[row, role]
+        if roles == 2 and abs(expansion.value[row, 0] + expansion.value[row, 1] - 1.0) > TINY:
+            parameters.zero_sum[0] = False
 
 
 @lean

@@ -67,6 +67,7 @@ from ggp.search.mcts.tree import (
     release,
     with_settings,
 )
+from ggp.search.retrograde import TINY
 from ggp.simulation.evaluate import UNKNOWN, Bits
 from ggp.simulation.expansion import Ends, end_rows, make_ends, make_expansion
 from ggp.simulation.machine_code import is_worthwhile
@@ -121,6 +122,7 @@ class BatchedMcts:
         self.net = no_net()
         self.quantized = quantize(self.net)
         self.solver = Solver(machine, settings, self.parameters)
+        self._relies_on_opposed = False  # whether bounds in the tree hold for two opposed roles only
         self.tree = self._make_tree()
         seeds = [(seed * 1000 + at) % 2**32 for at in range(settings.threads)]
         self.workers = [Worker(machine, settings.most_steps, each, at) for at, each in enumerate(seeds)]
@@ -153,9 +155,7 @@ class BatchedMcts:
                 self.tree = tree = self._make_tree()
                 previous, node = NONE, _new_leaf(tree, bits[0], phase)
             _mark_end(self.machine, self.parameters, tree, node, state)
-        hold(tree, node)
-        tree.numbers[ROOT] = node
-        tree.numbers[THRESHOLD] = 2
+        _stand_at(tree, node)
         if previous != NONE:
             release(tree, previous)
         self.solver.go_to_root(tree)
@@ -165,11 +165,16 @@ class BatchedMcts:
         if not self.is_solved:
             self._playouts_per_leaf = self._playouts_per_leaf or self.workers[0].playouts_per_leaf(self, stop)
         limit = None if max_visits is None else max_visits + sum(worker.visits for worker in self.workers)
-        if self._pool is None:
-            self._work(self.workers[0], stop, limit)
-        else:
-            for done in [self._pool.submit(self._work, worker, stop, limit) for worker in self.workers]:
-                done.result()
+        self._begin_anew_if_contradicted()
+        while not stop():
+            self._relies_on_opposed |= bool(self.parameters.zero_sum[0])
+            if self._pool is None:
+                self._work(self.workers[0], stop, limit)
+            else:
+                for done in [self._pool.submit(self._work, worker, stop, limit) for worker in self.workers]:
+                    done.result()
+            if not self._begin_anew_if_contradicted():
+                break
         while self.is_solved and self.solver.is_solving and not self.solver.is_decided(self.tree) and not stop():
             self.solver.solve(self.tree, KernelLock(self._structure), _STEPS_AT_ONCE)
 
@@ -178,8 +183,9 @@ class BatchedMcts:
 
         n is 64 at most. Returns their nodes in the tree, which are there until the next call; None when stopped.
         """
-        if self.tree.numbers[NODES] > len(self.tree.nodes) // 2:
+        if self._is_contradicted or self.tree.numbers[NODES] > len(self.tree.nodes) // 2:
             self.tree = self._make_tree()
+        self._relies_on_opposed |= bool(self.parameters.zero_sum[0])
         tree, worker, nodes = self.tree, self.workers[0], list[int]()
         for row, phase in enumerate(self.machine.phases_of(states).tolist()):
             node = int(find_state(tree.table, states, row))
@@ -203,7 +209,7 @@ class BatchedMcts:
 
     def _work(self, worker: "Worker", stop: Callable[[], bool], limit: int | None) -> None:
         """A worker's part of a run; limit: visits of all workers."""
-        while not stop() and not self.is_solved:
+        while not stop() and not self.is_solved and not self._is_contradicted:
             if limit is not None and sum(each.visits for each in self.workers) >= limit:
                 break
             if worker is self.workers[0]:
@@ -216,10 +222,41 @@ class BatchedMcts:
             if not worker.cycle(self, count, rounds, stop):
                 break
 
+    @contextmanager
+    def reading(self) -> Iterator[Reader]:
+        """The tree as it is now; meanwhile nodes stay what they are, and nothing is backed up to the root."""
+        while True:
+            reader = self.reader
+            tree = reader.tree
+            with KernelLock((tree.locks, STRUCTURE, 0), (tree.nodes, int(tree.numbers[ROOT]), LOCK)):
+                if tree is self.tree:
+                    yield reader
+                    return
+
     @property
-    def lock(self) -> KernelLock:
-        """While it is held the tree can be read: nodes stay what they are, and nothing is backed up to the root."""
-        return KernelLock(self._structure, (self.tree.nodes, int(self.tree.numbers[ROOT]), LOCK))
+    def reader(self) -> Reader:
+        """Reads the tree as it is now, while nothing runs."""
+        is_guided = len(self.net.policy) > 0 or self.guidance.weigh is not None
+        has_priors = is_guided and self.settings.prior_weight > 0
+        return Reader(self.machine, self.tree, self.parameters, self.solver, has_priors)
+
+    @property
+    def _is_contradicted(self) -> bool:
+        """Whether the tree has bounds that hold for two opposed roles, and an end showed that they are not."""
+        return self._relies_on_opposed and not self.parameters.zero_sum[0]
+
+    def _begin_anew_if_contradicted(self) -> bool:
+        """Whether it was: then nothing is left of the tree but its root."""
+        old, root = self.tree, int(self.tree.numbers[ROOT])
+        if not self._is_contradicted or old.nodes[root, KIND] == END:
+            return False
+        for worker in self.workers:
+            worker.abandon(old)
+        tree = self._make_tree()
+        _stand_at(tree, _new_leaf(tree, old.table.states[root], int(old.nodes[root, PHASE])))
+        self.tree = tree
+        self.solver.begin_anew(tree)
+        return True
 
     @property
     def _structure(self) -> tuple[Ids, int, int]:
@@ -273,25 +310,18 @@ class BatchedMcts:
 
     def result(self, role: str) -> SearchResult:
         """What is known now; may be asked while another thread searches."""
-        with self.lock:
-            return self.reader.result(self.machine.roles.index(role), self.playouts)
+        with self.reading() as reader:
+            return reader.result(self.machine.roles.index(role), self.playouts)
 
     def variations(self, role: str, count: int) -> tuple[Variation, ...]:
         """The best variation of each of the best moves of a role, best first."""
-        with self.lock:
-            return Variations(self.reader).best(self.machine.roles.index(role), count)
+        with self.reading() as reader:
+            return Variations(reader).best(self.machine.roles.index(role), count)
 
     def principal_variation(self, role: str, move: Term | None, most_steps: int) -> tuple[JointMove, ...]:
         """The best variation with this move of the role, as far as the tree holds it."""
-        with self.lock:
-            return Variations(self.reader).principal(self.machine.roles.index(role), move, most_steps)
-
-    @property
-    def reader(self) -> Reader:
-        """Reads the tree as it is now, while its lock is held or nothing runs."""
-        is_guided = len(self.net.policy) > 0 or self.guidance.weigh is not None
-        has_priors = is_guided and self.settings.prior_weight > 0
-        return Reader(self.machine, self.tree, self.parameters, self.solver, has_priors)
+        with self.reading() as reader:
+            return Variations(reader).principal(self.machine.roles.index(role), move, most_steps)
 
     def _batch_size(self) -> tuple[int, int]:
         """How many descents to have in flight, and how often to play out each leaf in each of its lanes."""
@@ -307,6 +337,7 @@ class BatchedMcts:
     def _make_tree(self) -> Tree:
         words, moves = self.machine.batches.initial.shape[1], self.machine.compiled.moves
         budget = self.settings.memory_bytes - self.solver.reserved_bytes
+        self._relies_on_opposed = False
         return make_tree(words, len(moves), sum(map(len, moves)), budget)
 
 
@@ -319,7 +350,7 @@ class Worker:
         self.batch: Batch = make_batch(len(compiled.roles), sum(map(len, compiled.moves)), seed, number)
         self.expansion = make_expansion(machine.batches)
         self._no_ends = make_ends(end_rows(machine.batches, ()), 0, self.expansion)
-        self._known_ends: Ends | None = None
+        self._known_ends: dict[bool, Ends] = {}  # by whether two roles are opposed
         self._machine = machine
         self._cap = cap
         self._seed = seed
@@ -352,7 +383,7 @@ class Worker:
         evaluate = search.guidance.evaluate
         leaves, plan = self._lanes(decisive=search.settings.decisive_moves)
         if search.guidance.weigh is None:
-            find_leaves(tree, batch, self.expansion, self.ends(search.settings), parameters, net, count)
+            find_leaves(tree, batch, self.expansion, self.ends(search), parameters, net, count)
         else:
             self._find_leaves(search, count)
         is_played = evaluate is None and (parameters.value_weight < 1.0 or not len(net.policy))
@@ -380,7 +411,7 @@ class Worker:
         select(tree, batch, expansion, parameters, count)
         look_at_expanding(batch, expansion)
         give_slots(tree, batch, expansion)
-        ends = self.ends(search.settings)
+        ends = self.ends(search)
         mark_ends(tree, batch, expansion, parameters, ends)
         while look_ahead(tree, batch, expansion, ends, parameters, net):
             link_ends(tree, batch, expansion, parameters, net)
@@ -402,17 +433,18 @@ class Worker:
             cancel(tree, self.batch)
             raise
 
-    def ends(self, settings: SearchSettings) -> Ends:
+    def ends(self, search: BatchedMcts) -> Ends:
         """What is known of ends ahead, made when it is first wanted."""
-        if not settings.decisive_lookahead:
+        if not search.settings.decisive_lookahead:
             return self._no_ends
-        if self._known_ends is None:
-            rows, size = self._machine.ends()
+        opposed = bool(search.parameters.zero_sum[0])
+        if opposed not in self._known_ends:
+            rows, size = self._machine.ends(opposed=opposed)
             is_complete = bool(rows.outputs[0]) and all(
                 len(goals) <= _WON_DRAWN_LOST for goals in self._machine.compiled.goals
             )
-            self._known_ends = make_ends(rows, size, self.expansion, is_complete=is_complete)
-        return self._known_ends
+            self._known_ends[opposed] = make_ends(rows, size, self.expansion, is_complete=is_complete)
+        return self._known_ends[opposed]
 
     def playouts_per_leaf(self, search: BatchedMcts, stop: Callable[[], bool]) -> int:
         """As many as take about as long as the descent, 0 when stopped; also sees whether the game is zero-sum."""
@@ -440,7 +472,7 @@ class Worker:
                 drop_lanes(self._plan, leaves)
                 return None
         values = leaves.values
-        zero_sum = values.shape[1] == 2 and bool((abs(values.sum(axis=1) - leaves.done) < 1e-9).all())
+        zero_sum = values.shape[1] == 2 and bool((abs(values.sum(axis=1) - leaves.done) < TINY).all())
         drop_lanes(self._plan, leaves)
         return (self.steps - before) / LANES, zero_sum
 
@@ -491,6 +523,13 @@ def _new_leaf(tree: Tree, state: Bits, phase: int) -> int:
     return node
 
 
+def _stand_at(tree: Tree, node: int) -> None:
+    """The node is the root from now on, and held."""
+    hold(tree, node)
+    tree.numbers[ROOT] = node
+    tree.numbers[THRESHOLD] = 2
+
+
 def _mark_end(machine: CircuitMachine, parameters: Parameters, tree: Tree, node: int, state: Facts) -> None:
     """A root that is an end, because it is terminal or a role has no move, has exact values."""
     if not machine.is_terminal(state) and all(machine.legal_moves(state, role) for role in machine.roles):
@@ -502,3 +541,4 @@ def _mark_end(machine: CircuitMachine, parameters: Parameters, tree: Tree, node:
         value = UNKNOWN if goal is None else (goal - parameters.lowest[number]) / parameters.span[number]
         for column in (1, 2):
             tree.values[node, column * len(machine.roles) + number] = value
+    parameters.zero_sum[0] &= abs(tree.values[node, 2:4].sum() - 1.0) < TINY

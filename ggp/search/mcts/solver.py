@@ -89,6 +89,11 @@ class Solver:
         if self.proof is not None:
             self.proof.go_to_root(tree)
 
+    def begin_anew(self, tree: Tree) -> None:
+        """What was proven of two opposed roles may be wrong: the tree was given up, and no such proof begins again."""
+        self._may_prove, self.proof = False, None
+        self.go_to_root(tree)
+
     def bounds(self, tree: Tree) -> tuple[Values, Values]:
         """(roles,) the least and the most that the root is worth to each role, 0 to 1."""
         lower, upper = _bounds(tree)
@@ -147,6 +152,8 @@ class Solver:
             self.proof = BackgroundProof(self._machine, self._memory_bytes // _PROOF_SHARE)
             self.proof.go_to_root(tree)
         has_worked = self.proof.work(tree, lock, stop, is_alone=is_alone)
+        if self.proof.prover.is_contradicted:
+            self._parameters.zero_sum[0] = False
         if self.proof.has_failed:
             self._may_prove, self.proof = False, None
         return has_worked and is_alone

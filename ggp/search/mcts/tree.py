@@ -145,7 +145,7 @@ class Parameters(NamedTuple):
     value_weight: float  # of the learned value; 0 where nothing was learned
     minimax_weight: float
     phases: int
-    zero_sum: NDArray[np.bool_]  # (1,) whether there are two roles whose values seem always to add up to 1
+    zero_sum: NDArray[np.bool_]  # (1,) whether there are two roles whose values added up to 1 wherever a match ended
     nature: NDArray[np.bool_]  # (roles,) whether the role is played by chance
     is_mixed: NDArray[np.bool_]  # (1,) whether outcomes are: by chance, or since roles were seen to choose at once
     forced: Ids  # (roles,) the only move that is considered at the root, or NONE

@@ -103,8 +103,8 @@ def claim_entry(table: Bits, states: Bits, row: Int, top: Int) -> Int:
 
 DESCENTS = 32
 DEPTH = 256  # of a descent, in steps, at most
-ANSWERED, UNSUITABLE, TOO_LARGE, EXPANDED, CYCLES, QUESTION, TOP, PHASE = range(8)  # indices of Descents.counters
-# UNSUITABLE: roles choose at once, or are not opposed; TOO_LARGE: no room for a descent; TOP: the highest level; PHASE:
+ANSWERED, UNSUITABLE, NOT_OPPOSED, TOO_LARGE, EXPANDED, CYCLES, QUESTION, TOP, PHASE = range(9)  # of Descents.counters
+# UNSUITABLE: roles choose at once, or are NOT_OPPOSED; TOO_LARGE: no room for a descent; TOP: the highest level; PHASE:
 # of the first state
 ANSWER, HARDEST = 1 << 30, (1 << 30) - 1  # of proof and disproof numbers
 _ROOM = 4  # thresholds leave room for one part in so many
@@ -143,7 +143,7 @@ def make_descents(words: int, states: int, levels: NDArray[np.float64]) -> Desce
     state, first, count, chooser, proof, disproof, work = (np.zeros((DESCENTS, DEPTH), np.int32) for _ in range(7))
     first_proof, first_disproof = (np.zeros(DESCENTS * states, np.int32) for _ in range(2))
     low, high, length = (np.zeros(DESCENTS * states, np.int16) for _ in range(3))
-    counters = np.zeros(8, np.int64)
+    counters = np.zeros(9, np.int64)
     counters[TOP] = len(levels) - 1
     return Descents(
         np.zeros(DESCENTS, np.int32), state, first, count, chooser, proof, disproof, work,
@@ -224,6 +224,7 @@ def _work_out(descents: Descents, expansion: Expansion, ends: Ends, rows: Int) -
             descents.low[child] = descents.high[child] = level
             if level < 0:
                 counters[UNSUITABLE] = 1
+                counters[NOT_OPPOSED] |= abs(expansion.value[row, 0] + expansion.value[row, 1] - 1.0) >= _TINY
         elif chooser < 0:
             counters[UNSUITABLE] = 1
         else:

@@ -13,6 +13,7 @@ from ggp.search.proof.dfpn import (
     ANSWERED,
     DESCENTS,
     EXPANDED,
+    NOT_OPPOSED,
     PHASE,
     TOO_LARGE,
     UNSUITABLE,
@@ -53,7 +54,7 @@ class Prover:
         words = machine.batches.initial.shape[1]
         self._machine = machine
         self._expansion = make_expansion(machine.batches)
-        self._ends = make_ends(*machine.ends(), self._expansion)
+        self._ends = make_ends(*machine.ends(opposed=len(machine.roles) == 2), self._expansion)
         lowest, span = self._expansion.lowest_goal, self._expansion.goal_span
         levels = np.array(sorted({(goal - lowest[0]) / span[0] for goal in machine.compiled.goals[0]}), np.float64)
         state_bytes = 8 * words + 14  # of `Descents`
@@ -70,6 +71,11 @@ class Prover:
     def work_done(self) -> int:
         """States whose moves were worked out."""
         return int(self._descents.counters[EXPANDED])
+
+    @property
+    def is_contradicted(self) -> bool:
+        """Whether the values of the two roles do not add up to 1 at some end: what was proven may be wrong then."""
+        return bool(self._descents.counters[NOT_OPPOSED])
 
     @property
     def is_idle(self) -> bool:
