@@ -3,13 +3,10 @@
 `ggp player new` writes the beginning of a strategy.
 """
 
-import asyncio
 import inspect
 import json
 import keyword
-import logging
 import re
-import secrets
 import sys
 from dataclasses import asdict
 from functools import partial
@@ -19,19 +16,17 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperGroup, TyperOption
 
-from ggp.commands.options import given, option_name, options_of, with_options
-from ggp.commands.shared import GameArgument, JsonOption, check_memory, load_argument
+from ggp.commands.options import given, options_of, with_options
+from ggp.commands.shared import GameArgument, JsonOption, load_argument
 from ggp.errors import GroundingError, SettingsError
-from ggp.learning.settings import CHOICES
 from ggp.protocol.messages import DEFAULT_PORT
 from ggp.search.mcts.settings import SearchSettings
-from ggp.settings import make, part_of, read_toml
+from players.launch import choose_settings, run
 from players.settings import NO_OPTIONS, PLAYERS, SERVICE_SETTINGS, PlayerSettings, is_custom
 
 _PANEL = "The search of mcts"
 _SEARCHER = "mcts"  # the only one that uses the options of the search
 _CUSTOM = "FILE.py:NAME"  # the command that runs a user's strategy, whatever its name
-_OTHER_ORIGINS = ("*", "null")  # of any page; of a page that is a file
 _ALL_PLAY = "A player plays one match at a time and answers busy to others. Ctrl-C or SIGTERM stops it."
 OPTIONS = (
     *options_of(PlayerSettings, only=SERVICE_SETTINGS),
@@ -91,16 +86,8 @@ def run_player(  # noqa: PLR0913 - an option of a command is a parameter
 
     A player plays one match at a time and answers busy to others. Ctrl-C or SIGTERM stops it.
     """
-    from players.pipe import log_to_stderr  # noqa: PLC0415
-    from players.service import serve  # noqa: PLC0415 - aiohttp is loaded only when something is served
-
-    in_file = {} if settings is None else read_toml(settings, PlayerSettings, SearchSettings, leave_out=NO_OPTIONS)
-    chosen = make_settings(strategy, {"seed": secrets.randbits(32), **in_file, **given(options)})
-    check_knowledge(chosen)
-    check_memory(chosen.memory)
-    origins = tuple(map(_origin, allow_origin or ()))
-    log_to_stderr(logging.WARNING if quiet else logging.INFO)
-    asyncio.run(serve(chosen, host, port, announce=announce, origins=origins))
+    chosen = choose_settings(strategy, settings, given(options))
+    run(chosen, host, port, announce=announce, quiet=quiet, allow_origin=allow_origin or ())
 
 
 def write_new(
@@ -115,31 +102,6 @@ def write_new(
 
     for file in write_skeleton(name, Path()):
         typer.echo(file)
-
-
-def check_knowledge(settings: PlayerSettings) -> None:
-    """KnowledgeError for a file that cannot be used, whatever the rules; those are known only when a match begins."""
-    if settings.strategy == _SEARCHER and settings.knowledge not in CHOICES:
-        from ggp.learning.knowledge import read_origin  # noqa: PLC0415 - numba is slow to load
-
-        read_origin(Path(settings.knowledge))
-
-
-def make_settings(strategy: str, chosen: dict[str, Any]) -> PlayerSettings:
-    """From values by the names of their settings; what is left out is as usual."""
-    search = make(SearchSettings, part_of(SearchSettings, chosen), option_name)
-    own = part_of(PlayerSettings, chosen)
-    return make(PlayerSettings, {**own, "strategy": strategy, "search": search}, option_name)
-
-
-def _origin(text: str) -> str:
-    """As browsers send it; SettingsError for what none sends."""
-    origin = text.lower()
-    if origin not in _OTHER_ORIGINS and not re.fullmatch(r"[a-z][a-z0-9+.-]*://[^\s/?#@]+", origin):
-        raise SettingsError(
-            f"--allow-origin: scheme, host and port of a page, as https://ggp.example, or *, not {text!r}"
-        )
-    return origin
 
 
 def _options_of_service() -> list[inspect.Parameter]:

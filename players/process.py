@@ -2,9 +2,10 @@
 
     python -m players.process CHANNEL PARENT STRATEGY LEVEL
 
-is the fork server. It imports everything that the strategy needs, compiles kernels where none are kept, and then forks
-a process for each match: that takes milliseconds, and no match waits for an import. What cannot be interrupted (rules
-without an end, machine code) can be ended together with its process. `players.worker` is the other end of the channel.
+is the fork server; that of a bot is forked from its service (`players.launch`). It imports everything that the strategy
+needs, compiles kernels where none are kept, and then forks a process for each match: that takes milliseconds, and no
+match waits for an import. What cannot be interrupted (rules without an end, machine code) can be ended together with
+its process. `players.worker` is the other end of the channel.
 """
 
 import ctypes
@@ -314,14 +315,12 @@ def _end_with_parent() -> None:
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
-def main() -> None:
-    """The fork server."""
-    channel, parent, strategy = socket.socket(fileno=int(sys.argv[1])), int(sys.argv[2]), sys.argv[3]
+def run_fork_server(channel: socket.socket, parent: int, strategy: str) -> None:
+    """Until the channel is closed. SystemExit where no process can be made, after the reason was told."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the service, which ends this process
     _end_with_parent()
     if os.getppid() != parent:
         return
-    log_to_stderr(int(sys.argv[4]))
     sys.stdout = sys.stderr  # what a user's strategy prints is for its author
     try:
         prepare(strategy, lambda: channel.sendall(FRAME.pack(PREPARING, 0, 0)))
@@ -333,6 +332,12 @@ def main() -> None:
     gc.freeze()  # what is there now is never collected, so that its pages stay shared
     channel.sendall(FRAME.pack(READY, 0, 0))
     _ForkServer(channel).serve()
+
+
+def main() -> None:
+    """The fork server in an interpreter of its own."""
+    log_to_stderr(int(sys.argv[4]))
+    run_fork_server(socket.socket(fileno=int(sys.argv[1])), int(sys.argv[2]), sys.argv[3])
 
 
 if __name__ == "__main__":

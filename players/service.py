@@ -33,7 +33,7 @@ from ggp.protocol.messages import (
 from players.player import GamePlayer, MonotonicClock, TimeSource
 from players.settings import PlayerSettings, is_custom
 from players.tolerant import Door, TolerantProtocol, tolerant
-from players.worker import ForkServer, MakeWorker
+from players.worker import ForkedServer, ForkServer, MakeWorker
 
 PLAYER = web.AppKey("PLAYER", GamePlayer)
 ORIGINS = web.AppKey("ORIGINS", frozenset[str])
@@ -55,11 +55,15 @@ def make_app(
     clock: TimeSource | None = None,
     make_worker: MakeWorker | None = None,
     origins: Collection[str] = (),
+    forked: ForkedServer | None = None,
 ) -> web.Application:
-    """The service of one player; needs no running event loop yet. `origins`: of web pages that may talk to it."""
+    """The service of one player; needs no running event loop yet. `origins`: of web pages that may talk to it.
+
+    forked: its fork server, where that is there already.
+    """
     app = web.Application(client_max_size=settings.max_message_bytes)
     if make_worker is None:
-        server = ForkServer(settings.strategy)
+        server = ForkServer(settings.strategy, forked)
         app.cleanup_ctx.append(server.running)
         make_worker = server.worker
     app[PLAYER] = GamePlayer(settings, clock or MonotonicClock(), make_worker)
@@ -94,7 +98,13 @@ async def listening(app: web.Application, host: str, port: int, max_bytes: int) 
 
 
 async def serve(
-    settings: PlayerSettings, host: str, port: int, *, announce: bool, origins: Collection[str] = ()
+    settings: PlayerSettings,
+    host: str,
+    port: int,
+    *,
+    announce: bool,
+    origins: Collection[str] = (),
+    forked: ForkedServer | None = None,
 ) -> None:
     """Until SIGTERM or SIGINT or, with `announce`, until standard input ends; at most two seconds longer.
 
@@ -112,7 +122,7 @@ async def serve(
 
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop)
-    app = make_app(settings, origins=origins)
+    app = make_app(settings, origins=origins, forked=forked)
     if announce:
         Thread(target=_hear_parent, args=(loop, app, stop), daemon=True).start()
     try:

@@ -47,12 +47,31 @@ class MatchWorker(Protocol):
 MakeWorker: TypeAlias = Callable[[Hear, Lost], MatchWorker]
 
 
+class ForkedServer:
+    """A fork server that this process has forked, before it had an event loop, and the channel to it."""
+
+    def __init__(self, pid: int, channel: socket.socket) -> None:
+        self.pid = pid
+        self.channel = channel
+
+    def kill(self) -> None:
+        with suppress(ProcessLookupError):
+            os.kill(self.pid, signal.SIGKILL)
+
+    def wait(self) -> None:
+        """Until it has ended; once only."""
+        with suppress(ChildProcessError):
+            os.waitpid(self.pid, 0)
+
+
 class ForkServer:
     """The process that makes those of matches; when it has ended, the next match starts it again."""
 
-    def __init__(self, strategy: str) -> None:
+    def __init__(self, strategy: str, forked: ForkedServer | None = None) -> None:
+        """forked: is there already."""
         self._strategy = strategy
-        self._process: subprocess.Popen[bytes] | None = None
+        self._forked = forked
+        self._process: subprocess.Popen[bytes] | ForkedServer | None = None
         self._channel: socket.socket | None = None
         self._heard = b""
         self._reason = ""  # why it could not begin, in its words
@@ -118,11 +137,22 @@ class ForkServer:
 
     def _begin(self) -> None:
         self._end_process()
+        if self._forked is None:
+            self._process, ours = self._spawn()
+        else:
+            self._process, ours, self._forked = self._forked, self._forked.channel, None
+        loop = asyncio.get_running_loop()
+        self._channel, self._ready, self._heard = ours, loop.create_future(), b""
+        ours.setblocking(False)
+        loop.add_reader(ours, self._read)
+
+    def _spawn(self) -> tuple["subprocess.Popen[bytes]", socket.socket]:
+        """A process, and our end of the channel to it; OSError where the system makes none."""
         ours, theirs = socket.socketpair()
         with theirs:
             command = (sys.executable, "-P", "-m", "players.process", str(theirs.fileno()), str(os.getpid()))
             try:
-                self._process = subprocess.Popen(  # noqa: S603 - all of it is ours
+                process = subprocess.Popen(  # noqa: S603 - all of it is ours
                     (*command, self._strategy, str(logging.getLogger().getEffectiveLevel())),
                     pass_fds=(theirs.fileno(),),
                     stdin=subprocess.DEVNULL,
@@ -132,10 +162,7 @@ class ForkServer:
             except OSError:
                 ours.close()
                 raise
-        loop = asyncio.get_running_loop()
-        self._channel, self._ready, self._heard = ours, loop.create_future(), b""
-        ours.setblocking(False)
-        loop.add_reader(ours, self._read)
+        return process, ours
 
     def _read(self) -> None:
         assert self._channel is not None

@@ -14,9 +14,10 @@ from rich.text import Text
 
 from ggp.analysis import Analyser, Analysis, Line, make_analyser
 from ggp.analysis import learn as learn_game
+from ggp.bench.computer import check_memory
 from ggp.cache import is_warm
 from ggp.commands.options import given, option_name, options_of, with_options
-from ggp.commands.shared import GameArgument, JsonOption, can_redraw, check_memory, load_argument, seed_option
+from ggp.commands.shared import GameArgument, JsonOption, can_redraw, load_argument, seed_option
 from ggp.errors import GroundingError
 from ggp.game import State, read_steps
 from ggp.learning.settings import NO_KNOWLEDGE

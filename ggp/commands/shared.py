@@ -1,7 +1,6 @@
 """What sub-commands share: reading a game from an argument or standard input, printing JSON and pictures, progress."""
 
 import json
-import os
 import sys
 import textwrap
 from collections.abc import Iterable, Iterator
@@ -14,7 +13,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.text import Text
 
 from ggp.engines import EngineName
-from ggp.errors import SettingsError, UnknownGameError
+from ggp.errors import UnknownGameError
 from ggp.game import Game, load, load_text
 from ggp.gdl.reader import decode
 from ggp.library import game_names
@@ -117,15 +116,6 @@ def read_stdin() -> bytes:
         return sys.stdin.buffer.read()
     except OSError as error:
         raise UnknownGameError(f"<stdin>: {error.strerror or error}") from None
-
-
-def check_memory(mebibytes: int) -> None:
-    """SettingsError for a --memory that is more than this computer has, where that is known."""
-    if os.name != "posix":
-        return
-    most = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2**20
-    if mebibytes > most:
-        raise SettingsError(f"--memory: this computer has {most:,} MiB, not {mebibytes:,}")
 
 
 def print_line(line: str) -> None:

@@ -39,8 +39,9 @@ RULES = """
 
 @contextmanager
 def player(strategy: str, *options: str) -> Iterator[tuple["subprocess.Popen[str]", int]]:
-    """A player on a free port, and that port."""
-    command = [sys.executable, "-m", "players", strategy, "--port", "0", "--announce", "--seed", "1", *options]
+    """A player on a free port, as a game master starts it, and that port."""
+    command = [sys.executable, "-P", "-m", "players", strategy, "--host", "127.0.0.1", "--port", "0"]
+    command += ["--announce", "--seed", "1", *options]
     pipe = subprocess.PIPE
     with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, text=True) as process:
         assert process.stdout is not None
@@ -117,8 +118,17 @@ def test_signal_ends_it_whatever_its_processes_do(number: signal.Signals) -> Non
     wait_until_gone(thinking)
 
 
-@pytest.mark.parametrize("module", ["typer", "players.commands", "aiohttp", "players.service"])
-def test_signal_ends_it_while_it_is_loaded(module: str) -> None:
+_AS_A_BOT = ["--host", "127.0.0.1", "--port", "0", "--announce", "--seed", "1"]
+
+
+@pytest.mark.parametrize(
+    ("module", "options"),
+    [
+        *((module, ["--port", "0"]) for module in ("typer", "players.commands", "aiohttp", "players.service")),
+        *((module, _AS_A_BOT) for module in ("players.launch", "aiohttp", "players.service")),
+    ],
+)
+def test_signal_ends_it_while_it_is_loaded(module: str, options: list[str]) -> None:
     program = f"""
 import os, runpy, sys
 class Finder:
@@ -126,10 +136,10 @@ class Finder:
         if name == {module!r}:
             os.kill(os.getpid(), {signal.SIGINT.value})
 sys.meta_path.insert(0, Finder())
-sys.argv = ["players", "legal", "--port", "0"]
+sys.argv = ["players", "legal", *{options!r}]
 runpy.run_module("players", run_name="__main__")
 """
-    command = [sys.executable, "-c", program]
+    command = [sys.executable, "-P", "-c", program]
     done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False)
     assert (done.returncode, done.stderr) == (128 + signal.SIGINT, "")
 

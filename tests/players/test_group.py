@@ -18,7 +18,7 @@ def served(monkeypatch: pytest.MonkeyPatch) -> list[tuple[PlayerSettings, str, i
     seen: list[tuple[PlayerSettings, str, int]] = []
 
     async def serve(
-        settings: PlayerSettings, host: str, port: int, *, announce: bool, origins: Collection[str]
+        settings: PlayerSettings, host: str, port: int, *, announce: bool, origins: Collection[str], forked: None
     ) -> None:
         seen.append((settings, host, port))
 

@@ -12,7 +12,8 @@ from typer.testing import CliRunner, Result
 from ggp.errors import SettingsError
 from ggp.search.mcts.settings import SearchSettings
 from ggp.settings import declared, read_toml
-from players.commands import add_commands, make_settings
+from players.commands import add_commands
+from players.launch import make_settings
 from players.settings import NO_OPTIONS, PlayerSettings
 
 
@@ -92,7 +93,7 @@ def test_options_beat_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     seen: list[PlayerSettings] = []
 
     async def serve(
-        settings: PlayerSettings, host: str, port: int, *, announce: bool, origins: Collection[str]
+        settings: PlayerSettings, host: str, port: int, *, announce: bool, origins: Collection[str], forked: None
     ) -> None:
         seen.append(settings)
 
