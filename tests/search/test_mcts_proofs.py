@@ -164,6 +164,7 @@ def test_a_rare_end_that_both_win_or_lose_takes_back_what_was_proven(threads: in
             seen["opposed at first"] += bool(search.parameters.zero_sum[0])
             for _ in range(3):
                 search.run(never, 5000)
+                assert search.is_solved or search.visits >= 5000
                 check_statistics(search.tree, check_structure(search.tree))
             seen["not opposed in the end"] += not search.parameters.zero_sum[0]
             check_claims(search, world)

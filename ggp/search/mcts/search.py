@@ -164,10 +164,10 @@ class BatchedMcts:
         """Searches until `stop()`, for so many visits, or until the state is solved."""
         if not self.is_solved:
             self._playouts_per_leaf = self._playouts_per_leaf or self.workers[0].playouts_per_leaf(self, stop)
-        limit = None if max_visits is None else max_visits + sum(worker.visits for worker in self.workers)
         self._begin_anew_if_contradicted()
         while not stop():
             self._relies_on_opposed |= bool(self.parameters.zero_sum[0])
+            limit = None if max_visits is None else max_visits + sum(worker.visits for worker in self.workers)
             if self._pool is None:
                 self._work(self.workers[0], stop, limit)
             else:
