@@ -27,6 +27,7 @@ from players.worker import ForkedServer
 
 _SEARCHER = "mcts"  # the only one that uses what was learned
 _MOST_PORT = 65535
+_MOST_FILES = 65_536  # the system may allow a billion, and some Pythons close one after the other
 _OTHER_ORIGINS = ("*", "null")  # of any page; of a page that is a file
 
 
@@ -138,7 +139,7 @@ def _become_fork_server(channel: socket.socket, parent: int, strategy: str) -> N
     os.dup2(nothing, 0)
     os.dup2(nothing, 1)  # `nothing` itself is closed with all others
     os.closerange(3, kept)
-    os.closerange(kept + 1, os.sysconf("SC_OPEN_MAX"))
+    os.closerange(kept + 1, min(os.sysconf("SC_OPEN_MAX"), _MOST_FILES))
     from players.process import run_fork_server  # noqa: PLC0415 - the service needs none of it
 
     run_fork_server(channel, parent, strategy)
