@@ -11,6 +11,7 @@ Nothing heavy is imported here: pydantic is loaded when values from outside are 
 
 import math
 import operator
+import os
 import re
 import tomllib
 from collections.abc import Callable, Mapping
@@ -228,3 +229,12 @@ def _bound(limit: Ge | Gt | Le | Lt) -> float:
 def _holds(limit: Ge | Gt | Le | Lt, value: float) -> bool:
     compare = {Ge: operator.ge, Gt: operator.gt, Le: operator.le, Lt: operator.lt}[type(limit)]
     return bool(compare(value, _bound(limit)))
+
+
+def check_memory(mebibytes: int) -> None:
+    """SettingsError for a --memory that is more than this computer has, where that is known."""
+    if os.name != "posix":
+        return
+    most = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2**20
+    if mebibytes > most:
+        raise SettingsError(f"--memory: this computer has {most:,} MiB, not {mebibytes:,}")

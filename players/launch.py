@@ -16,11 +16,10 @@ from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import Any, NoReturn
 
-from ggp.bench.computer import check_memory
 from ggp.errors import SettingsError
 from ggp.learning.settings import CHOICES
 from ggp.search.mcts.settings import SearchSettings
-from ggp.settings import Settings, declared, make, part_of, read_toml
+from ggp.settings import Settings, check_memory, declared, make, part_of, read_toml
 from players.pipe import log_to_stderr
 from players.settings import NO_OPTIONS, PlayerSettings
 from players.worker import ForkedServer

@@ -14,7 +14,6 @@ from rich.text import Text
 
 from ggp.analysis import Analyser, Analysis, Line, make_analyser
 from ggp.analysis import learn as learn_game
-from ggp.bench.computer import check_memory
 from ggp.cache import is_warm
 from ggp.commands.options import given, option_name, options_of, with_options
 from ggp.commands.shared import GameArgument, JsonOption, can_redraw, load_argument, seed_option
@@ -22,7 +21,7 @@ from ggp.errors import GroundingError
 from ggp.game import State, read_steps
 from ggp.learning.settings import NO_KNOWLEDGE
 from ggp.search.mcts.settings import SearchSettings
-from ggp.settings import make
+from ggp.settings import check_memory, make
 from ggp.signals import EXIT_INTERRUPTED, noted
 
 _EVERY = (0.25, 1.0)  # seconds between two reports: on a terminal; into a file or pipe
