@@ -7,6 +7,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
+from unittest.mock import patch
 
 from aiohttp import web
 
@@ -201,7 +202,7 @@ async def a_page(
                     raise
         return await go(url)
 
-    page.goto = again  # type: ignore[method-assign, assignment]
+    patch.object(page, "goto", again).start()
     complaints: list[str] = []
     page.on(
         "console",
