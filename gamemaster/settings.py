@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 from annotated_types import Ge, Gt, Le, Lt
 
-from ggp.settings import About, Settings, make
+from ggp.settings import About, Settings, make, option_name
 
 Replacement = Literal["random", "first"]
 
@@ -78,7 +78,7 @@ class MatchSettings(Settings):
 
 def make_settings(**fields: Any) -> MatchSettings:  # noqa: ANN401 - judged by their declaration
     """Settings from loose values; SettingsError that names the option of the first one that is wrong."""
-    return make(MatchSettings, fields, lambda name: "--" + name.replace("_", "-"))
+    return make(MatchSettings, fields, option_name)
 
 
 def derived(seed: int, *purpose: str | int) -> int:

@@ -67,7 +67,7 @@ class Setting:
     @property
     def option(self) -> str:
         """As the command line spells it."""
-        return "--" + self.name.replace("_", "-")
+        return option_name(self.name)
 
     @property
     def shown_default(self) -> str:
@@ -229,6 +229,11 @@ def _bound(limit: Ge | Gt | Le | Lt) -> float:
 def _holds(limit: Ge | Gt | Le | Lt, value: float) -> bool:
     compare = {Ge: operator.ge, Gt: operator.gt, Le: operator.le, Lt: operator.lt}[type(limit)]
     return bool(compare(value, _bound(limit)))
+
+
+def option_name(setting: str) -> str:
+    """The option of a setting of this name, for messages."""
+    return "--" + setting.replace("_", "-")
 
 
 def check_memory(mebibytes: int) -> None:

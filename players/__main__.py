@@ -21,7 +21,7 @@ def main() -> None:
 
 
 def _run_command() -> None:
-    """With all options."""
+    """Parses all options by typer."""
     import typer  # noqa: PLC0415
 
     from ggp.commands.options import with_options  # noqa: PLC0415

@@ -1,7 +1,7 @@
 """A process that runs one player: from what its settings say to the service that listens.
 
-A bot, as a game master starts it, is read here without typer, and its fork server is forked from this process before it
-loads what only the service needs: every match waits for its bots.
+The arguments of a bot, as a game master starts it, are parsed here without typer, and its fork server is forked from
+this process before aiohttp is imported: every match waits for its bots.
 """
 
 import asyncio
@@ -12,14 +12,14 @@ import secrets
 import signal
 import socket
 import sys
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any, NoReturn
 
 from ggp.errors import SettingsError
 from ggp.learning.settings import CHOICES
 from ggp.search.mcts.settings import SearchSettings
-from ggp.settings import Settings, check_memory, declared, make, part_of, read_toml
+from ggp.settings import check_memory, make, option_name, part_of, read_toml
 from players.pipe import log_to_stderr
 from players.settings import NO_OPTIONS, PlayerSettings
 from players.worker import ForkedServer
@@ -31,9 +31,9 @@ _OTHER_ORIGINS = ("*", "null")  # of any page; of a page that is a file
 
 
 def run_bot(words: list[str]) -> bool:
-    """Runs a player if the words of the command line are those with which `gamemaster.bots` starts one.
+    """Runs a player if the arguments are those with which `gamemaster.bots` starts one.
 
-    False for any others, which are to be read with all options, and messages for what is wrong with them.
+    False for all others: typer parses these, and explains what is wrong with them.
     """
     match words:
         case [name, "--host", host, "--port", port, "--announce", "--seed", seed, *rest]:
@@ -62,7 +62,7 @@ def run(
     check_memory(settings.memory)
     origins = tuple(map(_origin, allow_origin))
     log_to_stderr(logging.WARNING if quiet else logging.INFO)
-    # With -P its modules are found as they are by an interpreter of its own.
+    # A fork server that is spawned runs with -P, so that no file of the current folder replaces a module.
     forked = _fork_server(settings.strategy) if sys.flags.safe_path else None
     from players.service import serve  # noqa: PLC0415 - aiohttp is slow to load, and the fork server needs none
 
@@ -77,14 +77,9 @@ def choose_settings(strategy: str, file: Path | None, given: Mapping[str, Any]) 
 
 def make_settings(strategy: str, chosen: Mapping[str, Any]) -> PlayerSettings:
     """From values by the names of their settings; what is left out is as usual."""
-    search = make(SearchSettings, part_of(SearchSettings, chosen), _options_of(SearchSettings))
+    search = make(SearchSettings, part_of(SearchSettings, chosen), option_name)
     own = part_of(PlayerSettings, chosen)
-    return make(PlayerSettings, {**own, "strategy": strategy, "search": search}, _options_of(PlayerSettings))
-
-
-def _options_of(kind: type[Settings]) -> Callable[[str], str]:
-    """The name of a setting → its option, for messages."""
-    return {setting.name: setting.option for setting in declared(kind)}.__getitem__
+    return make(PlayerSettings, {**own, "strategy": strategy, "search": search}, option_name)
 
 
 def _is_number(text: str) -> bool:
@@ -92,7 +87,7 @@ def _is_number(text: str) -> bool:
 
 
 def _check_knowledge(settings: PlayerSettings) -> None:
-    """KnowledgeError for a file that cannot be used, whatever the rules; those are known only when a match begins."""
+    """KnowledgeError for a file that is missing or damaged; whether it is of the same rules is checked in a match."""
     if settings.strategy == _SEARCHER and settings.knowledge not in CHOICES:
         from ggp.learning.knowledge import read_origin  # noqa: PLC0415 - numba is slow to load
 
@@ -127,7 +122,7 @@ def _fork_server(strategy: str) -> ForkedServer | None:
 
 
 def _become_fork_server(channel: socket.socket, parent: int, strategy: str) -> NoReturn:
-    """As in an interpreter of its own, with its channel and standard error as its only files."""
+    """Run the fork server in the child process, with only the channel and standard error open."""
     os.setpgid(0, 0)  # Ctrl-C in a terminal is for the service
     signal.set_wakeup_fd(-1)
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):

@@ -335,7 +335,7 @@ def run_fork_server(channel: socket.socket, parent: int, strategy: str) -> None:
 
 
 def main() -> None:
-    """The fork server in an interpreter of its own."""
+    """The fork server, spawned by `players.worker`."""
     log_to_stderr(int(sys.argv[4]))
     run_fork_server(socket.socket(fileno=int(sys.argv[1])), int(sys.argv[2]), sys.argv[3])
 

@@ -9,8 +9,8 @@ from typing import Annotated, Any
 import typer
 
 from gamemaster.web.settings import Limits, ServeSettings, check_settings, network, offered_bots
-from ggp.commands.options import given, option_name, options_of, with_options
-from ggp.settings import make
+from ggp.commands.options import given, options_of, with_options
+from ggp.settings import make, option_name
 
 
 def add_commands(app: typer.Typer) -> None:

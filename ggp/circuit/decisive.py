@@ -83,7 +83,7 @@ def find_endings(  # noqa: PLR0913 - a game, and what is looked for
     for role, (best, worst) in enumerate(zip(*aims, strict=True)):
         if best != _NONE:
             ends = [int(both(network, after.terminal, int(after.goals[goal]))) for goal in (best, worst)]
-            if opposed and _NONE not in (*aims.best, *aims.worst):
+            if opposed and len(aims.best) == 2 and _NONE not in (*aims.best, *aims.worst):
                 others = aims.worst[1 - role], aims.best[1 - role]
                 ends = [int(both(network, end, int(after.goals[goal]))) for end, goal in zip(ends, others, strict=True)]
             outputs[role] = *ends, both(network, after.terminal ^ 1, int(replies[role]))

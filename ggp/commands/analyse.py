@@ -15,13 +15,13 @@ from rich.text import Text
 from ggp.analysis import Analyser, Analysis, Line, make_analyser
 from ggp.analysis import learn as learn_game
 from ggp.cache import is_warm
-from ggp.commands.options import given, option_name, options_of, with_options
+from ggp.commands.options import given, options_of, with_options
 from ggp.commands.shared import GameArgument, JsonOption, can_redraw, load_argument, seed_option
 from ggp.errors import GroundingError
 from ggp.game import State, read_steps
 from ggp.learning.settings import NO_KNOWLEDGE
 from ggp.search.mcts.settings import SearchSettings
-from ggp.settings import check_memory, make
+from ggp.settings import check_memory, make, option_name
 from ggp.signals import EXIT_INTERRUPTED, noted
 
 _EVERY = (0.25, 1.0)  # seconds between two reports: on a terminal; into a file or pipe

@@ -43,11 +43,6 @@ def given(settings: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in settings.items() if value is not None}
 
 
-def option_name(name: str) -> str:
-    """A setting as the command line spells it, for messages."""
-    return "--" + name.replace("_", "-")
-
-
 def _type(setting: Setting) -> Any:  # noqa: ANN401 - a type
     return Literal[setting.choices] if setting.choices and setting.type is str else setting.type
 

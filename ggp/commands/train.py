@@ -12,11 +12,12 @@ import typer
 
 from ggp.cache import is_warm
 from ggp.cluster import check_address
-from ggp.commands.options import given, option_name, options_of, with_options
+from ggp.commands.options import given, options_of, with_options
 from ggp.commands.shared import GameArgument, JsonOption, Shown, load_argument
 from ggp.errors import GroundingError, SettingsError
 from ggp.learning.settings import TrainingSettings
 from ggp.plots import Curve, course_plot, standalone
+from ggp.settings import option_name
 from ggp.signals import EXIT_INTERRUPTED, noted
 
 if TYPE_CHECKING:

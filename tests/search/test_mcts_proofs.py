@@ -175,6 +175,7 @@ def test_a_rare_end_that_both_win_or_lose_takes_back_what_was_proven(threads: in
             assert any(within(tuple(low), vector, tuple(high)) for vector in vectors)
     print(dict(seen))
     assert seen["opposed at first"] > 12
+    assert seen["not opposed in the end"] > 8
     assert seen["solved"] > 8
 
 

@@ -155,7 +155,7 @@ class BatchedMcts:
                 self.tree = tree = self._make_tree()
                 previous, node = NONE, _new_leaf(tree, bits[0], phase)
             _mark_end(self.machine, self.parameters, tree, node, state)
-        _stand_at(tree, node)
+        _set_root(tree, node)
         if previous != NONE:
             release(tree, previous)
         self.solver.go_to_root(tree)
@@ -164,7 +164,7 @@ class BatchedMcts:
         """Searches until `stop()`, for so many visits, or until the state is solved."""
         if not self.is_solved:
             self._playouts_per_leaf = self._playouts_per_leaf or self.workers[0].playouts_per_leaf(self, stop)
-        self._begin_anew_if_contradicted()
+        self._restart_if_contradicted()
         while not stop():
             self._relies_on_opposed |= bool(self.parameters.zero_sum[0])
             limit = None if max_visits is None else max_visits + sum(worker.visits for worker in self.workers)
@@ -173,7 +173,7 @@ class BatchedMcts:
             else:
                 for done in [self._pool.submit(self._work, worker, stop, limit) for worker in self.workers]:
                     done.result()
-            if not self._begin_anew_if_contradicted():
+            if not self._restart_if_contradicted():
                 break
         while self.is_solved and self.solver.is_solving and not self.solver.is_decided(self.tree) and not stop():
             self.solver.solve(self.tree, KernelLock(self._structure), _STEPS_AT_ONCE)
@@ -245,17 +245,17 @@ class BatchedMcts:
         """Whether the tree has bounds that hold for two opposed roles, and an end showed that they are not."""
         return self._relies_on_opposed and not self.parameters.zero_sum[0]
 
-    def _begin_anew_if_contradicted(self) -> bool:
-        """Whether it was: then nothing is left of the tree but its root."""
+    def _restart_if_contradicted(self) -> bool:
+        """Empties a contradicted tree, all but its root; whether it was one."""
         old, root = self.tree, int(self.tree.numbers[ROOT])
         if not self._is_contradicted or old.nodes[root, KIND] == END:
             return False
         for worker in self.workers:
             worker.abandon(old)
         tree = self._make_tree()
-        _stand_at(tree, _new_leaf(tree, old.table.states[root], int(old.nodes[root, PHASE])))
+        _set_root(tree, _new_leaf(tree, old.table.states[root], int(old.nodes[root, PHASE])))
         self.tree = tree
-        self.solver.begin_anew(tree)
+        self.solver.restart(tree)
         return True
 
     @property
@@ -523,8 +523,8 @@ def _new_leaf(tree: Tree, state: Bits, phase: int) -> int:
     return node
 
 
-def _stand_at(tree: Tree, node: int) -> None:
-    """The node is the root from now on, and held."""
+def _set_root(tree: Tree, node: int) -> None:
+    """Makes a node the root, which is held."""
     hold(tree, node)
     tree.numbers[ROOT] = node
     tree.numbers[THRESHOLD] = 2

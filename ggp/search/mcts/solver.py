@@ -89,8 +89,8 @@ class Solver:
         if self.proof is not None:
             self.proof.go_to_root(tree)
 
-    def begin_anew(self, tree: Tree) -> None:
-        """What was proven of two opposed roles may be wrong: the tree was given up, and no such proof begins again."""
+    def restart(self, tree: Tree) -> None:
+        """The tree was emptied, since two roles are not opposed: the background proof ends for good."""
         self._may_prove, self.proof = False, None
         self.go_to_root(tree)
 

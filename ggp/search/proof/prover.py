@@ -54,7 +54,7 @@ class Prover:
         words = machine.batches.initial.shape[1]
         self._machine = machine
         self._expansion = make_expansion(machine.batches)
-        self._ends = make_ends(*machine.ends(opposed=len(machine.roles) == 2), self._expansion)
+        self._ends = make_ends(*machine.ends(opposed=True), self._expansion)
         lowest, span = self._expansion.lowest_goal, self._expansion.goal_span
         levels = np.array(sorted({(goal - lowest[0]) / span[0] for goal in machine.compiled.goals[0]}), np.float64)
         state_bytes = 8 * words + 14  # of `Descents`

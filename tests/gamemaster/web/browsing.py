@@ -202,7 +202,6 @@ async def a_page(
                     raise
         return await go(url)
 
-    patch.object(page, "goto", again).start()
     complaints: list[str] = []
     page.on(
         "console",
@@ -210,7 +209,8 @@ async def a_page(
     )
     page.on("pageerror", lambda error: complaints.append(str(error)))
     try:
-        yield page
+        with patch.object(page, "goto", again):
+            yield page
         wrong = [text for text in complaints if not any(word in text for word in (*allowed, NETWORK_CHANGED))]
         assert not wrong, wrong
     finally:

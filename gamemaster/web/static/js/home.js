@@ -16,11 +16,11 @@ if (board) {
   const stop = follow(`${api}/events`, { step: () => reload().catch(() => {}), end: () => { stop(); reload().catch(() => {}); } }, reload);
 }
 
-const AGAIN = 3000; // milliseconds until it is looked again whose move it is
+const INTERVAL = 3000; // milliseconds between two requests that ask whose move it is
 const kept = () => JSON.parse(localStorage.getItem("own") || "[]");
 let shown = "";
 
-/** The links of humans, which only their browsers know; those of matches that are over go. Shown anew while there are any. */
+/** The links of humans, which only their browsers know; those of matches that are over are removed. Repeats while there are any. */
 async function showOwn() {
   const live = [], over = [];
   for (const one of document.hidden ? [] : kept()) {
@@ -38,7 +38,7 @@ async function showOwn() {
     own.querySelector("ul").replaceChildren(...live.map(({ link, title, isAsked }) => make("li", {}, make("a", { href: `/play/${encodeURIComponent(link)}` }, title), isAsked ? make("span", { class: "chip accent" }, "your move") : null)));
     own.hidden = !live.length;
   }
-  if (kept().length) setTimeout(() => showOwn().catch(() => {}), AGAIN);
+  if (kept().length) setTimeout(() => showOwn().catch(() => {}), INTERVAL);
 }
 
 showOwn().catch(() => {});
