@@ -43,7 +43,10 @@ _DEEPEST = 1_000  # terms inside each other; no term of a message may hold a fif
 _LONGEST_RULE = 10_000_000  # bytes of text
 NESTING = f"levels of nested terms ({_DEEPEST:,})"
 _OUT_OF_MEMORY = 33  # exit code of clingo
-_NO_MEMORY = "cannot allocate memory"  # what the C library says before it ends a process, where it has none left itself
+_NO_MEMORY = (
+    "cannot allocate memory",
+    "std::bad_alloc",
+)  # what the libraries of C and C++ say before they end a process
 _CHUNK_BYTES = 1 << 20
 _CLOCK_ERROR = 0.5  # of its limit, that a run may seem to have taken less: the system counts whole ticks against that
 _HEADER = b"asp 1 0 0\n"
@@ -205,7 +208,7 @@ def ground_text(clingo: Clingo, program: bytes, budget: Budget) -> bytearray:
     is_at_limit = exit_code == -signal.SIGKILL and seconds >= (1.0 - _CLOCK_ERROR) * budget.seconds
     if is_at_limit or (exit_code not in (0, None) and seconds >= budget.seconds):
         resource = TIME
-    if resource or exit_code == _OUT_OF_MEMORY or _NO_MEMORY in message:
+    if resource or exit_code == _OUT_OF_MEMORY or any(words in message for words in _NO_MEMORY):
         raise OverBudgetError(resource or "memory")
     if exit_code != 0:
         what = f"gringo failed ({exit_code}): {message}" if exit_code else "clingo's process was killed"

@@ -117,30 +117,38 @@ def test_a_rule_that_is_too_long_ends_the_list(monkeypatch: pytest.MonkeyPatch) 
     assert taken[-1] == b"loooon"
 
 
-class Killed:
-    """A run that the system ended."""
+class Signalled:
+    """A run that a signal ended."""
 
-    output, messages = BytesIO(), BytesIO()
+    output = BytesIO()
 
-    def __init__(self, seconds: float) -> None:
-        self.seconds = seconds
+    def __init__(self, number: signal.Signals, seconds: float, message: bytes) -> None:
+        self._exit_code, self._seconds, self.messages = -number, seconds, BytesIO(message)
 
     def write(self, program: bytes) -> None:
         pass
 
     def end(self) -> tuple[int, float]:
-        return -signal.SIGKILL, self.seconds
+        return self._exit_code, self._seconds
 
     def close(self) -> None:
         pass
 
 
-@pytest.mark.parametrize(("seconds", "message"), [(2.6, "ran out of time"), (0.6, r"gringo failed \(-9\)")])
-def test_a_run_that_is_killed_near_its_limit_has_run_out_of_time(
-    seconds: float, message: str, monkeypatch: pytest.MonkeyPatch, clingo: Clingo
+@pytest.mark.parametrize(
+    ("number", "seconds", "message", "error"),
+    [
+        (signal.SIGKILL, 2.6, b"", "ran out of time"),
+        (signal.SIGKILL, 0.6, b"", r"gringo failed \(-9\)"),
+        (signal.SIGABRT, 0.6, b"terminate called after throwing an instance of 'std::bad_alloc'", "ran out of memory"),
+        (signal.SIGABRT, 0.6, b"terminate called without an active exception", r"gringo failed \(-6\): terminate"),
+    ],
+)
+def test_a_run_that_a_signal_ends_has_run_out_of_time_or_memory(
+    number: signal.Signals, seconds: float, message: bytes, error: str, monkeypatch: pytest.MonkeyPatch, clingo: Clingo
 ) -> None:
-    monkeypatch.setattr(clingo, "start", lambda *_: Killed(seconds))
-    with pytest.raises((OverBudgetError, GroundingError), match=message):
+    monkeypatch.setattr(clingo, "start", lambda *_: Signalled(number, seconds, message))
+    with pytest.raises((OverBudgetError, GroundingError), match=error):
         ground_text(clingo, b"", Budget(seconds=3.0))
 
 
