@@ -43,10 +43,7 @@ _DEEPEST = 1_000  # terms inside each other; no term of a message may hold a fif
 _LONGEST_RULE = 10_000_000  # bytes of text
 NESTING = f"levels of nested terms ({_DEEPEST:,})"
 _OUT_OF_MEMORY = 33  # exit code of clingo
-_NO_MEMORY = (
-    "cannot allocate memory",
-    "std::bad_alloc",
-)  # what the libraries of C and C++ say before they end a process
+_NO_MEMORY = "cannot allocate memory", "std::bad_alloc"  # what the libraries of C and C++ say before they end a process
 _CHUNK_BYTES = 1 << 20
 _CLOCK_ERROR = 0.5  # of its limit, that a run may seem to have taken less: the system counts whole ticks against that
 _HEADER = b"asp 1 0 0\n"
