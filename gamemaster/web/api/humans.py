@@ -134,14 +134,16 @@ async def post_undo(request: web.Request) -> web.Response:
     """A match that goes on from before the human's last choice, against the same bots."""
     live, human = find_human(request)
     await read_body(request, models.Empty)
-    step = _may_undo(live, human)
-    if step is None:
-        raise conflict("there is nothing to take back, or other humans play")
-    while len((await live.draw_state(step)).legal.get(human.role, ())) < 2:
-        if step == 0:
-            raise conflict("there was nothing to choose yet")
-        step -= 1
-    return await _again(request, live, human, step)
+    async with human.undoing:  # it ends the process that a second such request would ask
+        _check_next(human)
+        step = _may_undo(live, human)
+        if step is None:
+            raise conflict("there is nothing to take back, or other humans play")
+        while len((await live.draw_state(step)).legal.get(human.role, ())) < 2:
+            if step == 0:
+                raise conflict("there was nothing to choose yet")
+            step -= 1
+        return await _again(request, live, human, step)
 
 
 async def post_again(request: web.Request) -> web.Response:

@@ -64,6 +64,7 @@ class HumanPlayer:
     own_moves: list[str] = field(default_factory=list)  # in each step, where percepts are told; empty where not known
     choices: HumanChoices | None = None  # where the service does not know the state either
     next: str | None = None  # the link of the human in the match that followed
+    undoing: asyncio.Lock = field(default_factory=asyncio.Lock)  # held while a move is taken back
     _steps: int = 0
     _seen: float = field(default_factory=lambda: asyncio.get_running_loop().time())
 

@@ -246,6 +246,7 @@ async def test_a_move_is_taken_back_once(client: ApiClient) -> None:
     again = [one for one in answers if not isinstance(one, BaseException)]
     assert sum("begun already" in str(one) for one in answers) == 2
     assert len(again) == 1
+    assert (await client.post(f"{link}/undo", {}, 409))["detail"] == "the next match has begun already"
     assert [match["id"] for match in (await client.get("/matches?status=running"))["matches"]] == [again[0]["match"]]
     await client.post(f"{again[0]['links']['xplayer']}/resign")
 
