@@ -190,7 +190,8 @@ class _Run:
         self._name = name
         self._path = path
         self._plot = plot
-        self._plot_problem = ""  # why it could not be written
+        self._is_kept = False  # by this run
+        self._problems: dict[Path, str] = {}  # file → why it could not be written, where that was said
         self._shown = shown
         self._as_json = as_json
 
@@ -211,10 +212,10 @@ class _Run:
                 self._shown.describe(f"{training.samples:,} samples")
                 if generation is not None or perf_counter() > kept + _KEEP_SECONDS:
                     now = perf_counter()
-                    self._keep()
+                    self._keep(is_last=False)
                     kept, keeping = perf_counter(), perf_counter() - now
             if not interrupted or keeping < _MOST_KEEPING:
-                self._keep()
+                self._keep(is_last=True)
             return bool(interrupted)
 
     def say_beginning(self) -> None:
@@ -241,21 +242,31 @@ class _Run:
         how = "interrupted after" if is_interrupted else "after"
         typer.echo(f"{how} {_time(training.seconds)}: Elo {training.elo:+.0f}, {matches:,} matches; {self._path}")
 
-    def _keep(self) -> None:
+    def _keep(self, *, is_last: bool) -> None:
+        """Write the files. A failure is said, and training goes on; OSError by the first and the last time."""
         from ggp.learning.knowledge import save_training  # noqa: PLC0415
 
-        save_training(self._path, self._training, self._machine.rulesheet, self._name)
-        if self._plot is not None and self._training.generations:
-            self._draw(self._plot)
-
-    def _draw(self, plot: Path) -> None:
-        """Where the picture cannot be written that is said once, and training goes on."""
         try:
-            plot.write_text(draw(self._training.generations, self._name), encoding="utf-8")
+            save_training(self._path, self._training, self._machine.rulesheet, self._name)
         except OSError as error:
-            if not self._plot_problem:
-                self._plot_problem = error.strerror or str(error)
-                self._shown.say(f"{plot}: the picture cannot be written: {self._plot_problem}")
+            if is_last or not self._is_kept:
+                raise
+            self._say_problem(self._path, "the checkpoint cannot be written, the next one is tried", error)
+        else:
+            self._is_kept = True
+            self._problems.pop(self._path, None)
+        if self._plot is not None and self._training.generations:
+            try:
+                self._plot.write_text(draw(self._training.generations, self._name), encoding="utf-8")
+            except OSError as error:
+                self._say_problem(self._plot, "the picture cannot be written", error)
+
+    def _say_problem(self, file: Path, what: str, error: OSError) -> None:
+        """Once for each reason."""
+        reason = error.strerror or str(error)
+        if self._problems.get(file) != reason:
+            self._problems[file] = reason
+            self._shown.say(f"{file}: {what}: {reason}")
 
     def _show(self, generation: "Generation") -> None:
         if self._as_json:

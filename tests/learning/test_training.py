@@ -1,5 +1,6 @@
 """Training: it goes on as if it had never been interrupted, nets are compared fairly, files are refused when wrong."""
 
+import errno
 import json
 import os
 import signal
@@ -19,6 +20,7 @@ from ggp.analysis import learn, make_analyser
 from ggp.cache import CacheEntry, read_entry, write_entry
 from ggp.commands.train import add_commands, draw
 from ggp.errors import GgpError, KnowledgeError, SettingsError
+from ggp.gdl.rulesheet import Rulesheet
 from ggp.learning import knowledge as files
 from ggp.learning import learner as learners
 from ggp.learning import training as trainings
@@ -436,6 +438,31 @@ def test_training_goes_on_without_its_picture(tmp_path: Path) -> None:
     assert done.exit_code == 0, done.output
     assert done.stderr.count("t.svg: the picture cannot be written: Is a directory") == 1
     assert done.stdout.count("matches against the best") == 2
+
+
+@pytest.mark.parametrize(
+    ("failing", "kept"),
+    [((2,), 3), ((0, 1), None), ((3,), 2)],
+    ids=["one between others", "the first one", "the last one"],
+)
+def test_training_goes_on_without_a_checkpoint(
+    failing: tuple[int, ...], kept: int | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "t.knowledge"
+
+    def save_or_fail(path: Path, training: Training, rulesheet: Rulesheet, name: str) -> None:
+        if len(training.generations) in failing:
+            raise OSError(errno.ENOSPC, "No space left on device", str(path))
+        save(path, training, rulesheet, name)
+
+    monkeypatch.setattr("ggp.learning.knowledge.save_training", save_or_fail)
+    done = invoke("tictactoe", "-o", str(path), "--memory", "8", "--seed", "3", "--generations", "3")
+    machine = machine_of("tictactoe")
+    found = load_training(path, machine.rulesheet, machine.compiled)
+    assert (None if found is None else len(found.generations)) == kept
+    said = done.stderr.count("t.knowledge: the checkpoint cannot be written, the next one is tried: No space left")
+    assert said == (kept is not None)
+    assert isinstance(done.exception, OSError) == (kept != 3)
 
 
 def test_the_files_have_the_mode_that_the_umask_gives(machine: CircuitMachine, tmp_path: Path) -> None:
