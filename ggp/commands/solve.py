@@ -91,7 +91,7 @@ def run_solve(
             if can_merge:
                 typer.echo(f"ggp: {error}: roles forget the order of steps", err=True)
                 merged = MergedSolver(machine, chosen.recall, memory * 2**20)
-                _solve_merged(merged, seconds, shown, interrupted)
+                _solve_merged(merged, seconds, nash_conv, shown, interrupted)
             else:
                 typer.echo(f"ggp: {error}: solving states instead", err=True)
                 found = find_symmetries(machine.rulesheet, machine.batches, exact=True) if chosen.symmetries else None
@@ -136,28 +136,46 @@ def _solve_states(solver: "BackwardInduction", source: str, shown: "_TextShown",
     shown.end_states(solver, perf_counter() - began)
 
 
-def _solve_merged(solver: "MergedSolver", seconds: float, shown: "_TextShown", interrupted: list[int]) -> None:
-    """Nodes, then iterations until the time is up; best responses at the end."""
+def _solve_merged(
+    solver: "MergedSolver", seconds: float, nash_conv: float, shown: "_TextShown", interrupted: list[int]
+) -> None:
+    """Nodes, then iterations until the time is up, NashConv is small, or Ctrl-C.
+
+    NashConv takes best responses. Before the end they get a quarter of the time of the iterations, and are left out
+    where that is too short.
+    """
     began = told = perf_counter()
     while solver.form is None and not interrupted:
         solver.advance()
         if perf_counter() >= told + 1.0:
             told = perf_counter()
-            shown.report_merged(solver, told - began)
-    started, spent = perf_counter(), 2.0
-    while not interrupted and (perf_counter() < started + seconds or solver.iterations == 0):
-        solver.advance()
-        if perf_counter() >= started + spent:
-            spent *= 2
-            shown.report_merged(solver, perf_counter() - began)
-    taken = perf_counter() - began
-    until = perf_counter() + _RESPONSE_SECONDS
-    best = [
-        solver.best_response(role, lambda: bool(interrupted) or perf_counter() >= until)
-        for role in solver.roles
-        if solver.iterations
-    ]
-    shown.end_merged(solver, taken, [value for value in best if value is not None])
+            shown.report_merged(solver, told - began, [])
+    best: list[float] = []
+    iterated, spent, is_over = 0.0, min(_FIRST_REPORT, seconds), False
+    while not (is_over or interrupted):
+        until = perf_counter() + spent - iterated
+        while not interrupted and (perf_counter() < until or solver.iterations == 0):
+            solver.advance()
+        iterated = spent
+        taken = perf_counter() - began
+        best = _best_responses(solver, _RESPONSE_SECONDS if spent >= seconds else spent / 4, interrupted)
+        is_over = spent >= seconds or (bool(best) and sum(best) - sum(solver.values()) <= nash_conv)
+        if not (is_over or interrupted):
+            shown.report_merged(solver, taken, best)
+        spent = min(2 * spent, seconds)
+    shown.end_merged(solver, perf_counter() - began if interrupted else taken, best)
+
+
+def _best_responses(solver: "MergedSolver", seconds: float, interrupted: list[int]) -> list[float]:
+    """Of both roles, goal values; none where that takes longer."""
+    until = perf_counter() + seconds
+    best = []
+    for role in solver.roles:
+        value = solver.best_response(role, lambda: bool(interrupted) or perf_counter() >= until)
+        if value is None:
+            return []
+        best.append(value)
+    return best
 
 
 def _likely_decisions(solver: "BackwardInduction") -> Iterator[tuple[str, tuple[JointMove, ...], dict[Term, float]]]:
@@ -221,21 +239,20 @@ class _TextShown:
             steps = "; ".join(" ".join(map(to_text, joint)) for joint in history)
             print_line(f"  {role}, {f'after {steps}' if steps else 'at the start'} → {_moves_in_words(moves)}")
 
-    def report_merged(self, solver: "MergedSolver", seconds: float) -> None:
+    def report_merged(self, solver: "MergedSolver", seconds: float, best: list[float]) -> None:
         found = f"{seconds:.1f} s, {solver.nodes:,} merged histories, {solver.information_sets:,} information sets"
         if solver.iterations == 0:
             print_line(f"{found} so far")
             return
         values = ", ".join(f"{role} {value:.3f}" for role, value in zip(solver.roles, solver.values(), strict=True))
         print_line(f"{found}, {solver.iterations:,} iterations: {values}")
+        if best:
+            responses = ", ".join(f"{role} {value:.3f}" for role, value in zip(solver.roles, best, strict=True))
+            distance = sum(best) - sum(solver.values())
+            print_line(f"by best responses that forget nothing: {responses}; NashConv {distance:.6f}")
 
     def end_merged(self, solver: "MergedSolver", seconds: float, best: list[float]) -> None:
-        self.report_merged(solver, seconds)
-        if len(best) == len(solver.roles):
-            found = ", ".join(f"{role} {value:.3f}" for role, value in zip(solver.roles, best, strict=True))
-            print_line(
-                f"by best responses that forget nothing: {found}; NashConv {sum(best) - sum(solver.values()):.6f}"
-            )
+        self.report_merged(solver, seconds, best)
         for role in solver.roles if solver.iterations else ():
             print_line(f"  {role}, at the start → {_moves_in_words(solver.first_moves(role))}")
 
@@ -243,24 +260,16 @@ class _TextShown:
 class _JsonShown(_TextShown):
     """Objects, one on a line."""
 
-    def report_merged(self, solver: "MergedSolver", seconds: float) -> None:
-        typer.echo(json.dumps({**_merged_as_dict(solver, seconds), "final": False}))
+    def report_merged(self, solver: "MergedSolver", seconds: float, best: list[float]) -> None:
+        typer.echo(json.dumps({**_merged_as_dict(solver, seconds, best), "final": False}))
 
     def end_merged(self, solver: "MergedSolver", seconds: float, best: list[float]) -> None:
-        is_known = len(best) == len(solver.roles)
-        gains = [most - value for most, value in zip(best, solver.values(), strict=True)] if is_known else []
         first = {
             role: {to_text(move): share for move, share in solver.first_moves(role).items()}
             for role in (solver.roles if solver.iterations else ())
         }
-        last = {
-            "final": True,
-            "is_guaranteed": False,
-            "gains": dict(zip(solver.roles, gains, strict=False)),
-            "nash_conv": sum(gains) if is_known else None,
-            "first_moves": first,
-        }
-        typer.echo(json.dumps({**_merged_as_dict(solver, seconds), **last}, ensure_ascii=False))
+        last = {"final": True, "is_guaranteed": False, "first_moves": first}
+        typer.echo(json.dumps({**_merged_as_dict(solver, seconds, best), **last}, ensure_ascii=False))
 
     def report_states(self, solver: "BackwardInduction", seconds: float) -> None:
         typer.echo(json.dumps({**_states_as_dict(solver, seconds), "final": False}))
@@ -318,13 +327,17 @@ def _as_dict(solver: "EquilibriumSolver", report: "SolveReport") -> dict[str, An
     }
 
 
-def _merged_as_dict(solver: "MergedSolver", seconds: float) -> dict[str, Any]:
+def _merged_as_dict(solver: "MergedSolver", seconds: float, best: list[float]) -> dict[str, Any]:
+    values = solver.values() if solver.iterations else ()
+    gains = [most - value for most, value in zip(best, values, strict=True)] if best else []
     return {
         "seconds": seconds,
         "merged_histories": solver.nodes,
         "information_sets": solver.information_sets,
         "iterations": solver.iterations,
-        "values": dict(zip(solver.roles, solver.values(), strict=True)) if solver.iterations else {},
+        "values": dict(zip(solver.roles, values, strict=False)),
+        "gains": dict(zip(solver.roles, gains, strict=False)),
+        "nash_conv": sum(gains) if gains else None,
     }
 
 
