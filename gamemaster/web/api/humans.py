@@ -92,7 +92,7 @@ async def _check_move(services: Services, live: LiveMatch, human: HumanPlayer, c
         return
     request = {"do": "refusal", **live.course.at(chosen.step), "role": human.role, "move": chosen.move}
     try:
-        reason = await live.evaluator.ask(live.order.source, request, services.settings.limits.state_seconds)
+        reason = await live.ask(live.order.source, request, services.settings.limits.state_seconds)
     except GgpError as error:
         raise refused(f"the move cannot be judged: {error}") from None
     if reason is None:
@@ -180,7 +180,7 @@ async def _again(request: web.Request, live: LiveMatch, human: HumanPlayer, step
         visitor=visitor,
         is_external=False,
     )
-    evaluator = services.pool.of(visitor) if live.is_over else live.evaluator
+    evaluator = services.pool.of(visitor) if live.is_over else live
     order = await branched(services, order, live.course, evaluator)
     await services.live_matches.end(live, f"{human.role} took a move back")
     _check_next(human)

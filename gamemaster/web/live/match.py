@@ -4,6 +4,7 @@ import asyncio
 import secrets
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from gamemaster.evaluator import RulesheetSource
 from gamemaster.match import Began, Ended, Event, Started, Stepped
@@ -28,7 +29,7 @@ from gamemaster.web.views import (
     step_of,
     visible,
 )
-from ggp.errors import GgpError
+from ggp.errors import EvaluationError, GgpError
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +101,17 @@ class LiveMatch:
 
     async def draw_state(self, step: int) -> State:
         """For those who play; a Problem where there is no such state, GgpError where the rules fail."""
-        return await self.states.draw(self.evaluator, self.course, step, self._state_seconds)
+        return await self.states.draw(self, self.course, step, self._state_seconds)
+
+    async def ask(self, source: RulesheetSource | None, request: Mapping[str, Any], seconds: float) -> Any:  # noqa: ANN401 - any JSON
+        """As `Evaluator.ask`; once more where the match ended meanwhile, and its process with it."""
+        asked = self.evaluator
+        try:
+            return await asked.ask(source, request, seconds)
+        except EvaluationError:
+            if self.evaluator is asked:
+                raise
+        return await self.evaluator.ask(source, request, seconds)
 
     @property
     def step(self) -> int:
@@ -290,7 +301,7 @@ class StatePictures:
 
     async def _drawn(self, step: int) -> str:
         live = self._live
-        return (await live.states.drawn(live.evaluator, live.course, step, self._seconds)).text
+        return (await live.states.drawn(live, live.course, step, self._seconds)).text
 
     def _tell(self, step: int, state: str | None) -> None:
         live = self._live

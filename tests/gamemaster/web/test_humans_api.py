@@ -1,10 +1,13 @@
 """Humans who play, alone or together; undo, resigning, hints; what the protocol makes of it."""
 
 import asyncio
+from typing import Any
 
 import pytest
 
+from gamemaster.evaluator import Evaluator
 from gamemaster.web.settings import Limits
+from ggp.errors import EvaluationError
 from tests.gamemaster import games
 from tests.gamemaster.scripted import ScriptedPlayer, held_until
 from tests.gamemaster.web.api_client import ApiClient, Json
@@ -249,6 +252,31 @@ async def test_a_move_is_taken_back_once(client: ApiClient) -> None:
     assert (await client.post(f"{link}/undo", {}, 409))["detail"] == "the next match has begun already"
     assert [match["id"] for match in (await client.get("/matches?status=running"))["matches"]] == [again[0]["match"]]
     await client.post(f"{again[0]['links']['xplayer']}/resign")
+
+
+async def test_a_move_is_taken_back_while_the_match_ends(client: ApiClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    begun = await client.begin("tictactoe", {"xplayer": ANN, "oplayer": {"kind": "bot", "bot": "legal"}})
+    link = begun["links"]["xplayer"]
+    await client.asked(link)
+    await move(client, link, "(mark 2 2)")
+    await client.asked(link)
+    ask = Evaluator.ask
+    refused: list[str] = []
+
+    async def ask_after_the_end(self: Evaluator, source: Any, request: Any, *others: Any) -> Any:  # noqa: ANN401
+        if request["do"] == "derive" and not refused:
+            await client.post(f"/matches/{begun['match']}/end")
+        try:
+            return await ask(self, source, request, *others)
+        except EvaluationError as error:
+            refused.append(str(error))
+            raise
+
+    monkeypatch.setattr(Evaluator, "ask", ask_after_the_end)
+    again = await client.post(f"{link}/undo", {}, 201)
+    assert refused == ["nothing is evaluated any more"]  # the match has ended; other processes are asked
+    assert (await client.asked(again["links"]["xplayer"]))["asked"] == 0
+    await client.post(f"{again['links']['xplayer']}/resign")
 
 
 async def test_a_person_who_does_not_move_in_time_has_a_fault(client: ApiClient, players: Players) -> None:
