@@ -61,6 +61,7 @@ class Limits(Settings):
     reads_at_once: Annotated[Count, About("requests of one visitor at once")] = 2000
     writes_at_once: Annotated[Count, About("of these such as change something")] = 40
     endpoints: Annotated[Count, About("of humans who play for other game masters")] = 50
+    visitor_endpoints: Annotated[Count, About("of these by one visitor")] = 10
     endpoint_seconds: Annotated[
         Seconds, About("for which an unused one is kept when there are as many as may be", "seconds")
     ] = 600.0

@@ -182,9 +182,11 @@ async def _again(request: web.Request, live: LiveMatch, human: HumanPlayer, step
     )
     evaluator = services.pool.of(visitor) if live.is_over else live
     order = await branched(services, order, live.course, evaluator)
-    await services.live_matches.end(live, f"{human.role} took a move back")
     _check_next(human)
-    return _linked(request, live, human, services.live_matches.begin(order), {human.role: human.role})
+    following = services.live_matches.begin(order, instead_of=live)  # a refusal leaves this match as it is
+    begun = _linked(request, live, human, following, {human.role: human.role})
+    await services.live_matches.end(live, f"{human.role} took a move back")
+    return begun
 
 
 def _check_next(human: HumanPlayer) -> None:
@@ -241,7 +243,7 @@ def endpoint_view(services: Services, endpoint: Endpoint) -> models.Endpoint:
 async def post_endpoint(request: web.Request) -> web.Response:
     services = services_of(request)
     wanted = await read_body(request, models.NewEndpoint)
-    return answer(endpoint_view(services, await services.endpoints.add(wanted.name or "you")), 201)
+    return answer(endpoint_view(services, await services.endpoints.add(wanted.name or "you", visitor_of(request))), 201)
 
 
 async def get_endpoint(request: web.Request) -> web.Response:
@@ -271,7 +273,7 @@ OPERATIONS = (
     Operation("POST", "/humans/{link}/hint", "hint", "humans", "What a search finds in the current state.",
               post_hint, models.Analysis, body=models.AnalysisRequest, problems=(*_PROBLEMS, 503), is_open=True),
     Operation("POST", "/endpoints", "addEndpoint", "endpoints", "An HTTP endpoint of a human, for other game masters.",
-              post_endpoint, models.Endpoint, body=models.NewEndpoint, status=201),
+              post_endpoint, models.Endpoint, body=models.NewEndpoint, status=201, problems=(503,)),
     Operation("GET", "/endpoints/{link}", "getEndpoint", "endpoints", "Whether a match has begun.", get_endpoint,
               models.Endpoint, problems=(404,)),
     Operation("GET", "/endpoints/{link}/events", "watchEndpoint", "endpoints",

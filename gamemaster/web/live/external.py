@@ -2,7 +2,7 @@
 
 import asyncio
 import secrets
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from hmac import compare_digest
@@ -23,7 +23,7 @@ from gamemaster.web.live.feed import Feed
 from gamemaster.web.live.human import PLAY_URL, SPECIES, HumanChoices, HumanPlayer
 from gamemaster.web.live.match import LiveMatch, MatchOrder
 from gamemaster.web.models import External, Human, NewPlayer
-from gamemaster.web.settings import Limits, Problem, refused
+from gamemaster.web.settings import Limits, Problem, busy
 from ggp.errors import GgpError, MessageError, SettingsError
 from ggp.gdl.rulesheet import NATURE, Rulesheet, parse_rulesheet
 from ggp.gdl.terms import Term, to_text
@@ -191,6 +191,7 @@ class Endpoint:
     catalogue: Catalogue
     limits: Limits
     on_match: Callable[[LiveMatch, HumanPlayer], None]  # told of each match, so that its human can be found
+    visitor: str = ""  # who asked for it
     link: str = field(default_factory=lambda: secrets.token_urlsafe(18))  # known to the human only
     secret: str = field(default_factory=lambda: secrets.token_urlsafe(18))  # a part of the address, for game masters
     used: float = 0.0  # when a message came or the page was asked for, on the loop's clock
@@ -374,11 +375,20 @@ class Endpoints:
             endpoint.used = _time()
         return endpoint
 
-    async def add(self, name: str) -> Endpoint:
-        """A new endpoint; at the limit it replaces the idle one unused for longest. A Problem if none is idle."""
-        if len(self._endpoints) >= self._limits.endpoints:
-            await self._remove_idle()
-        endpoint = Endpoint(name, self._pool, self._states, self._catalogue, self._limits, self._on_match, used=_time())
+    async def add(self, name: str, visitor: str = "") -> Endpoint:
+        """A new endpoint; at a limit it replaces the idle one unused for longest. A Problem if none is idle.
+
+        visitor: who asks for it; "" has no share.
+        """
+        limits, all_of_them = self._limits, list(self._endpoints.values())
+        own = [one for one in all_of_them if visitor and one.visitor == visitor]
+        if len(own) >= limits.visitor_endpoints:
+            await self._replace(own, f"{len(own)} endpoints that you asked for are in use, as many as may be")
+        elif len(all_of_them) >= limits.endpoints:
+            await self._replace(all_of_them, f"{len(all_of_them)} endpoints are in use, as many as may be")
+        endpoint = Endpoint(
+            name, self._pool, self._states, self._catalogue, self._limits, self._on_match, visitor, used=_time()
+        )
         self._endpoints[endpoint.link] = endpoint
         return endpoint
 
@@ -391,13 +401,13 @@ class Endpoints:
             await endpoint.leave("the service was stopped")
             endpoint.feed.end()
 
-    async def _remove_idle(self) -> None:
+    async def _replace(self, endpoints: Collection[Endpoint], problem: str) -> None:
         """Idle: no match, no open page, and not used for `Limits.endpoint_seconds`."""
         since = _time() - self._limits.endpoint_seconds
-        idle = [one for one in self._endpoints.values() if not one.is_busy and not one.feed.listeners]
+        idle = [one for one in endpoints if not one.is_busy and not one.feed.listeners]
         oldest = min(idle, key=lambda one: one.used, default=None)
         if oldest is None or oldest.used > since:
-            raise refused(f"{self._limits.endpoints} endpoints are in use, which is the limit")
+            raise busy(f"{problem}; try again later", 10.0)
         del self._endpoints[oldest.link]
         await oldest.leave("the endpoint was removed")
         oldest.feed.end()

@@ -66,9 +66,9 @@ class LiveMatches:
         """The human that a secret link leads to, and its match."""
         return self._humans.get(link)
 
-    def begin(self, order: MatchOrder) -> LiveMatch:
-        """The match, which is about to begin; a Problem when too many are being played."""
-        self.check_share(order)
+    def begin(self, order: MatchOrder, instead_of: LiveMatch | None = None) -> LiveMatch:
+        """The match, which is about to begin; a Problem as by `check_share`."""
+        self.check_share(order, instead_of)
         name, seconds = new_match_name(order.source.name), self._settings.limits.state_seconds
         live = LiveMatch(name, order, self._pool.of(order.visitor), self._states, seconds)
         self._matches[live.id] = live
@@ -79,9 +79,13 @@ class LiveMatches:
         self.on_change()
         return live
 
-    def check_share(self, order: MatchOrder) -> None:
-        """A Problem where the service, or the visitor, has as much under way as may be."""
-        limits, running = self._settings.limits, [self._matches[match].order for match in self._tasks]
+    def check_share(self, order: MatchOrder, instead_of: LiveMatch | None = None) -> None:
+        """A Problem where the service, or the visitor, has as much under way as may be.
+
+        instead_of: a match that is about to end, which does not count.
+        """
+        limits, under_way = self._settings.limits, [self._matches[match] for match in self._tasks]
+        running = [live.order for live in under_way if live is not instead_of]
         own = [one for one in running if order.visitor and one.visitor == order.visitor]
         if len(running) >= limits.matches:
             raise busy(f"{len(running)} matches are being played, as many as may be; try again later", 10.0)

@@ -283,7 +283,8 @@ async def started(client: ApiClient, endpoint: Json, start: str) -> str:
 async def test_endpoints_have_a_limit_and_their_links_are_secret(serve: Serve, tmp_path: Path) -> None:
     client = await serve(Limits(workers=1, endpoints=1))
     endpoint = await client.post("/endpoints", {"name": "Ann"}, 201)
-    await client.post("/endpoints", {"name": "Bob"}, 422)
+    problem = await client.post("/endpoints", {"name": "Bob"}, 503)
+    assert problem["detail"] == "1 endpoints are in use, as many as may be; try again later"
     await client.get("/endpoints/guess", 404)
     secret = endpoint["address"].rstrip("/").rpartition("/")[2]
     await client.get(f"/endpoints/{secret}", 404)

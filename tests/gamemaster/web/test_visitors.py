@@ -223,6 +223,42 @@ async def test_a_visitor_has_a_share_of_rulesheets_and_listeners(serve: Serve) -
         assert response.status == 503
 
 
+async def test_a_visitor_has_a_share_of_endpoints(serve: Serve) -> None:
+    client = await serve(Limits(workers=1, visitor_endpoints=1), trusted_proxies=(network("127.0.0.1"),))
+    one, other = ({"X_Forwarded_For": f"198.51.100.{number}"} for number in (1, 2))
+    await client.post("/endpoints", {"name": "Ann"}, 201, **one)
+    problem = await client.post("/endpoints", {"name": "Ann"}, 503, **one)
+    assert problem["detail"] == "1 endpoints that you asked for are in use, as many as may be; try again later"
+    await client.post("/endpoints", {"name": "Bob"}, 201, **other)
+
+
+async def test_a_move_that_may_not_be_taken_back_ends_no_match(serve: Serve) -> None:
+    client = await serve(Limits(workers=1, visitor_matches=1), trusted_proxies=(network("127.0.0.1"),))
+    order = {"game": "tictactoe", "players": {"xplayer": ANN, "oplayer": {"kind": "bot", "bot": "legal"}}}
+    order |= {"startclock": 60, "playclock": 600}
+    one, other = ({"X_Forwarded_For": f"198.51.100.{number}"} for number in (1, 2))
+    begun = await client.post("/matches", order, 201, **one)
+    link = await moved(client, begun["links"]["xplayer"])
+    own = await client.post("/matches", order, 201, **other)
+    problem = await client.post(f"{link}/undo", {}, 503, **other)
+    assert problem["detail"] == "1 matches that you began are being played, as many as may be; end one"
+    human = await client.asked(link)
+    assert (human["match"]["status"], human["next"], human["asked"]) == ("running", None, 2)
+    await client.post(f"{own['links']['xplayer']}/resign")
+    again = await client.post(f"{link}/undo", {}, 201, **other)
+    assert (await client.get(f"/matches/{begun['match']}"))["status"] == "aborted"
+    again = await client.post(f"{await moved(client, again['links']['xplayer'])}/undo", {}, 201, **other)
+    await client.post(f"{again['links']['xplayer']}/resign")
+
+
+async def moved(client: ApiClient, link: str) -> str:
+    """The link, once its human has made a move and is asked for the next one."""
+    human = await client.asked(link)
+    await client.post(f"{link}/move", {"move": "(mark 1 1)", "step": human["asked"]})
+    await client.asked(link)
+    return link
+
+
 async def test_a_visitor_has_a_share_of_what_is_worked_out(serve: Serve, players: Players) -> None:
     client = await serve(Limits(workers=1, visitor_waiting=1))
     begun = await client.begin("tictactoe", await players("xplayer", "oplayer"))
