@@ -6,7 +6,9 @@ search.tree(depth=2)        # children, visits, values, bounds, the principal va
 """
 
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from threading import Lock
 from time import perf_counter
 from typing import TYPE_CHECKING, Self, TypeAlias
 
@@ -100,7 +102,8 @@ class Search:
     with batches of up to 512 states, from the thread that runs the search: a function in Python makes it slower, the
     more so the less it does with whole arrays. settings: of the search, by their names. role: whose moves `run`
     compares, as in `analyse`. GroundingError where the rules have no circuit, HiddenStateError where they hide states
-    from roles; SettingsError for what is done after `close`.
+    from roles; SettingsError for what is done after `close`, and for `run` and `go_to` while one of them is at work.
+    Others may be called from any thread meanwhile.
     """
 
     def __init__(
@@ -130,6 +133,7 @@ class Search:
         load_kernels()
         self._opened = BatchedMcts(machine, chosen, seed, _guidance(state, evaluator, prior))
         self._is_closed = False
+        self._working = Lock()
         self._seconds = 0.0
         self.go_to(state)
 
@@ -139,8 +143,9 @@ class Search:
         """
         check_state(state)
         check_playable(state)
-        self._search.go_to(state.terms)
-        self.state = State(self.state.game, state.terms)
+        with self._work() as search:
+            search.go_to(state.terms)
+            self.state = State(self.state.game, state.terms)
 
     def run(
         self, seconds: float | None = None, *, visits: int | None = None, stop: Callable[[], bool] = lambda: False
@@ -153,11 +158,12 @@ class Search:
             raise SettingsError("a search is given seconds, or visits")
         if (seconds is not None and not seconds >= 0) or (visits is not None and not visits >= 0):
             raise SettingsError("seconds and visits of a search cannot be negative")
-        began = perf_counter()
-        end = None if seconds is None else began + seconds
-        self._search.run(lambda: stop() or (end is not None and perf_counter() >= end), visits)
-        self._seconds += perf_counter() - began
-        return self.analysis()
+        with self._work() as search:
+            began = perf_counter()
+            end = None if seconds is None else began + seconds
+            search.run(lambda: stop() or (end is not None and perf_counter() >= end), visits)
+            self._seconds += perf_counter() - began
+            return self.analysis()
 
     def analysis(self, lines: int = 3) -> Analysis:
         """The best lines, with visits, values and bounds, as `analyse` gives them."""
@@ -172,6 +178,15 @@ class Search:
     def close(self) -> None:
         self._is_closed = True
         self._opened.close()
+
+    @contextmanager
+    def _work(self) -> "Iterator[BatchedMcts]":
+        if not self._working.acquire(blocking=False):
+            raise SettingsError("the search is at work already: in another thread, or with a function that asks it")
+        try:
+            yield self._search
+        finally:
+            self._working.release()
 
     @property
     def _search(self) -> "BatchedMcts":

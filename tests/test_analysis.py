@@ -82,6 +82,37 @@ def test_a_solved_state_has_its_value_and_a_line_that_shows_it() -> None:
     assert found.depth == len(best.steps)
 
 
+GUESS = """
+(role r) (role random) (init start) (coin heads) (coin tails)
+(<= (legal random (flip ?c)) (coin ?c) (true start)) (<= (legal random noop) (not (true start)))
+(<= (legal r wait) (true start)) (<= (legal r (say ?c)) (coin ?c) (not (true start)))
+(<= (next (is ?c)) (does random (flip ?c))) (<= (next right) (does r (say ?c)) (true (is ?c)))
+(<= (next over) (does r (say ?c)))
+(<= terminal (true over)) (<= (goal r 100) (true right)) (<= (goal r 20) (not (true right)))
+"""
+ROLL = """
+(role r) (role random) (init start) (die 1) (die 2) (die 3) (die 4) (legal r wait)
+(<= (legal random (roll ?n)) (die ?n)) (<= (next (is ?n)) (does random (roll ?n)))
+(<= terminal (true (is ?n))) (<= (goal r 100) (true (is 1))) (<= (goal r 0) (not (true (is 1))))
+"""
+
+
+@pytest.mark.parametrize(
+    ("game", "role", "value"),
+    [
+        (ggp.load_text(NIM.format(heap=6)), "right", 0.0),
+        (ggp.load_text(GUESS), "r", 100.0),
+        (ggp.load_text(ROLL), "r", 25.0),
+    ],
+    ids=["other role chooses", "chance, then a choice", "chance"],
+)
+def test_a_solved_state_has_its_value_for_a_role_that_has_one_move(game: ggp.Game, role: str, value: float) -> None:
+    found = analyse(game.with_engine("circuit").initial_state, seconds=LONG, settings=SMALL, role=role)
+    assert found.is_solved
+    (line,) = found.lines
+    assert (line.goals[role], line.bounds[role]) == (value, (value, value))
+
+
 def test_numbers_of_an_unsolved_state() -> None:
     reports: list[Analysis] = []
     state = ggp.load("connectfour", "circuit").initial_state

@@ -1,6 +1,7 @@
 """The search as a library: functions of one's own, trees to look into, and batches against the interpreter."""
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 from random import Random
 from xml.etree import ElementTree
 
@@ -258,6 +259,25 @@ def test_nothing_is_done_after_the_end(game: ggp.Game) -> None:
     for do in (lambda: search.run(visits=1), search.tree, search.analysis, lambda: search.go_to(game.initial_state)):
         with pytest.raises(SettingsError, match="the search is closed"):
             do()
+
+
+def test_a_search_does_one_thing_at_a_time(game: ggp.Game) -> None:
+    state = game.initial_state
+    with ggp.Search(state, settings=PLAIN) as search:
+
+        def ask_again() -> bool:
+            search.tree(depth=0)  # may be looked at meanwhile
+            search.analysis()
+            for do in (lambda: search.run(visits=1), lambda: search.go_to(state)):
+                with ThreadPoolExecutor(1) as other, pytest.raises(SettingsError, match="at work already"):
+                    other.submit(do).result()
+                with pytest.raises(SettingsError, match="at work already"):
+                    do()
+            return True
+
+        search.run(visits=1000, stop=ask_again)
+        before = search.tree(depth=0).visits
+        assert search.run(visits=100).visits > before
 
 
 def test_a_state_without_a_legal_move_is_not_searched() -> None:

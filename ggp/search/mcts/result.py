@@ -422,6 +422,9 @@ class Variations:
         visits[role], sums[role] = tree.visits[slot], tree.value_sum[slot]
         lower[role], upper[role] = tree.lower[slot], tree.upper[slot]
         least, most = self._reader.solver.bounds(tree)
+        if int(tree.nodes[self._reader.root, COUNT + role]) == 1:  # then its move is worth what the state is worth
+            lower[role] = max(lower[role], least[role])
+            upper[role] = max(min(upper[role], most[role]), lower[role])
         if (least == most).all() and not self._reader.solver.is_solved(tree):
             # the tree does not know of a loss that was proven in parallel
             lower = np.maximum(lower, np.minimum(least, upper))

@@ -234,8 +234,8 @@ async def test_a_visitor_has_a_share_of_endpoints(serve: Serve) -> None:
 
 async def test_a_move_that_may_not_be_taken_back_ends_no_match(serve: Serve) -> None:
     client = await serve(Limits(workers=1, visitor_matches=1), trusted_proxies=(network("127.0.0.1"),))
-    order = {"game": "tictactoe", "players": {"xplayer": ANN, "oplayer": {"kind": "bot", "bot": "legal"}}}
-    order |= {"startclock": 60, "playclock": 600}
+    players = {"xplayer": ANN, "oplayer": {"kind": "bot", "bot": "legal"}}
+    order = {"game": "tictactoe", "players": players, "startclock": 60, "playclock": 600}
     one, other = ({"X_Forwarded_For": f"198.51.100.{number}"} for number in (1, 2))
     begun = await client.post("/matches", order, 201, **one)
     link = await moved(client, begun["links"]["xplayer"])
