@@ -30,6 +30,7 @@ from ggp.simulation.environment_kernels import ONLY
 
 Array: TypeAlias = NDArray[Any]
 _Shown: TypeAlias = tuple[Array, Array, dict[str, Any]]  # observation, reward, infos
+_MOST_BEGUN = 1_000  # matches, until the role has a choice
 _MODES = {
     "next_step": AutoresetMode.NEXT_STEP,
     "same_step": AutoresetMode.SAME_STEP,
@@ -211,7 +212,8 @@ def _render(environments: VectorEnvironment, at: int, mode: str) -> Any:  # noqa
 class GymEnv(gymnasium.Env[Array, np.int64]):
     """One match, seen by one role (by default the first one); the other roles are played by `opponent`.
 
-    A step is a move of the role, then moves of the others until the role has a choice again or the match is over.
+    A step is a move of the role, then moves of the others until the role has a choice again or the match is over. A
+    match that ends before the role had a choice is begun anew; SettingsError where 1,000 such ones follow each other.
     role "self": self-play; each step moves the role that has the choice, or where several may choose at once the
     moves of all roles, and the reward is that of the first role. infos have `action_mask` (moves,) and, in self-play,
     `mover`.
@@ -247,10 +249,16 @@ class GymEnv(gymnasium.Env[Array, np.int64]):
         begun = self._match.has_begun
         self._match.reset(seed if seed is not None or begun else int(self.np_random.integers(1 << 62)))
         self._wait()
-        return self._tell()
+        for _ in range(_MOST_BEGUN):
+            if self._self_play or not self._match.is_over:
+                return self._tell()
+            self._match.reset(None)
+            self._wait()
+        raise SettingsError(f"{self.environments.roles[self.role]} had no choice in {_MOST_BEGUN:,} matches")
 
     def step(self, action: np.int64) -> tuple[Array, float, bool, bool, dict[str, Any]]:
         match = self._match
+        match.check_begun()
         if self._is_joint:
             match.play(np.asarray(action).reshape(1, -1))
         elif self._self_play:

@@ -17,7 +17,7 @@ import numpy as np
 import pyspiel
 from numpy.typing import NDArray
 
-from ggp.env.vector import VectorEnvironment, make_vec
+from ggp.env.vector import VectorEnvironment, make_settings, make_vec
 from ggp.errors import SettingsError
 from ggp.game import Game, load
 from ggp.gdl.rulesheet import NATURE
@@ -35,8 +35,12 @@ def register(
     """Make OpenSpiel know a game, by a name with a hash of its rules: `ggp_tictactoe_1a2b3c4d`.
 
     A match that lasts for `max_steps` steps is over, with the goal values of its last state. reward_range: what goal
-    values 0 and 100 count. SettingsError where the same rules are known with other options, which cannot be changed.
+    values 0 and 100 count. SettingsError for wrong options, and where the same rules are known with others, which
+    cannot be changed.
     """
+    make_settings({"max_steps": max_steps, "reward_range": reward_range})
+    if not max_steps:
+        raise SettingsError("max_steps: OpenSpiel needs a number of steps after which a match is over")
     found = game if isinstance(game, Game) else load(game, "circuit")
     name = "".join(letter if letter.isalnum() else "_" for letter in found.name)
     short = f"ggp_{name}_{found.rulesheet.sha256[:8]}"

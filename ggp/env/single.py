@@ -46,13 +46,18 @@ class SingleMatch:
     @property
     def step(self) -> StepResult:
         """SettingsError before the first reset."""
-        if self._step is None:
-            raise SettingsError("reset the environment before the first step")
+        self.check_begun()
+        assert self._step is not None
         return self._step
 
     @property
     def has_begun(self) -> bool:
         return self._step is not None
+
+    def check_begun(self) -> None:
+        """SettingsError before the first reset."""
+        if self._step is None:
+            raise SettingsError("reset the environment before the first step")
 
     def reset(self, seed: int | None) -> None:
         self._take(self.environments.reset(seed))

@@ -150,8 +150,15 @@ class VectorEnvironment:
         self.reset(seed=seed)
 
     def reset(self, seed: int | None = None, mask: NDArray[np.bool_] | None = None) -> StepResult:
-        """Let all matches begin anew, or those of a mask (n,); a seed sets all streams of random numbers."""
+        """Let all matches begin anew, or those of a mask (n,); a seed sets all streams of random numbers.
+
+        SettingsError for a mask of another shape, and a seed that is no integer from 0 on.
+        """
+        if mask is not None and np.shape(mask) != (self.num_envs,):
+            raise SettingsError(f"a mask has the shape ({self.num_envs},), not {np.shape(mask)}")
         if seed is not None:
+            if not isinstance(seed, int | np.integer) or seed < 0:
+                raise SettingsError(f"a seed is an integer from 0 on, not {seed!r}")
             self._random = None
             self._seed = seed
             for shard in self._shards if self.program.random else ():
@@ -267,9 +274,10 @@ class VectorEnvironment:
             self._use(self._make_code())
 
     def close(self) -> None:
-        """End threads; environments that are not closed end them with the program."""
+        """End threads; environments that are not closed end them with the program. Later steps go on without them."""
         if self._pool is not None:
             self._pool.shutdown()
+            self._pool = None
         if self._compiler is not None:
             self._compiler.join()
 
@@ -323,9 +331,8 @@ class VectorEnvironment:
 
     def _run(self, moves: NDArray[np.integer[Any]], told: Told) -> bool:
         """Whether all could do their moves."""
-        if self._pool is None:
-            return self._run_shard(self._shards[0], moves, told)
-        return all(list(self._pool.map(lambda shard: self._run_shard(shard, moves, told), self._shards)))
+        each: Any = map if self._pool is None else self._pool.map
+        return all(list(each(lambda shard: self._run_shard(shard, moves, told), self._shards)))
 
     def _run_shard(self, shard: Shard, moves: NDArray[np.integer[Any]], told: Told) -> bool:
         plan = self._plan

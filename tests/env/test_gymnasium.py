@@ -129,6 +129,24 @@ def test_one_role_plays_against_others() -> None:
         GymEnv("tictactoe", role="oplayr")
 
 
+def test_a_match_without_a_choice_is_begun_anew() -> None:
+    """In chomp the first role may eat all at once."""
+    environment = GymEnv("chomp", role="second", illegal="raise")
+    for seed in range(60):
+        _, info = environment.reset(seed=seed)
+        environment.step(np.int64(info["action_mask"].argmax()))
+    rules = "(role a) (role b) (init s) (legal a go) (legal a stay) (legal b noop) (<= (next over) (does a ?m))"
+    rules += "(<= terminal (true over)) (goal a 0) (goal b 100)"
+    with pytest.raises(SettingsError, match="b had no choice in 1,000 matches"):
+        GymEnv(ggp.load_text(rules), role="b").reset(seed=0)
+
+
+@pytest.mark.parametrize("role", [None, "self"])
+def test_a_step_before_the_first_reset_is_refused(role: str | None) -> None:
+    with pytest.raises(SettingsError, match="reset the environment before the first step"):
+        GymEnv("tictactoe", role=role).step(np.int64(0))
+
+
 def test_many_matches_against_a_random_opponent() -> None:
     environments = GymVectorEnv("tictactoe", 200, role="oplayer", autoreset="same_step", illegal="raise")
     _, infos = environments.reset(seed=1)

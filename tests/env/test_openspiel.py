@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import ggp
+from ggp.errors import SettingsError
 from ggp.game import load_text
 from tests.env.games import DICE, SECRET, STUCK
 from tests.simulation.games import TURNS, rounds, together
@@ -40,6 +41,21 @@ def test_small_games_pass_the_tests_of_openspiel(text: str) -> None:
 @pytest.mark.parametrize("path", [*ggp.games(), *sorted(SHARED.glob("*.kif"))], ids=lambda path: Path(path).stem)
 def test_all_games_pass_the_tests_of_openspiel(path: str | Path) -> None:
     generic_tests(pyspiel.load_game(register(path, max_steps=30)), 1)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"max_steps": 0}, "max_steps: OpenSpiel needs a number of steps"),
+        ({"max_steps": -1}, "max_steps: input should be greater than or equal to 0"),
+        ({"reward_range": (1.0,)}, "reward_range"),
+    ],
+)
+def test_options_that_are_wrong(options: dict[str, Any], words: str) -> None:
+    game = load_text(f"{TURNS} (unregistered)", engine="circuit")
+    with pytest.raises(SettingsError, match=words):
+        register(game, **options)
+    assert not any(game.rulesheet.sha256[:8] in name for name in pyspiel.registered_names())
 
 
 def test_kinds_of_games() -> None:

@@ -1,5 +1,6 @@
 """Environments on the lanes: they agree with the interpreter, however they are laid out, begin anew and are cut up."""
 
+import re
 import resource
 from pathlib import Path
 from typing import Any
@@ -340,6 +341,24 @@ def test_moves_of_the_wrong_shape_and_too_few_environments() -> None:
     for number in (2.5, "2", True):
         with pytest.raises(SettingsError, match="num_envs is an integer from 1"):
             make_vec("tictactoe", number)  # type: ignore[arg-type]
+
+
+def test_seeds_and_masks_that_are_wrong() -> None:
+    environments = make_vec("tictactoe", 4)
+    for mask in (np.array([True]), np.ones(5, np.bool_), np.ones((4, 1), np.bool_)):
+        with pytest.raises(SettingsError, match=re.escape("a mask has the shape (4,), not ")):
+            environments.reset(mask=mask)
+    for name in ("tictactoe", "pig"):
+        for seed in (-1, 1.5, "1"):
+            with pytest.raises(SettingsError, match=f"a seed is an integer from 0 on, not {seed!r}"):
+                make_vec(name, 4, seed)  # type: ignore[arg-type]
+
+
+def test_steps_go_on_without_threads_after_close() -> None:
+    environments, others = make_vec("tictactoe", 2_000, threads=2), make_vec("tictactoe", 2_000)
+    environments.close()
+    moves = np.arange(2_000) % 9
+    assert (environments.step(moves).observation == others.step(moves).observation).all()
 
 
 def test_a_role_that_never_has_a_legal_move() -> None:
