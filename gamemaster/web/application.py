@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import os
+import resource
 import signal
 import socket
 import threading
@@ -28,7 +29,7 @@ from gamemaster.web.live.feed import PATIENCE, Feed, Streams
 from gamemaster.web.live.runner import LiveMatches
 from gamemaster.web.queries import MatchQueries, Watchers
 from gamemaster.web.repository import MatchRepository
-from gamemaster.web.safety import READING, Guard, add_headers
+from gamemaster.web.safety import READING, Connections, Guard, add_headers
 from gamemaster.web.settings import MEDIA_TYPE, Problem, ServeSettings
 from gamemaster.web.tournaments import TournamentProcesses, TournamentQueries
 from ggp.errors import GgpError, RecordError, StoreError, cannot_listen
@@ -45,6 +46,8 @@ _SECRET = ("/play/", "/humans/", "/endpoint")  # parts of paths of what only one
 _LONGEST_FILE = 200  # bytes of a path below that of static files
 _SHUTDOWN_SECONDS = 1.0  # for open requests, twice
 _LINGER_SECONDS = 2.0  # for the rest of a body that was answered already
+_FILES = 4096  # that the process may open, where the system lets it
+_OTHER_FILES = 256  # that are no connections of visitors
 _END_SECONDS = 4.5  # after a signal, when the process ends even if something holds it up
 
 
@@ -238,6 +241,7 @@ async def _serve(settings: ServeSettings) -> None:
     app = make_app(settings)
     runner = _runner(app, settings)
     await runner.setup()
+    _bound_connections(runner, app[SERVICES].guard, settings)
     try:
         for strategy in settings.bots.values():
             await app[SERVICES].live_matches.bots.prepare(strategy)
@@ -250,6 +254,17 @@ async def _serve(settings: ServeSettings) -> None:
         await stop.wait()
     finally:
         await runner.cleanup()
+
+
+def _bound_connections(runner: web.AppRunner, guard: Guard, settings: ServeSettings) -> None:
+    """As many as the settings allow, and the files that this process may open."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft < _FILES:
+        soft = _FILES if hard == resource.RLIM_INFINITY else min(_FILES, hard)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    most = min(settings.limits.connections, max(1, soft - _OTHER_FILES))
+    assert runner.server is not None
+    Connections(guard, settings.limits, most).bound(runner.server)
 
 
 def _runner(app: web.Application, settings: ServeSettings) -> web.AppRunner:

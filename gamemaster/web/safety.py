@@ -1,16 +1,19 @@
 """What keeps the service safe from those who use it: headers, the names it goes by, origins, tokens and rates."""
 
+import asyncio
 import hmac
+import logging
 import time
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Sequence
 from hashlib import sha256
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
+from typing import Any
 from urllib.parse import urlsplit
 
 from aiohttp import web
 
-from gamemaster.web.settings import LOOPBACK_NAMES, Problem, ServeSettings, is_loopback
+from gamemaster.web.settings import LOOPBACK_NAMES, Limits, Problem, ServeSettings, is_loopback
 
 COOKIE = "ggp-token"
 READING = frozenset({"GET", "HEAD", "OPTIONS"})
@@ -30,6 +33,8 @@ HEADERS = {
 }
 
 _MOST_ADDRESSES = 10_000  # whose rates are remembered
+_TELL_SECONDS = 60.0  # between two lines of the log about closed connections
+log = logging.getLogger(__name__)
 
 
 async def add_headers(request: web.Request, response: web.StreamResponse) -> None:
@@ -72,9 +77,14 @@ class Guard:
             if before is None:
                 break
             address = before
+        return "" if address is None else _visitor(address)
+
+    def visitor_at(self, host: str) -> str | None:
+        """Who has a connection, by its other end; None where that is a trusted proxy."""
+        address = _address(host)
         if address is None:
             return ""
-        return str(ip_network((address, 64), strict=False) if address.version == 6 else address)
+        return None if self._is_proxy(address) else _visitor(address)
 
     def may_write(self, request: web.Request) -> bool:
         """Whether a request has the token, where one is needed."""
@@ -115,6 +125,48 @@ class Guard:
         is_own = origin is None or _netloc(origin) == request.headers.get("Host", "").lower()
         if site not in ("same-origin", "none") or not is_own:
             raise Problem(403, "this request comes from a page of another site")
+
+
+class Connections:
+    """How many connections may be open, in all and by each visitor: one without a request has no rate."""
+
+    def __init__(self, guard: Guard, limits: Limits, most: int) -> None:
+        """most: in all."""
+        self._guard = guard
+        self._most = most
+        self._most_each = limits.visitor_connections
+        self._open: dict[Any, str | None] = {}  # handler of a connection → visitor
+        self._counts = Counter[str | None]()
+        self._told = -_TELL_SECONDS
+
+    def bound(self, server: web.Server) -> None:
+        """From now on connections beyond the limits are closed at once."""
+        made, lost = server.connection_made, server.connection_lost
+
+        def connection_made(handler: Any, transport: asyncio.Transport) -> None:  # noqa: ANN401 - aiohttp's
+            made(handler, transport)
+            host, *_ = transport.get_extra_info("peername") or ("",)
+            visitor = self._open[handler] = self._guard.visitor_at(host)
+            self._counts[visitor] += 1
+            if len(self._open) > self._most or (visitor is not None and self._counts[visitor] > self._most_each):
+                self._tell(host)
+                transport.abort()
+
+        def connection_lost(handler: Any, exc: BaseException | None = None) -> None:  # noqa: ANN401 - aiohttp's
+            visitor = self._open.pop(handler)
+            self._counts[visitor] -= 1
+            if not self._counts[visitor]:
+                del self._counts[visitor]
+            lost(handler, exc)
+
+        server.connection_made = connection_made  # type: ignore[method-assign]
+        server.connection_lost = connection_lost  # type: ignore[method-assign]
+
+    def _tell(self, host: str) -> None:
+        now = time.monotonic()
+        if now >= self._told + _TELL_SECONDS:
+            self._told = now
+            log.warning("%s: a connection too many was closed; %d are open", host or "?", len(self._open))
 
 
 class Rates:
@@ -165,6 +217,10 @@ def _is_among(given: bytes, secrets: Sequence[bytes]) -> bool:
 def _bytes(given: str) -> bytes:
     """Also of a header that is no text."""
     return given.encode(errors="surrogateescape")
+
+
+def _visitor(address: IPv4Address | IPv6Address) -> str:
+    return str(ip_network((address, 64), strict=False) if address.version == 6 else address)
 
 
 def _address(text: str) -> IPv4Address | IPv6Address | None:

@@ -56,6 +56,8 @@ class Limits(Settings):
     visitor_rulesheets: Annotated[Count, About("of these by one visitor since the start")] = 50
     body_bytes: Annotated[Count, About("of a request", "bytes")] = 400_000
     request_seconds: Annotated[Rate, About("until a request must have arrived", "seconds")] = 10.0
+    connections: Annotated[Count, About("open connections; fewer where the system allows fewer open files")] = 2000
+    visitor_connections: Annotated[Count, About("of these by one visitor; those of a trusted proxy do not count")] = 400
     reads: Annotated[Rate, About("requests of one visitor", "a second")] = 200.0
     writes: Annotated[Rate, About("of these such as change something", "a second")] = 4.0
     reads_at_once: Annotated[Count, About("requests of one visitor at once")] = 2000

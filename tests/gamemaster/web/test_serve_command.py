@@ -19,7 +19,7 @@ from gamemaster.web.api.operations import SERVICES
 from gamemaster.web.application import _address, _runner, make_app
 from gamemaster.web.settings import Limits, ServeSettings
 from tests.gamemaster.games import GUESSING
-from tests.gamemaster.processes import descendants, is_alive, until
+from tests.gamemaster.processes import PATIENCE, descendants, is_alive, until
 
 CODE = "import ggp.commands; raise SystemExit(ggp.commands.main())"
 
@@ -76,6 +76,36 @@ async def test_mistakes_are_told_in_one_line(tmp_path: Path, options: tuple[str,
 def test_an_address_is_one_to_click_on() -> None:
     assert _address(("::1", 8080, 0, 0)) == "http://[::1]:8080/"
     assert _address(("127.0.0.1", 8080)) == "http://127.0.0.1:8080/"
+
+
+@pytest.mark.parametrize("option", ["--visitor-connections", "--connections"])
+async def test_connections_have_a_limit(tmp_path: Path, option: str) -> None:
+    """Also those on which nothing is asked; who has closed one may open another one."""
+    async with serving(tmp_path, option, "2") as process:
+        assert process.stdout is not None
+        url = (await process.stdout.readline()).decode().removeprefix("serving at ").strip()
+        address = urlsplit(url)
+        silent = [await asyncio.open_connection(address.hostname, address.port) for _ in range(2)]
+        reader, third = await asyncio.open_connection(address.hostname, address.port)
+        with suppress(ConnectionError):
+            assert await reader.read() == b""
+        third.close()
+        silent[0][1].close()
+        async with aiohttp.ClientSession() as session:
+            async with asyncio.timeout(PATIENCE):
+                while not await is_answered(session, url):  # noqa: ASYNC110 - the server tells nobody
+                    await asyncio.sleep(0.01)
+        silent[1][1].close()
+        process.kill()
+        _, said = await process.communicate()
+    assert said.decode().count("127.0.0.1: a connection too many was closed; 3 are open") == 1
+
+
+async def is_answered(session: aiohttp.ClientSession, url: str) -> bool:
+    with suppress(aiohttp.ClientConnectionError):
+        async with session.get(f"{url}api/v1") as response:
+            return response.status == 200
+    return False
 
 
 async def test_who_goes_is_not_worked_for_but_what_was_to_be_changed_is(tmp_path: Path) -> None:
