@@ -60,13 +60,20 @@ class Guard:
         """Of every request, before anything else is done with it."""
         self._check_host(request)
         is_reading = request.method in READING
-        wait = (self._reads if is_reading else self._writes).take(self.visitor(request))
-        if wait > 0:
-            raise Problem(429, "too many requests; slow down", retry_after=wait)
+        self._take(self._reads if is_reading else self._writes, request, 1.0)
         if not is_reading:
             self._check_origin(request)
             if not request.path.startswith(OPEN_PATHS) and not self.may_write(request):
                 raise Problem(401, "changing something here needs the token of the operator")
+
+    def charge(self, request: web.Request, requests: float) -> None:
+        """Counts an answer as so many requests more, by the work that it takes; a Problem as by `check`."""
+        self._take(self._reads, request, requests)
+
+    def _take(self, rates: "Rates", request: web.Request, requests: float) -> None:
+        wait = rates.take(self.visitor(request), requests)
+        if wait > 0:
+            raise Problem(429, "too many requests; slow down", retry_after=wait)
 
     def visitor(self, request: web.Request) -> str:
         """Who asks: an address, the half that a provider gives of one of IPv6; as a trusted proxy says, if it does."""
@@ -177,13 +184,13 @@ class Rates:
         self._at_once = at_once
         self._levels: OrderedDict[str, tuple[float, float]] = OrderedDict()  # address → level, when
 
-    def take(self, address: str) -> float:
-        """0 when the request may go on, else the seconds to wait."""
+    def take(self, address: str, requests: float = 1.0) -> float:
+        """0 when so many may go on, which may be more than are left if that is one; else the seconds to wait."""
         now = time.monotonic()
         level, before = self._levels.pop(address, (float(self._at_once), now))
         level = min(self._at_once, level + (now - before) * self._per_second)
         allowed = level >= 1
-        self._levels[address] = (level - 1 if allowed else level, now)
+        self._levels[address] = (level - requests if allowed else level, now)
         while len(self._levels) > _MOST_ADDRESSES:
             self._levels.popitem(last=False)
         return 0.0 if allowed else (1 - level) / self._per_second

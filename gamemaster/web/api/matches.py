@@ -36,6 +36,8 @@ from ggp.errors import GgpError
 from ggp.gdl.rulesheet import NATURE
 
 NDJSON = "application/x-ndjson"
+_FEW_STEPS = 100  # of a match, which count as nothing
+_STEP = 1 / 25  # requests that each step more counts as, by the time that it takes
 
 
 def human_url(link: str) -> str:
@@ -125,7 +127,14 @@ async def get_match(request: web.Request) -> web.Response:
     services = services_of(request)
     wanted = read_query(request, models.StepsWanted)
     found = await find_match(request)
+    charge_steps(request, found, wanted.first)
     return answer(services.queries.match(found, wanted.first))
+
+
+def charge_steps(request: web.Request, found: FoundMatch, first: int = 0, each: float = _STEP) -> None:
+    """Counts a long match as several requests; a Problem where these are too many. each: requests for a step."""
+    steps = 0 if found.record is None else len(found.record.steps) - first
+    services_of(request).guard.charge(request, each * max(0, steps - _FEW_STEPS))
 
 
 async def get_state(request: web.Request) -> web.Response:
@@ -147,6 +156,7 @@ async def get_record(request: web.Request) -> web.Response:
         raise Problem(403, "the moves of this match are hidden until it is over")
     if found.record is None:
         raise conflict("the match has not begun yet")
+    charge_steps(request, found)
     return file(await asyncio.to_thread(visible_json, found.record, found.sight), f"{found.id}.json")
 
 

@@ -14,7 +14,7 @@ from gamemaster.web import models
 from gamemaster.web.api.document import OPERATIONS
 from gamemaster.web.api.games import game_head, start_state
 from gamemaster.web.api.humans import endpoint_view, find_endpoint, find_human
-from gamemaster.web.api.matches import find_match, viewer_of
+from gamemaster.web.api.matches import charge_steps, find_match, viewer_of
 from gamemaster.web.api.operations import (
     ROOT,
     Services,
@@ -43,6 +43,7 @@ _MATCHES, _TOURNAMENTS = "/matches", "/tournaments"  # sections
 _LATEST = 12  # matches of a tournament
 _MOST_IN_MATRIX = 40  # players
 _LONGEST_STEP = 7  # digits
+_STEP_OF_PAGE = 1 / 8  # requests that a step of a long match counts as
 _DRAWING_SECONDS = 1.0  # for which the first page waits for a state
 _COOKIE_SECONDS = 30 * 24 * 3600
 
@@ -144,6 +145,7 @@ async def show_match(request: web.Request) -> web.Response:
     title = titles(services).get(found.head.game, found.head.game)
     if found.record is None:
         return page(request, "preparing.html", _MATCHES, {"head": found.head, "title": title})
+    charge_steps(request, found, each=_STEP_OF_PAGE)
     match = services.queries.match(found)
     last = match.steps
     step = min(_step(request, last), last)

@@ -223,6 +223,23 @@ async def test_a_visitor_has_a_share_of_rulesheets_and_listeners(serve: Serve) -
         assert response.status == 503
 
 
+LONG = "(role r) (init (at 0)) (legal r go) (goal r 0) (<= (next (at ?y)) (true (at ?x)) (succ ?x ?y))"
+LONG += "(<= terminal (true (at 150)))" + "".join(f"(succ {step} {step + 1})" for step in range(150))
+
+
+async def test_a_long_match_counts_as_several_requests(serve: Serve) -> None:
+    client = await serve(Limits(workers=1, reads=0.001, reads_at_once=9))
+    game = await client.post("/games", {"name": "long", "rulesheet": LONG}, 201)
+    begun = await client.begin(game["id"], {"r": {"kind": "bot", "bot": "legal"}})
+    match = await client.ended(begun["match"])  # counts as 3
+    assert match["steps"] == 150
+    await client.get(f"/matches/{match['id']}?first=50")  # as 1
+    await client.get(f"/matches/{match['id']}/record")  # as 3
+    await client.page(f"/matches/{match['id']}")  # as 7, more than are left
+    problem = await client.get("/games", 429)
+    assert problem["detail"] == "too many requests; slow down"
+
+
 async def test_a_visitor_has_a_share_of_endpoints(serve: Serve) -> None:
     client = await serve(Limits(workers=1, visitor_endpoints=1), trusted_proxies=(network("127.0.0.1"),))
     one, other = ({"X_Forwarded_For": f"198.51.100.{number}"} for number in (1, 2))
