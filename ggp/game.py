@@ -2,12 +2,12 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from ggp.engines import choose_engine
+from ggp.engines import EngineChoice, choose_engine
 from ggp.errors import EvaluationError, IllegalMoveError, SettingsError, UnknownRoleError
 from ggp.gdl.reader import Node, decode, read, read_term
 from ggp.gdl.rulesheet import Rulesheet, parse_rulesheet
@@ -75,13 +75,36 @@ class Game:
             raise IllegalMoveError(role, text, refused.reason)
         return read_term(text)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """For pickle and copy: another process makes the engine once, where the circuit comes from the cache."""
+        return _restored, (self.name, self.rulesheet, self.metadata, self.engine, self.fallback)
 
-@dataclass(frozen=True)
+
+def _restored(name: str, rulesheet: Rulesheet, metadata: Metadata, engine: str, fallback: str | None) -> Game:
+    return Game(name, rulesheet, _engine_again(rulesheet, engine).machine, metadata, fallback)
+
+
+@lru_cache(maxsize=8)
+def _engine_again(rulesheet: Rulesheet, engine: str) -> EngineChoice:
+    return choose_engine(rulesheet, engine)
+
+
+@dataclass(frozen=True, eq=False)
 class State:
-    """One state of a game; immutable. Two states are equal if their facts are."""
+    """One state of a game; immutable. Two states are equal if their facts and the rules of their games are."""
 
     game: Game = field(repr=False)
     terms: Facts
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, State):
+            return NotImplemented
+        return self.terms == other.terms and (
+            self.game is other.game or self.game.rulesheet.rules == other.game.rulesheet.rules
+        )
+
+    def __hash__(self) -> int:
+        return hash(self.terms)
 
     @property
     def facts(self) -> tuple[str, ...]:

@@ -1,7 +1,10 @@
 """Games and states as a person uses them."""
 
+import copy
+import multiprocessing
 import os
-from concurrent.futures import ThreadPoolExecutor
+import pickle
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from errno import EACCES
 from pathlib import Path
 
@@ -17,6 +20,7 @@ from ggp.errors import (
     UnknownGameError,
     UnknownRoleError,
 )
+from ggp.game import State
 from ggp.library import Metadata
 
 SMALL = "(role r) (legal r a) (goal r 1) (<= terminal (true x))"
@@ -40,6 +44,28 @@ def test_states_are_values() -> None:
     other = game.initial_state.play({"xplayer": ("mark", "1", "1")}).play({"oplayer": "(MARK 2 2)"})
     assert one == other
     assert len({one, other, game.initial_state}) == 2
+
+
+@pytest.mark.parametrize("engine", ["circuit", "bytecode", "interpreter"])
+def test_states_are_equal_across_engines_copies_and_processes(engine: str) -> None:
+    game = ggp.load("tictactoe", engine)
+    state = game.initial_state.play({"xplayer": "(mark 2 2)"})
+    others = [
+        ggp.load("tictactoe", engine).initial_state.play({"xplayer": "(mark 2 2)"}),
+        game.with_engine("interpreter").state(state.facts),
+        copy.deepcopy(state),
+        pickle.loads(pickle.dumps(state)),
+    ]
+    for other in others:
+        assert (other, hash(other)) == (state, hash(state))
+        assert other.play({"oplayer": "(mark 1 1)"}) == state.play({"oplayer": "(mark 1 1)"})
+    again = pickle.loads(pickle.dumps(game))
+    assert (again.name, again.engine, again.metadata) == (game.name, engine, game.metadata)
+    assert state != game.initial_state
+    assert ggp.load_text(game.rulesheet.text + "(more)").state(state.facts) != state
+    with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
+        move = {"oplayer": "(mark 1 1)"}
+        assert pool.submit(State.play, state, move).result() == state.play(move)
 
 
 def test_a_move_that_is_not_legal_says_why() -> None:
