@@ -8,7 +8,7 @@ from aiohttp import web
 
 from gamemaster.settings import draw_seed
 from gamemaster.web import models
-from gamemaster.web.api.matches import analysed, begun_answer, branched, human_url
+from gamemaster.web.api.matches import analysed, begun_answer, branched, charge_steps, human_url
 from gamemaster.web.api.operations import (
     Operation,
     Services,
@@ -62,7 +62,9 @@ async def human_view(live: LiveMatch, human: HumanPlayer, wanted: models.HumanWa
 
 async def get_human(request: web.Request) -> web.Response:
     live, human = find_human(request)
-    return answer(await human_view(live, human, read_query(request, models.HumanWanted)))
+    wanted = read_query(request, models.HumanWanted)
+    charge_steps(request, live.step - wanted.first)
+    return answer(await human_view(live, human, wanted))
 
 
 async def get_events(request: web.Request) -> web.StreamResponse:

@@ -127,13 +127,16 @@ async def get_match(request: web.Request) -> web.Response:
     services = services_of(request)
     wanted = read_query(request, models.StepsWanted)
     found = await find_match(request)
-    charge_steps(request, found, wanted.first)
+    charge_steps(request, steps_of(found) - wanted.first)
     return answer(services.queries.match(found, wanted.first))
 
 
-def charge_steps(request: web.Request, found: FoundMatch, first: int = 0, each: float = _STEP) -> None:
-    """Counts a long match as several requests; a Problem where these are too many. each: requests for a step."""
-    steps = 0 if found.record is None else len(found.record.steps) - first
+def steps_of(found: FoundMatch) -> int:
+    return 0 if found.record is None else len(found.record.steps)
+
+
+def charge_steps(request: web.Request, steps: int, each: float = _STEP) -> None:
+    """Counts many steps as several requests; a Problem where these are too many. each: requests for a step."""
     services_of(request).guard.charge(request, each * max(0, steps - _FEW_STEPS))
 
 
@@ -156,7 +159,7 @@ async def get_record(request: web.Request) -> web.Response:
         raise Problem(403, "the moves of this match are hidden until it is over")
     if found.record is None:
         raise conflict("the match has not begun yet")
-    charge_steps(request, found)
+    charge_steps(request, steps_of(found))
     return file(await asyncio.to_thread(visible_json, found.record, found.sight), f"{found.id}.json")
 
 

@@ -14,7 +14,7 @@ from gamemaster.web import models
 from gamemaster.web.api.document import OPERATIONS
 from gamemaster.web.api.games import game_head, start_state
 from gamemaster.web.api.humans import endpoint_view, find_endpoint, find_human
-from gamemaster.web.api.matches import charge_steps, find_match, viewer_of
+from gamemaster.web.api.matches import charge_steps, find_match, steps_of, viewer_of
 from gamemaster.web.api.operations import (
     ROOT,
     Services,
@@ -145,7 +145,7 @@ async def show_match(request: web.Request) -> web.Response:
     title = titles(services).get(found.head.game, found.head.game)
     if found.record is None:
         return page(request, "preparing.html", _MATCHES, {"head": found.head, "title": title})
-    charge_steps(request, found, each=_STEP_OF_PAGE)
+    charge_steps(request, steps_of(found), _STEP_OF_PAGE)
     match = services.queries.match(found)
     last = match.steps
     step = min(_step(request, last), last)
