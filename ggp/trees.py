@@ -102,8 +102,8 @@ class Search:
     with batches of up to 512 states, from the thread that runs the search: a function in Python makes it slower, the
     more so the less it does with whole arrays. settings: of the search, by their names. role: whose moves `run`
     compares, as in `analyse`. GroundingError where the rules have no circuit, HiddenStateError where they hide states
-    from roles; SettingsError for what is done after `close`, and for `run` and `go_to` while one of them is at work.
-    Others may be called from any thread meanwhile.
+    from roles; SettingsError for what is done after `close`, and for `run` and `go_to` while one of them is running.
+    Its other methods may be called from any thread meanwhile.
     """
 
     def __init__(
@@ -182,7 +182,7 @@ class Search:
     @contextmanager
     def _work(self) -> "Iterator[BatchedMcts]":
         if not self._working.acquire(blocking=False):
-            raise SettingsError("the search is at work already: in another thread, or with a function that asks it")
+            raise SettingsError("the search is running already, in another thread or in a function that it called")
         try:
             yield self._search
         finally:

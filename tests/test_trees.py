@@ -269,9 +269,9 @@ def test_a_search_does_one_thing_at_a_time(game: ggp.Game) -> None:
             search.tree(depth=0)  # may be looked at meanwhile
             search.analysis()
             for do in (lambda: search.run(visits=1), lambda: search.go_to(state)):
-                with ThreadPoolExecutor(1) as other, pytest.raises(SettingsError, match="at work already"):
+                with ThreadPoolExecutor(1) as other, pytest.raises(SettingsError, match="running already"):
                     other.submit(do).result()
-                with pytest.raises(SettingsError, match="at work already"):
+                with pytest.raises(SettingsError, match="running already"):
                     do()
             return True
 

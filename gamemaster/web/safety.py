@@ -68,7 +68,8 @@ class Guard:
 
     def charge(self, request: web.Request, requests: float) -> None:
         """Counts an answer as so many requests more, by the work that it takes; a Problem as by `check`."""
-        self._take(self._reads, request, requests)
+        if requests > 0:
+            self._take(self._reads, request, requests)
 
     def _take(self, rates: "Rates", request: web.Request, requests: float) -> None:
         wait = rates.take(self.visitor(request), requests)
@@ -185,7 +186,7 @@ class Rates:
         self._levels: OrderedDict[str, tuple[float, float]] = OrderedDict()  # address → level, when
 
     def take(self, address: str, requests: float = 1.0) -> float:
-        """0 when so many may go on, which may be more than are left if that is one; else the seconds to wait."""
+        """0 where one more may go on, and so many are counted; else the seconds to wait."""
         now = time.monotonic()
         level, before = self._levels.pop(address, (float(self._at_once), now))
         level = min(self._at_once, level + (now - before) * self._per_second)

@@ -402,7 +402,7 @@ class Endpoints:
             endpoint.feed.end()
 
     async def _replace(self, endpoints: Collection[Endpoint], problem: str) -> None:
-        """Idle: no match, no open page, and not used for `Limits.endpoint_seconds`."""
+        """Remove the idle one unused for longest: without a match, an open page, or use for `endpoint_seconds`."""
         since = _time() - self._limits.endpoint_seconds
         idle = [one for one in endpoints if not one.is_busy and not one.feed.listeners]
         oldest = min(idle, key=lambda one: one.used, default=None)

@@ -104,7 +104,7 @@ class LiveMatch:
         return await self.states.draw(self, self.course, step, self._state_seconds)
 
     async def ask(self, source: RulesheetSource | None, request: Mapping[str, Any], seconds: float) -> Any:  # noqa: ANN401 - any JSON
-        """As `Evaluator.ask`; once more where the match ended meanwhile, and its process with it."""
+        """As `Evaluator.ask`; once more if the match, and its process with it, ended meanwhile."""
         asked = self.evaluator
         try:
             return await asked.ask(source, request, seconds)

@@ -80,7 +80,7 @@ def test_an_address_is_one_to_click_on() -> None:
 
 @pytest.mark.parametrize("option", ["--visitor-connections", "--connections"])
 async def test_connections_have_a_limit(tmp_path: Path, option: str) -> None:
-    """Also those on which nothing is asked; who has closed one may open another one."""
+    """Also of those on which nothing is asked; after one is closed another one may be opened."""
     async with serving(tmp_path, option, "2") as process:
         assert process.stdout is not None
         url = (await process.stdout.readline()).decode().removeprefix("serving at ").strip()
@@ -93,7 +93,7 @@ async def test_connections_have_a_limit(tmp_path: Path, option: str) -> None:
         silent[0][1].close()
         async with aiohttp.ClientSession() as session:
             async with asyncio.timeout(PATIENCE):
-                while not await is_answered(session, url):  # noqa: ASYNC110 - the server tells nobody
+                while not await is_answered(session, url):  # noqa: ASYNC110 - nothing tells when the server has seen it
                     await asyncio.sleep(0.01)
         silent[1][1].close()
         process.kill()

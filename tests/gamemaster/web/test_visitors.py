@@ -240,6 +240,15 @@ async def test_a_long_match_counts_as_several_requests(serve: Serve) -> None:
     assert problem["detail"] == "too many requests; slow down"
 
 
+async def test_a_short_match_counts_as_one_request(serve: Serve, players: Players) -> None:
+    client = await serve(Limits(workers=1, reads=0.001, reads_at_once=3))
+    begun = await client.begin("tictactoe", await players("xplayer", "oplayer"))
+    match = await client.ended(begun["match"])
+    for _ in range(2):
+        await client.get(f"/matches/{match['id']}")
+    await client.get(f"/matches/{match['id']}", 429)
+
+
 async def test_a_visitor_has_a_share_of_endpoints(serve: Serve) -> None:
     client = await serve(Limits(workers=1, visitor_endpoints=1), trusted_proxies=(network("127.0.0.1"),))
     one, other = ({"X_Forwarded_For": f"198.51.100.{number}"} for number in (1, 2))
