@@ -98,16 +98,13 @@ ROLL = """
 
 
 @pytest.mark.parametrize(
-    ("game", "role", "value"),
-    [
-        (ggp.load_text(NIM.format(heap=6)), "right", 0.0),
-        (ggp.load_text(GUESS), "r", 100.0),
-        (ggp.load_text(ROLL), "r", 25.0),
-    ],
+    ("rules", "role", "value"),
+    [(NIM.format(heap=6), "right", 0.0), (GUESS, "r", 100.0), (ROLL, "r", 25.0)],
     ids=["other role chooses", "chance, then a choice", "chance"],
 )
-def test_a_solved_state_has_its_value_for_a_role_that_has_one_move(game: ggp.Game, role: str, value: float) -> None:
-    found = analyse(game.with_engine("circuit").initial_state, seconds=LONG, settings=SMALL, role=role)
+def test_a_solved_state_has_its_value_for_a_role_that_has_one_move(rules: str, role: str, value: float) -> None:
+    game = ggp.load_text(rules, engine="circuit")
+    found = analyse(game.initial_state, seconds=LONG, settings=SMALL, role=role)
     assert found.is_solved
     (line,) = found.lines
     assert (line.goals[role], line.bounds[role]) == (value, (value, value))

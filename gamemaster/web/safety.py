@@ -1,4 +1,4 @@
-"""What keeps the service safe from those who use it: headers, the names it goes by, origins, tokens and rates."""
+"""What keeps the service safe from those who use it: headers, its names, origins, tokens, rates and connections."""
 
 import asyncio
 import hmac

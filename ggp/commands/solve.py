@@ -2,7 +2,7 @@
 
 import json
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from time import perf_counter
 from typing import TYPE_CHECKING, Annotated, Any
@@ -211,7 +211,7 @@ class _TextShown:
         if solver.tree is None or report.nash_conv is None:
             print_line(f"{found} so far")
             return
-        values = ", ".join(f"{role} {value:.3f}" for role, value in zip(solver.tree.roles, report.values, strict=True))
+        values = _by_role(solver.tree.roles, report.values)
         print_line(f"{found}, {report.iterations:,} iterations: {values}; NashConv {report.nash_conv:.6f}")
 
     def end(self, solver: "EquilibriumSolver") -> None:
@@ -232,7 +232,7 @@ class _TextShown:
     def end_states(self, solver: "BackwardInduction", seconds: float) -> None:
         if not solver.is_solved:
             return
-        values = ", ".join(f"{role} {value:.3f}" for role, value in zip(solver.roles, solver.values(0), strict=True))
+        values = _by_role(solver.roles, solver.values(0))
         found = f"{seconds:.1f} s, {solver.states:,} states, {solver.steps_done:,} joint moves"
         print_line(f"{found}: {values}; NashConv {sum(solver.gains(0)):.6f}")
         for role, history, moves in islice(_likely_decisions(solver), self._sets * len(solver.roles)):
@@ -244,17 +244,21 @@ class _TextShown:
         if solver.iterations == 0:
             print_line(f"{found} so far")
             return
-        values = ", ".join(f"{role} {value:.3f}" for role, value in zip(solver.roles, solver.values(), strict=True))
-        print_line(f"{found}, {solver.iterations:,} iterations: {values}")
+        values = solver.values()
+        print_line(f"{found}, {solver.iterations:,} iterations: {_by_role(solver.roles, values)}")
         if best:
-            responses = ", ".join(f"{role} {value:.3f}" for role, value in zip(solver.roles, best, strict=True))
-            distance = sum(best) - sum(solver.values())
+            distance = sum(best) - sum(values)
+            responses = _by_role(solver.roles, best)
             print_line(f"by best responses that forget nothing: {responses}; NashConv {distance:.6f}")
 
     def end_merged(self, solver: "MergedSolver", seconds: float, best: list[float]) -> None:
         self.report_merged(solver, seconds, best)
         for role in solver.roles if solver.iterations else ():
             print_line(f"  {role}, at the start → {_moves_in_words(solver.first_moves(role))}")
+
+
+def _by_role(roles: Sequence[str], values: Iterable[float]) -> str:
+    return ", ".join(f"{role} {value:.3f}" for role, value in zip(roles, values, strict=True))
 
 
 class _JsonShown(_TextShown):

@@ -248,12 +248,11 @@ class GymEnv(gymnasium.Env[Array, np.int64]):
         del options
         begun = self._match.has_begun
         self._match.reset(seed if seed is not None or begun else int(self.np_random.integers(1 << 62)))
-        self._wait()
         for _ in range(_MOST_BEGUN):
+            self._wait()
             if self._self_play or not self._match.is_over:
                 return self._tell()
             self._match.reset(None)
-            self._wait()
         raise SettingsError(f"{self.environments.roles[self.role]} had no choice in {_MOST_BEGUN:,} matches")
 
     def step(self, action: np.int64) -> tuple[Array, float, bool, bool, dict[str, Any]]:

@@ -331,6 +331,8 @@ class VectorEnvironment:
 
     def _run(self, moves: NDArray[np.integer[Any]], told: Told) -> bool:
         """Whether all could do their moves."""
+        if len(self._shards) == 1:
+            return self._run_shard(self._shards[0], moves, told)
         each: Any = map if self._pool is None else self._pool.map
         return all(list(each(lambda shard: self._run_shard(shard, moves, told), self._shards)))
 

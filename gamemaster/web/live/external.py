@@ -383,9 +383,9 @@ class Endpoints:
         limits, all_of_them = self._limits, list(self._endpoints.values())
         own = [one for one in all_of_them if visitor and one.visitor == visitor]
         if len(own) >= limits.visitor_endpoints:
-            await self._replace(own, f"{len(own)} endpoints that you asked for are in use, as many as may be")
+            await self._remove_idle(own, f"{len(own)} endpoints that you asked for are in use, as many as may be")
         elif len(all_of_them) >= limits.endpoints:
-            await self._replace(all_of_them, f"{len(all_of_them)} endpoints are in use, as many as may be")
+            await self._remove_idle(all_of_them, f"{len(all_of_them)} endpoints are in use, as many as may be")
         endpoint = Endpoint(
             name, self._pool, self._states, self._catalogue, self._limits, self._on_match, visitor, used=_time()
         )
@@ -401,7 +401,7 @@ class Endpoints:
             await endpoint.leave("the service was stopped")
             endpoint.feed.end()
 
-    async def _replace(self, endpoints: Collection[Endpoint], problem: str) -> None:
+    async def _remove_idle(self, endpoints: Collection[Endpoint], problem: str) -> None:
         """Remove the idle one unused for longest: without a match, an open page, or use for `endpoint_seconds`."""
         since = _time() - self._limits.endpoint_seconds
         idle = [one for one in endpoints if not one.is_busy and not one.feed.listeners]
