@@ -1,8 +1,11 @@
 """The search as a library: functions of one's own, trees to look into, and batches against the interpreter."""
 
 import json
+import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from random import Random
+from textwrap import dedent
 from xml.etree import ElementTree
 
 import numpy as np
@@ -278,6 +281,22 @@ def test_a_search_does_one_thing_at_a_time(game: ggp.Game) -> None:
         before = search.run(visits=10**6, stop=ask_again).visits
         assert before < 10**6
         assert search.run(visits=100).visits > before
+
+
+def test_a_search_with_threads_goes_on_in_a_fork() -> None:
+    script = """
+        import os
+        import ggp
+        search = ggp.Search(ggp.load("tictactoe").initial_state, settings={"threads": 2, "proof": False})
+        before = search.run(visits=100).visits
+        if child := os.fork():
+            raise SystemExit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+        first, second = search.run(visits=100).visits, search.run(visits=100).visits
+        search.close()
+        os._exit(not before < first < second)
+    """
+    command = [sys.executable, "-W", "ignore:This process:DeprecationWarning", "-c", dedent(script)]
+    subprocess.run(command, check=True, timeout=60)
 
 
 def test_a_state_without_a_legal_move_is_not_searched() -> None:

@@ -31,6 +31,7 @@ from ggp.simulation.environment_kernels import ONLY
 Array: TypeAlias = NDArray[Any]
 _Shown: TypeAlias = tuple[Array, Array, dict[str, Any]]  # observation, reward, infos
 _MOST_BEGUN = 1_000  # matches, until the role has a choice
+_MOST_IDLE = 100_000  # steps of the others, until the role has a choice
 _MODES = {
     "next_step": AutoresetMode.NEXT_STEP,
     "same_step": AutoresetMode.SAME_STEP,
@@ -292,7 +293,14 @@ class GymEnv(gymnasium.Env[Array, np.int64]):
 
     def _wait(self) -> None:
         """Go on while the role has one legal move at most and another role has several, or has none of its own."""
+        steps = 0
         while not self._self_play and not self._match.is_over and self._is_idle():
+            if steps == _MOST_IDLE:
+                role = self.environments.roles[self.role]
+                raise SettingsError(
+                    f"{role} had no choice in {_MOST_IDLE:,} steps; does the match end? max_steps ends it"
+                )
+            steps += 1
             self._advance(ONLY)
 
     def _is_idle(self) -> bool:

@@ -139,6 +139,11 @@ def test_a_match_without_a_choice_is_begun_anew() -> None:
     rules += "(<= terminal (true over)) (goal a 0) (goal b 100)"
     with pytest.raises(SettingsError, match="b had no choice in 1,000 matches"):
         GymEnv(ggp.load_text(rules), role="b").reset(seed=0)
+    rules = "(role a) (role b) (init s) (legal a go) (legal a stay) (legal b noop) (<= (next s) (true s))"
+    endless = ggp.load_text(rules + "(<= terminal (true over)) (goal a 0) (goal b 100)")
+    with pytest.raises(SettingsError, match="b had no choice in 100,000 steps"):
+        GymEnv(endless, role="b").reset(seed=0)
+    GymEnv(endless, role="a").reset(seed=0)
 
 
 @pytest.mark.parametrize("role", [None, "self"])

@@ -5,6 +5,7 @@ in one batch, plays them out in lanes, and backs all up. Several workers share o
 own (`tree.py`).
 """
 
+import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -127,6 +128,7 @@ class BatchedMcts:
         seeds = [(seed * 1000 + at) % 2**32 for at in range(settings.threads)]
         self.workers = [Worker(machine, settings.most_steps, each, at) for at, each in enumerate(seeds)]
         self._pool = ThreadPoolExecutor(settings.threads) if settings.threads > 1 else None
+        self._process = os.getpid()  # whose threads those are
         self._playouts_per_leaf = 0  # playouts of a leaf that take about as long as the descent; 0: not measured yet
         machine.compile_in_background(decisive=settings.decisive_moves)
         self.go_to(machine.initial_state)
@@ -171,6 +173,8 @@ class BatchedMcts:
             if self._pool is None:
                 self._work(self.workers[0], stop, limit)
             else:
+                if self._process != os.getpid():  # a fork has none of the threads
+                    self._pool, self._process = ThreadPoolExecutor(len(self.workers)), os.getpid()
                 for done in [self._pool.submit(self._work, worker, stop, limit) for worker in self.workers]:
                     done.result()
             if not self._restart_if_contradicted():
