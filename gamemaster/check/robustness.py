@@ -170,7 +170,11 @@ async def play_left_out(session: CheckSession) -> Judgement:
     exchange = asked.exchange
     if exchange.end != "answered" or exchange.seconds > session.settings.playclock + GRACE:
         return better(f"{heard(exchange)}; the game master waits for its whole clock")
-    return better(f"{heard(exchange)}; {ACCIDENT}") if is_accident(exchange) else good(heard(exchange))
+    if is_accident(exchange):
+        return better(f"{heard(exchange)}; {ACCIDENT}")
+    if exchange.answer is not None and exchange.answer.status != 200 and exchange in session.ordinary:
+        session.ordinary.remove(exchange)  # a refusal is sound here, so `judge_answers` leaves it out
+    return good(heard(exchange))
 
 
 async def play_without_start(session: CheckSession) -> Judgement:

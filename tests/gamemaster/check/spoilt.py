@@ -151,6 +151,16 @@ class FailsWhenLost(SoundPlayer):
         super().follow(message)
 
 
+class RefusesWhenLost(FailsWhenLost):
+    """As services do that answer a message which they cannot work on with a status that says so."""
+
+    async def answer(self, text: str) -> str | bytes:
+        try:
+            return await super().answer(text)
+        except Drop:
+            return self.response("unknown step", "400 Bad Request")
+
+
 class DiesOf(SoundPlayer):
     """Accepts no connection any more once it has heard something; for ever, or for some seconds."""
 

@@ -17,6 +17,7 @@ from tests.gamemaster.check.spoilt import (
     KnowsThreeMessages,
     LikeGgpBase,
     LikeSancho,
+    RefusesWhenLost,
     Says,
     StartsAgain,
 )
@@ -79,6 +80,13 @@ def test_nothing_bad_is_found_in_players_like_those_in_the_wild(make: Callable[[
     assert names(found, "bad") == set()
     assert {"PLAY repeated", "PREVIEW", "unknown word", "silent connection"} < names(found, "could be better")
     assert session.lost == ""
+
+
+def test_a_step_that_a_player_cannot_know_may_be_refused_by_status() -> None:
+    _, found = findings_of(RefusesWhenLost(), all_parts(), SETTINGS)
+    assert "HTTP status 400" in found["PLAY left out"].judgement.seen
+    assert found["PLAY left out"].judgement.verdict == "good"
+    assert found["answers"].judgement.verdict == "good"
 
 
 def test_a_player_that_knows_three_messages_only_is_still_tried_to_the_end() -> None:
