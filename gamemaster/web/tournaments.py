@@ -1,6 +1,7 @@
 """The tournaments of the store → what pages show of them; those that the operator begins here."""
 
 import asyncio
+import logging
 import re
 import signal
 import sys
@@ -34,6 +35,8 @@ from ggp.errors import GgpError, NotStoredError
 from ggp.gdl.reader import decode
 from ggp.gdl.rulesheet import NATURE, parse_rulesheet
 from ggp.library import find_rulesheet, read_bytes
+
+log = logging.getLogger(__name__)
 
 _REST = 1.0  # seconds for which standings may be old while a tournament is running
 _BEGIN_SECONDS = 30.0  # until a tournament plays
@@ -223,6 +226,9 @@ class TournamentProcesses:
             if await asyncio.to_thread(self._status, name) is not None:
                 raise conflict(f"there is a tournament {name} already")
             await self._begin(wanted, players, rules)
+        except OSError as error:  # which names files of this computer
+            log.error("tournament %s: %s", name, error)
+            raise Problem(503, "a tournament cannot be begun; the log of the service says more") from None
         finally:
             self._beginning.discard(name)
 

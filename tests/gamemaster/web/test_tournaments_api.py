@@ -286,6 +286,21 @@ async def ended(client: ApiClient, name: str = "cup") -> Json:
     return event
 
 
+async def test_a_tournament_whose_files_cannot_be_written_is_begun_later(
+    serve: Serve, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    client = await serve(store=str(tmp_path / "events.sqlite"))
+    (tmp_path / "tournaments").write_text("a file in place of the folder")
+    problem = await client.post("/tournaments", CUP, 503)
+    assert problem["detail"] == "a tournament cannot be begun; the log of the service says more"
+    (said,) = [record for record in caplog.records if record.name == "gamemaster.web.tournaments"]
+    assert str(tmp_path / "tournaments") in said.getMessage()
+    assert said.exc_info is None
+    (tmp_path / "tournaments").unlink()
+    await client.post("/tournaments", CUP, 201)
+    assert (await ended(client))["status"] == "complete"
+
+
 async def test_a_tournament_is_begun_and_plays_to_its_end(serve: Serve, tmp_path: Path) -> None:
     client = await serve(store=str(tmp_path / "events.sqlite"))
     pasted = await client.post("/games", {"name": "mine", "rulesheet": games.GUESSING}, 201)
