@@ -99,6 +99,7 @@ async def second_start(session: CheckSession, _: TrialMatch) -> Judgement:
     clock = session.settings.startclock
     start = Start(name, PLAIN_ROLE, PLAIN.strip(), clock, session.settings.playclock)
     exchange = await _say(session, start, clock + GRACE + LATE)
+    session.refusable.append(exchange)
     word = word_of(exchange)
     if word == BUSY:
         return good(heard(exchange))
@@ -118,15 +119,15 @@ async def start_again(_: CheckSession, trial: TrialMatch) -> Judgement:
 
 
 async def play_of_another(session: CheckSession, _: TrialMatch) -> Judgement:
-    return _busy_is_good(await _say(session, Play(session.new_name(), None), session.settings.playclock + GRACE + LATE))
+    return await _out_of_place(session, Play(session.new_name(), None))
 
 
 async def stop_of_another(session: CheckSession, _: TrialMatch) -> Judgement:
-    return _busy_is_good(await _say(session, Stop(session.new_name(), None), session.settings.playclock + GRACE + LATE))
+    return await _out_of_place(session, Stop(session.new_name(), None))
 
 
 async def abort_of_another(session: CheckSession, _: TrialMatch) -> Judgement:
-    return _busy_is_good(await _say(session, Abort(session.new_name()), INFO_WAIT + LATE))
+    return _busy_is_good(session, await _say(session, Abort(session.new_name()), INFO_WAIT + LATE))
 
 
 async def play_repeated(session: CheckSession) -> Judgement:
@@ -172,15 +173,14 @@ async def play_left_out(session: CheckSession) -> Judgement:
         return better(f"{heard(exchange)}; the game master waits for its whole clock")
     if is_accident(exchange):
         return better(f"{heard(exchange)}; {ACCIDENT}")
-    if exchange.answer is not None and exchange.answer.status != 200 and exchange in session.ordinary:
-        session.ordinary.remove(exchange)  # a refusal is sound here, so `judge_answers` leaves it out
+    session.refusable.append(exchange)
     return good(heard(exchange))
 
 
 async def play_without_start(session: CheckSession) -> Judgement:
     """PLAY while no match is running."""
     await session.give_up()
-    return _busy_is_good(await _say(session, Play(session.new_name(), None), session.settings.playclock + GRACE + LATE))
+    return await _out_of_place(session, Play(session.new_name(), None))
 
 
 async def play_after_stop(session: CheckSession) -> Judgement:
@@ -190,7 +190,7 @@ async def play_after_stop(session: CheckSession) -> Judgement:
         return trial
     await trial.play()
     await trial.stop()
-    return _busy_is_good(await trial.play_again())
+    return _busy_is_good(session, await trial.play_again())
 
 
 async def preview(session: CheckSession) -> Judgement:
@@ -225,6 +225,10 @@ async def _running(session: CheckSession) -> TrialMatch | Judgement:
     return trial
 
 
+async def _out_of_place(session: CheckSession, message: Message) -> Judgement:
+    return _busy_is_good(session, await _say(session, message, session.settings.playclock + GRACE + LATE))
+
+
 async def _say(session: CheckSession, message: Message, allowed: float) -> Exchange:
     return await session.tell(format_message(message, session.dialect), allowed)
 
@@ -244,7 +248,9 @@ def _judge_info_in_match(exchange: Exchange) -> Judgement:
     return better(f"{heard(exchange)}, which does not say 'busy'")
 
 
-def _busy_is_good(exchange: Exchange) -> Judgement:
+def _busy_is_good(session: CheckSession, exchange: Exchange) -> Judgement:
+    """Of the answer to a message out of place."""
+    session.refusable.append(exchange)
     word = word_of(exchange)
     if word in (BUSY, NO_MOVE):
         return good(heard(exchange))
@@ -377,7 +383,7 @@ async def judge_answers(session: CheckSession) -> Judgement:
     came = [exchange for exchange in session.ordinary if exchange.received]
     if not came:
         return not_tried("there was no answer")
-    faults = list(dict.fromkeys(fault for exchange in came for fault in _faults(exchange)))
+    faults = list(dict.fromkeys(fault for exchange in came for fault in _faults(session, exchange)))
     if faults:
         return bad("; ".join(faults))
     answers = [exchange.answer for exchange in came]
@@ -412,7 +418,7 @@ async def still_plays(session: CheckSession) -> Judgement:
     return good(asked.text) if holds(session, asked) else bad(asked.text)
 
 
-def _faults(exchange: Exchange) -> Iterator[str]:
+def _faults(session: CheckSession, exchange: Exchange) -> Iterator[str]:
     """What is wrong with the HTTP of an answer."""
     answer = exchange.answer
     what = exchange.request.what
@@ -420,7 +426,7 @@ def _faults(exchange: Exchange) -> Iterator[str]:
         yield f"{what}: a very long answer"
     elif answer is None or answer.status == 0:
         yield f"{what}: not HTTP"
-    elif answer.status != 200 and what in _NEEDED:
+    elif answer.status != 200 and what in _NEEDED and exchange not in session.refusable:
         yield f"{what}: status {answer.status} {shown(answer.reason)}".rstrip()
     elif answer.missing and exchange.end == "closed":
         yield f"{what}: the connection ended {answer.missing} bytes before the end that Content-Length announced"

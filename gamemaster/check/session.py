@@ -143,6 +143,7 @@ class CheckSession:
         self.clocks = MatchSettings(startclock=settings.startclock, playclock=settings.playclock, seed=settings.seed)
         self.exchanges: list[Exchange] = []
         self.ordinary: list[Exchange] = []  # those that any game master could have had
+        self.refusable: list[Exchange] = []  # of messages out of place, which a status may refuse
         self.info: InfoReply | None = None  # when INFO is answered
         self.is_sound = True  # whether its moves were legal in whole matches
         self.knows_abort = True  # until it shows that it does not
@@ -249,7 +250,9 @@ class CheckSession:
             await self._dismiss(Stop(name, None))
 
     async def _dismiss(self, message: Abort | Stop) -> Exchange:
-        return await self.tell(format_message(message, self.dialect), INFO_WAIT + INFO_LATE)
+        exchange = await self.tell(format_message(message, self.dialect), INFO_WAIT + INFO_LATE)
+        self.refusable.append(exchange)
+        return exchange
 
     def _is_refused(self, exchange: Exchange) -> bool:
         """Whether a player does not know ABORT; many know STOP only."""

@@ -31,7 +31,7 @@ from ggp.simulation.environment_kernels import ONLY
 Array: TypeAlias = NDArray[Any]
 _Shown: TypeAlias = tuple[Array, Array, dict[str, Any]]  # observation, reward, infos
 _MOST_BEGUN = 1_000  # matches, until the role has a choice
-_MOST_IDLE = 100_000  # steps of the others, until the role has a choice
+_MOST_IDLE = 100_000  # steps of a match, until the role has a choice
 _MODES = {
     "next_step": AutoresetMode.NEXT_STEP,
     "same_step": AutoresetMode.SAME_STEP,
@@ -214,7 +214,8 @@ class GymEnv(gymnasium.Env[Array, np.int64]):
     """One match, seen by one role (by default the first one); the other roles are played by `opponent`.
 
     A step is a move of the role, then moves of the others until the role has a choice again or the match is over. A
-    match that ends before the role had a choice is begun anew; SettingsError where 1,000 such ones follow each other.
+    match that ends before the role had a choice is begun anew; SettingsError where 1,000 such ones follow each other,
+    or 100,000 steps in which the role has no choice.
     role "self": self-play; each step moves the role that has the choice, or where several may choose at once the
     moves of all roles, and the reward is that of the first role. infos have `action_mask` (moves,) and, in self-play,
     `mover`.
@@ -293,15 +294,12 @@ class GymEnv(gymnasium.Env[Array, np.int64]):
 
     def _wait(self) -> None:
         """Go on while the role has one legal move at most and another role has several, or has none of its own."""
-        steps = 0
-        while not self._self_play and not self._match.is_over and self._is_idle():
-            if steps == _MOST_IDLE:
-                role = self.environments.roles[self.role]
-                raise SettingsError(
-                    f"{role} had no choice in {_MOST_IDLE:,} steps; does the match end? max_steps ends it"
-                )
-            steps += 1
+        for _ in range(_MOST_IDLE):
+            if self._self_play or self._match.is_over or not self._is_idle():
+                return
             self._advance(ONLY)
+        role = self.environments.roles[self.role]
+        raise SettingsError(f"{role} had no choice in {_MOST_IDLE:,} steps; max_steps ends matches that have no end")
 
     def _is_idle(self) -> bool:
         match = self._match

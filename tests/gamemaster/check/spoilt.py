@@ -151,14 +151,15 @@ class FailsWhenLost(SoundPlayer):
         super().follow(message)
 
 
-class RefusesWhenLost(FailsWhenLost):
-    """As services do that answer a message which they cannot work on with a status that says so."""
+class RefusesByStatus(FailsWhenLost):
+    """Answers what comes at the wrong moment as web services do."""
 
     async def answer(self, text: str) -> str | bytes:
         try:
-            return await super().answer(text)
+            answer = await super().answer(text)
         except Drop:
             return self.response("unknown step", "400 Bad Request")
+        return self.response("busy", "409 Conflict") if answer == "busy" else answer
 
 
 class DiesOf(SoundPlayer):

@@ -17,7 +17,7 @@ from tests.gamemaster.check.spoilt import (
     KnowsThreeMessages,
     LikeGgpBase,
     LikeSancho,
-    RefusesWhenLost,
+    RefusesByStatus,
     Says,
     StartsAgain,
 )
@@ -82,11 +82,14 @@ def test_nothing_bad_is_found_in_players_like_those_in_the_wild(make: Callable[[
     assert session.lost == ""
 
 
-def test_a_step_that_a_player_cannot_know_may_be_refused_by_status() -> None:
-    _, found = findings_of(RefusesWhenLost(), all_parts(), SETTINGS)
+def test_what_is_out_of_place_may_be_refused_by_a_status() -> None:
+    _, found = findings_of(RefusesByStatus(), all_parts(), SETTINGS)
     assert "HTTP status 400" in found["PLAY left out"].judgement.seen
     assert found["PLAY left out"].judgement.verdict == "good"
-    assert found["answers"].judgement.verdict == "good"
+    for name in ("second START", "PLAY without START", "PLAY after STOP", "PLAY of another match"):
+        assert "HTTP status 409" in found[name].judgement.seen
+        assert found[name].judgement.verdict == "could be better"
+    assert names(found, "bad") == set()
 
 
 def test_a_player_that_knows_three_messages_only_is_still_tried_to_the_end() -> None:
