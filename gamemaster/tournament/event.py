@@ -5,7 +5,8 @@ import logging
 import shutil
 import tempfile
 import weakref
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from threading import Thread
 from typing import Any, TypeAlias
@@ -14,7 +15,7 @@ from gamemaster.history import Record, as_arrow, as_pandas
 from gamemaster.tournament.exporting import report
 from gamemaster.tournament.pairings import MatchResult
 from gamemaster.tournament.runner import MatchFinished, News, Notice, run_tournament
-from gamemaster.tournament.spec import TournamentSpec
+from gamemaster.tournament.spec import TournamentSpec, shown
 from gamemaster.tournament.spec_files import Place, check_spec, field_text, read_spec
 from gamemaster.tournament.spec_options import make_folder, new_spec
 from gamemaster.tournament.standings import Standings, standings
@@ -28,6 +29,8 @@ _log = logging.getLogger(__name__)
 
 OnResult: TypeAlias = Callable[[MatchResult], object]
 MATCH_FIELDS = ("startclock", "playclock")  # that may stand among the fields of the specification
+# May change though results are stored; the rules of games are compared as rules when a run begins.
+_MAY_CHANGE: Any = {"limits": True, "results": True, "rounds": True, "games": {"__all__": {"rules"}}}
 
 
 class Tournament:
@@ -36,7 +39,8 @@ class Tournament:
     games: names of shipped games or paths of rulesheets; players: as `ggp match` takes them, a class of one's own by
     its file. fields: those of a specification, such as format, rounds, seed; startclock and playclock. What is played
     goes to an SQLite file in the folder, or in one that lasts as long as this object; `run` goes on with what is not
-    played yet. SettingsError for anything wrong.
+    played yet. SettingsError for anything wrong, and in all that reads or plays where the folder has a tournament of
+    this name with other fields; rounds, limits and results may change, and a seed that is left out is the stored one.
     """
 
     def __init__(
@@ -58,6 +62,7 @@ class Tournament:
             weakref.finalize(self, shutil.rmtree, base, ignore_errors=True)
         make_folder(base)
         self._take(new_spec(games, players, base, called=_parameter, **fields, match={**match, **clocks}))
+        self._is_seed_drawn = "seed" not in fields
 
     @classmethod
     def read(cls, path: Path | str) -> "Tournament":
@@ -69,6 +74,7 @@ class Tournament:
     def _take(self, spec: TournamentSpec) -> None:
         check_spec(spec)
         self.spec = spec
+        self._is_seed_drawn = False
 
     def run(self, on_result: OnResult = lambda _: None, on_notice: Callable[[str], object] = _log.info) -> Standings:
         """Plays what is not played yet, and calls `on_result` after each match.
@@ -85,8 +91,8 @@ class Tournament:
 
         def play() -> None:
             try:
-                with self._store() as store:
-                    if self.spec.name not in {stored.spec.name for stored in store.tournaments()}:
+                with self._store() as (store, is_begun):
+                    if not is_begun:
                         store.create(self.spec)
                     asyncio.run(_played(self.spec, store, listen))
             except BaseException as error:  # noqa: BLE001 - it is raised below
@@ -102,8 +108,8 @@ class Tournament:
     @property
     def results(self) -> tuple[MatchResult, ...]:
         """Of the matches that were played."""
-        with self._store() as store:
-            return store.results(self.spec.name)
+        with self._store() as (store, is_begun):
+            return store.results(self.spec.name) if is_begun else ()
 
     @property
     def standings(self) -> Standings:
@@ -112,7 +118,7 @@ class Tournament:
 
     def record(self, match: str) -> Record:
         """That of a match, by its name in the results. NotStoredError where there is none."""
-        with self._store() as store:
+        with self._store() as (store, _):
             return Record(store.record(self.spec.name, match))
 
     def rows(self) -> list[dict[str, Any]]:
@@ -150,8 +156,35 @@ class Tournament:
         rated = [(line.player, line.rating) for line in self.standings.lines if line.rating is not None]
         return standalone(rating_plot(rated, "Ratings in Elo points, with 95 % intervals")) if rated else None
 
-    def _store(self) -> Store:
-        return open_store(self.spec.results.store)
+    @contextmanager
+    def _store(self) -> Iterator[tuple[Store, bool]]:
+        """The store, and whether it has this tournament."""
+        with open_store(self.spec.results.store) as store:
+            begun = next((each.spec for each in store.tournaments() if each.spec.name == self.spec.name), None)
+            if begun is not None and self._is_seed_drawn:
+                self.spec = self.spec.model_copy(update={"seed": begun.seed})
+            if begun is not None:
+                _check_same(self.spec, begun, store.place)
+            yield store, begun is not None
+
+
+def _check_same(spec: TournamentSpec, begun: TournamentSpec, store: str) -> None:
+    given, stored = (each.model_dump(mode="json", exclude=_MAY_CHANGE) for each in (spec, begun))
+    for place, value, before in _differences(given, stored):
+        was = f"{shown(value)}, but {store} has this tournament with {shown(before)}"
+        raise SettingsError(f"{_parameter(place)}: {was}; another folder or name begins another one")
+
+
+def _differences(value: object, before: object, place: Place = ()) -> Iterator[tuple[Place, object, object]]:
+    """The places at which two values of JSON differ, with what is there in each."""
+    if isinstance(value, dict) and isinstance(before, dict) and value.keys() == before.keys():
+        for name in value:
+            yield from _differences(value[name], before[name], (*place, name))
+    elif isinstance(value, list) and isinstance(before, list) and len(value) == len(before):
+        for number, pair in enumerate(zip(value, before, strict=True)):
+            yield from _differences(*pair, (*place, number))
+    elif value != before:
+        yield place, value, before
 
 
 def _check_texts(name: str, given: object, meaning: str) -> None:

@@ -2,6 +2,8 @@
 
 import asyncio
 import os
+import re
+from collections.abc import Sequence
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -10,7 +12,7 @@ import pytest
 
 import ggp
 from gamemaster import Match, Record, Step, Tournament, load_record
-from ggp.errors import RecordError, SettingsError
+from ggp.errors import NotStoredError, RecordError, SettingsError
 from ggp.game import State
 from tests.gamemaster.processes import descendants
 
@@ -211,3 +213,36 @@ def test_a_whole_tournament_in_ten_lines(tmp_path: Path) -> None:
     assert "me" in str(tournament)
     assert (tournament._repr_svg_() or "").startswith("<svg")
     assert tournament.report().startswith("<!DOCTYPE html>")
+
+
+def test_a_tournament_goes_on_only_with_the_fields_that_it_was_begun_with(tmp_path: Path) -> None:
+    defaults: dict[str, Any] = {"playclock": 60, "seed": 1}
+
+    def tournament(players: Sequence[str] = ("legal", "random"), **fields: object) -> Tournament:
+        return Tournament(["tictactoe"], players, folder=tmp_path, **{**defaults, **fields})
+
+    begun = tournament()
+    assert (begun.rows(), begun.standings.matches, begun._repr_svg_()) == ([], 0, None)  # nothing is played yet
+    assert "legal" in str(begun)
+    assert begun.report().startswith("<!DOCTYPE html>")
+    with pytest.raises(NotStoredError):
+        begun.record("tictactoe-1")
+    begun.run()
+
+    place = re.escape(str(tmp_path / "tictactoe.sqlite"))
+    for other, reason in (
+        (tournament(playclock=9), "playclock: 9, but {} has this tournament with 60; another folder or name begins"),
+        (tournament(seed=2), "seed: 2, but {} has this tournament with 1; "),
+        (
+            tournament(["legal", "mine=random"]),
+            r"players\[1\].name: 'mine', but {} has this tournament with 'random'; ",
+        ),
+        (tournament(["legal", "random", "legal"]), r"players: \[{{.*, but {} has this tournament with \[{{"),
+    ):
+        for use in (other.run, other.rows, other.report):
+            with pytest.raises(SettingsError, match="^" + reason.format(place)):
+                use()
+    assert begun.run().matches == 2
+    assert tournament(rounds=2, limits={"matches": 1}).run().matches == 4
+    drawn = Tournament(["tictactoe"], ["legal", "random"], folder=tmp_path, playclock=60)
+    assert (len(drawn.results), drawn.spec.seed) == (4, 1)
