@@ -53,6 +53,10 @@ def test_percepts_are_those_of_sees_rules() -> None:
         ("(p ((f x) y))", "1:4", "term-form"),
         ("(p (?f x))", "1:4", "term-form"),
         ("()", "1:1", "term-form"),
+        ("(role x) (legal x (go a\x1b[31m))", "1:23", "control-character"),
+        ("(<= (p) (q \0))", "1:12", "control-character"),
+        ("(role \x9bx)", "1:7", "control-character"),
+        ("(\u202ep)", "1:2", "control-character"),
     ],
 )
 def test_what_has_no_meaning_is_refused_with_its_place(text: str, place: str, check: str) -> None:
@@ -60,6 +64,10 @@ def test_what_has_no_meaning_is_refused_with_its_place(text: str, place: str, ch
         parse_rulesheet(text, "f.kif")
     assert str(caught.value).startswith(f"f.kif:{place}: ")
     assert caught.value.check == check
+
+
+def test_control_characters_may_stand_in_comments_and_between_names() -> None:
+    assert kif(parse_rulesheet("; \x1b[31m \u202e\r\n(role\x0bx)\x1c(\x85terminal)")) == ("(role x)", "terminal")
 
 
 def test_base_and_input_with_other_arguments_are_relations_of_the_rulesheet() -> None:

@@ -3,6 +3,7 @@
 What is dubious but has a meaning is reported by `ggp.gdl.validator`.
 """
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from hashlib import sha256
@@ -30,6 +31,8 @@ ARITIES = {
 }  # of the relations that GDL and GDL-II give a meaning to
 KEYWORDS = CONNECTIVES | ARITIES.keys() | {RULE, "random"}
 NATURE = "random"  # the role that GDL-II leaves to chance
+# Characters that a terminal obeys or that change the direction of text; those that are white space end a name.
+_CONTROL = re.compile("[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\u202a-\u202e\u2066-\u2069]")
 MAX_TERM_NESTING = 100  # levels of parentheses of an atom; evaluation makes deeper terms of those in the rules
 
 
@@ -188,6 +191,7 @@ class _Builder:
 
     def __init__(self, text: str, source: str) -> None:
         self._place = place_in(text, source)
+        self._has_control = _CONTROL.search(text) is not None  # where it has none, names are not searched
 
     def rule(self, node: Node) -> Rule:
         if not (node.items and node.items[0].text == RULE):
@@ -249,6 +253,9 @@ class _Builder:
                 if len(part.items) > 1 and head.text is not None and head.text.startswith("?"):
                     raise self._error("a variable cannot name a function or relation", part, "term-form")
                 stack.extend((inner, level + 1) for inner in reversed(part.items))
+            elif self._has_control and part.text and (control := _CONTROL.search(part.text)):
+                reason = f"the character U+{ord(control.group()):04X} cannot stand in a name"
+                raise self._error(reason, part, "control-character")
         return node.term
 
     def _error(self, message: str, node: Node, check: str) -> RulesheetError:
