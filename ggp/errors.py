@@ -8,7 +8,8 @@
     ├── EvaluationError      rules that have no meaning in some state, or exceed a bound
     ├── GroundingError       rules that cannot be grounded within the budget, so there is no circuit
     ├── EquilibriumError     a game that is too large to be solved, or whose percepts say too little
-    │   └── AmbiguousMovesError   a role cannot know its legal moves from what it is told
+    │   ├── AmbiguousMovesError   a role cannot know its legal moves from what it is told
+    │   └── NoGoalError   an end that can be reached has no single goal value for a role
     ├── HiddenStateError     rules by which a role does not see the state, where the whole state would be used or shown
     ├── IllegalMoveError     a move that is not legal, with the reason
     │   └── IllegalActionError  an integer that an environment takes for no legal move; also with its environment
@@ -98,6 +99,14 @@ class AmbiguousMovesError(EquilibriumError):
     """The rules do not tell a role its legal moves: two histories that look the same to it differ in them."""
 
 
+class NoGoalError(EquilibriumError):
+    """A state can be reached in which the match ends without a single goal value for a role."""
+
+    def __init__(self, game: str, role: str) -> None:
+        reason = f"the rules give {role} no single goal value, or there a role has no legal move"
+        super().__init__(f"{game}: at an end that can be reached {reason}")
+
+
 class HiddenStateError(GgpError):
     """The rules hide the state from their roles (`sees`), and what was asked for would use or show all of it."""
 
@@ -153,8 +162,3 @@ def cannot_listen(host: str, port: int, error: OSError) -> SettingsError:
     """What asyncio says of a socket without the address, which it repeats, and the number, as from Python 3.13 on."""
     said = error.strerror or str(error)
     return SettingsError(f"cannot listen on {host}, port {port}: {said.rpartition(': ')[2].rpartition('] ')[2]}")
-
-
-def no_goal(game: str, role: str) -> EquilibriumError:
-    """Of a game that is to be solved."""
-    return EquilibriumError(f"{game}: at an end that can be reached the rules give {role} no single goal value")

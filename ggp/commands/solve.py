@@ -13,7 +13,7 @@ from ggp.cache import is_warm
 from ggp.commands.options import given, options_of, with_options
 from ggp.commands.shared import GameArgument, JsonOption, load_argument, print_line
 from ggp.equilibrium.settings import SolveSettings
-from ggp.errors import AmbiguousMovesError, EquilibriumError, GroundingError
+from ggp.errors import AmbiguousMovesError, EquilibriumError, GroundingError, NoGoalError
 from ggp.game import check_playable
 from ggp.gdl.rulesheet import NATURE
 from ggp.gdl.state_machine import Facts, JointMove
@@ -85,7 +85,7 @@ def run_solve(
             shown.end(solver)
         except EquilibriumError as error:
             can_merge = machine.compiled.has_percepts and len(set(machine.roles) - {NATURE}) == 2
-            if isinstance(error, AmbiguousMovesError) or (why_unsuitable(machine) and not can_merge):
+            if isinstance(error, AmbiguousMovesError | NoGoalError) or (why_unsuitable(machine) and not can_merge):
                 raise
             del solver
             if can_merge:

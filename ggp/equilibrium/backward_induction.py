@@ -23,7 +23,7 @@ from ggp.simulation.evaluate import Bits
 from ggp.simulation.state_graph import Images, StateExplorer, StateGraph
 from ggp.simulation.state_machine import CircuitMachine
 
-NOT_OPPOSED, REPEATS, STACK, SOLVED = range(4)  # of `_Games.counters`
+NOT_OPPOSED, REPEATS, STACK, SOLVED, NO_GOAL = range(5)  # of `_Games.counters`
 _EDGES_PER_STATE = 24  # there is room for
 _BYTES_PER_GAME = 45  # of the arrays of `_Games`
 _STEPS_AT_ONCE, _SOLVED_AT_ONCE = 4096, 2000
@@ -96,6 +96,9 @@ class BackwardInduction(StateExplorer):
         counters = self._games.counters
         if self.is_full:
             return f"there is no room for more than {self.states:,} states"
+        if counters[NO_GOAL]:
+            role = self.roles[counters[NO_GOAL] - 1]
+            return f"at an end the rules give {role} no single goal value, or there a role has no legal move"
         if counters[NOT_OPPOSED]:
             return "the goal values of the roles are not opposed"
         return "states can come again" if counters[REPEATS] else ""
@@ -205,7 +208,7 @@ def _make_games(graph: StateGraph, places: Ids) -> _Games:
     games = _Games(
         graph, np.zeros((states, 3), np.int32), np.empty(states), np.empty(states), np.empty(states),
         np.zeros(states, np.int8), np.zeros(states, np.int32), np.empty(states, np.int32), places,
-        np.array([np.inf, -np.inf]), np.zeros(4, np.int64),
+        np.array([np.inf, -np.inf]), np.zeros(5, np.int64),
     )  # fmt: skip
     games.counters[STACK] = 1
     games.stack[0] = 0
@@ -236,15 +239,16 @@ def _note_states(games: _Games, first: Int, last: Int) -> None:
 @inner
 def _note_end(games: _Games, state: Int) -> None:
     goal = games.graph.goal[state, games.places[0]]
-    total = float(goal)
+    if goal < 0:
+        games.counters[NO_GOAL] = 1
     if games.places[1] != _NOBODY:
         other = games.graph.goal[state, games.places[1]]
-        total = total + float(other) if other >= 0 and goal >= 0 else -1.0
+        if other < 0:
+            games.counters[NO_GOAL] = 2
+        total = float(goal) + float(other)
         games.sums[0], games.sums[1] = min(games.sums[0], total), max(games.sums[1], total)
-        if games.sums[0] < 0 or games.sums[0] != games.sums[1]:
+        if games.sums[0] != games.sums[1]:
             games.counters[NOT_OPPOSED] = 1
-    elif goal < 0:
-        games.counters[NOT_OPPOSED] = 1
     games.value[state] = games.low[state] = games.high[state] = float(goal)
 
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from ggp.circuit.network import Ids
 from ggp.equilibrium.tree_size import estimate_histories
-from ggp.errors import AmbiguousMovesError, EquilibriumError, no_goal
+from ggp.errors import AmbiguousMovesError, EquilibriumError, NoGoalError
 from ggp.gdl.rulesheet import NATURE
 from ggp.gdl.terms import Term
 from ggp.kernel import LANES, Int, inner, lean
@@ -304,7 +304,7 @@ class Enumeration:
             why = "two histories in which it did and was told the same differ in them"
             raise AmbiguousMovesError(f"{name}: {when} {role} cannot know its legal moves: {why}")
         if counters[NO_GOAL]:
-            raise no_goal(name, self._machine.roles[counters[NO_GOAL] - 1])
+            raise NoGoalError(name, self._machine.roles[counters[NO_GOAL] - 1])
         histories = int(counters[LEAVES]) + self._inner + int(counters[AFTER])
         if histories > self._most:
             steps = f"{self.step + 1} steps so far"

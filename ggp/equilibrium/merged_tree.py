@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ggp.circuit.network import Ids
 from ggp.equilibrium.game_tree import Values, hash_legal
-from ggp.errors import EquilibriumError, no_goal
+from ggp.errors import EquilibriumError, NoGoalError
 from ggp.gdl.rulesheet import NATURE
 from ggp.kernel import LANES, Int, inner, lean
 from ggp.simulation.evaluate import PERCEPTS, Bits, copy_state, evaluate_rows
@@ -87,11 +87,13 @@ class MergedEnumeration:
         """recall: first steps whose order roles remember; few: nodes of a step, after no more they remember all order.
 
         By default `few` is a small part of those that there is room for.
-        EquilibriumError without two roles, or without `sees`.
+        EquilibriumError without two roles, without `sees`, or where the match is over when it begins.
         """
         self._name, self._roles = machine.rulesheet.source, machine.roles
         if len([role for role in machine.roles if role != NATURE]) != 2 or not machine.compiled.has_percepts:
             raise EquilibriumError(f"{self._name}: histories are merged for two roles with `sees` only")
+        if machine.is_terminal(machine.initial_state):
+            raise EquilibriumError(f"{self._name}: the match is over when it begins")
         self._expansion = make_expansion(machine.batches)
         self._work = _make_work(machine, recall, memory_bytes, few)
         self.steps = [0]  # the first node of each
@@ -129,7 +131,7 @@ class MergedEnumeration:
                 reason = "there is no room for all nodes" if self.is_full else "roles forget what is legal"
                 raise EquilibriumError(f"{self._name}: {reason} ({self.nodes:,} so far)")
             if counters[NO_GOAL]:
-                raise no_goal(self._name, self._roles[work.order[counters[NO_GOAL] - 1]])
+                raise NoGoalError(self._name, self._roles[work.order[counters[NO_GOAL] - 1]])
         elif not self.is_complete:
             self.steps.append(int(counters[LAST]))
             _next_step(work)

@@ -52,8 +52,8 @@ class Expansion(NamedTuple):
     chooser: Ids  # (512,) the only role with several legal moves, role 0 if none has; OVER at an end; else SEVERAL
     moves: Ids  # (512,) how many legal moves the chooser has
     goal_bits: Bits  # (512, ·)
-    goal: NDArray[np.int16]  # (512, R) the goal values of ends; -1 where the rules give none or several
-    value: NDArray[np.float64]  # (512, R) the same from 0 to 1; UNKNOWN where the rules give none or several
+    goal: NDArray[np.int16]  # (512, R) of ends; -1 where the rules give none or several, or the state is not terminal
+    value: NDArray[np.float64]  # (512, R) the same from 0 to 1; UNKNOWN for -1
     owner: Ids  # (512,) for the caller's use
 
 
@@ -177,7 +177,7 @@ def _note_chooser(expansion: Expansion, row: Int) -> None:
 
 @inner
 def is_terminal(expansion: Expansion, row: Int) -> bool:
-    """Of a state that was looked at; an end is also a state where a role has no legal move."""
+    """Of a state that was looked at; one where a role has no legal move is an end, too, but need not be terminal."""
     bit = expansion.rows.first_move[-1]
     return bool((expansion.legal[row, bit >> 6] >> np.uint64(bit & 63)) & np.uint64(1) != 0)
 
@@ -305,7 +305,7 @@ def value_ends(expansion: Expansion, states: Bits, count: Int) -> None:
         if expansion.chooser[row] == OVER:
             ends -= 1
             for role in range(goal.shape[1]):
-                found = goal[ends, role]
+                found = goal[ends, role] if is_terminal(expansion, row) else np.int16(-1)
                 goal[row, role] = found
                 value = (found - expansion.lowest_goal[role]) / expansion.goal_span[role]
                 expansion.value[row, role] = value if found >= 0 else UNKNOWN

@@ -30,7 +30,7 @@ COIN = """
 (<= (next x) (does random x)) (<= (next o) (true s)) (<= terminal (not (true s)))
 (<= (goal one 100) (true x)) (<= (goal one 0) (not (true x))) (goal random 0)
 """
-SHARED = random_game(1, told=False).replace("(goal r0 ", "(goal r0 1")
+SHARED = random_game(1, told=False).replace("(goal r0 20)", "(goal r0 30)")
 
 
 def solved(machine: CircuitMachine, images: Images | None = None) -> BackwardInduction:

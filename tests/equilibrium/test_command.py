@@ -11,7 +11,7 @@ import typer
 from typer.testing import CliRunner, Result
 
 from ggp.commands.solve import add_commands
-from ggp.errors import EquilibriumError, GroundingError
+from ggp.errors import EquilibriumError, GroundingError, NoGoalError
 from ggp.signals import EXIT_INTERRUPTED
 
 COORDINATION = """
@@ -77,6 +77,14 @@ def test_mistakes_are_told(tmp_path: Path) -> None:
     assert "the only role is random, so there is nothing to solve" in str(invoke(str(path)).exception)
     path.write_text("(role r) (init a) (<= (legal r go) (true b)) (<= terminal (true b)) (goal r 100)")
     assert "r has no legal move in this state" in str(invoke(str(path)).exception)
+    path.write_text(
+        "(role r) (init a) (<= (legal r ?m) (true a) (move ?m)) (move x) (move y) (<= (next ?m) (does r ?m))\n"
+        "(<= terminal (true x)) (<= (goal r 40) (true x)) (<= (goal r 90) (true y))"
+    )  # after y it is not over, but there is no legal move
+    done = invoke(str(path))
+    assert isinstance(done.exception, NoGoalError)
+    assert "or there a role has no legal move" in str(done.exception)
+    assert "solving states instead" not in done.stderr
     path = tmp_path / "endless.kif"
     path.write_text(
         "(role r) (init (n z)) (legal r go) (<= (next (n (s ?x))) (true (n ?x)))\n"

@@ -131,6 +131,12 @@ def test_where_histories_cannot_be_merged() -> None:
         merged(shipped("leducpoker"), 0, 1)
     with pytest.raises(EquilibriumError, match="there is no room for all nodes"):
         merged(shipped("phantomtictactoe"), 1, 1, 2**16)
+    rules = """
+(role a) (role b) (init (s 1)) (<= (legal ?r x) (role ?r)) (<= (next (s ?n)) (true (s ?n)))
+(<= (sees ?r ?m) (role ?r) (does a ?m)) (<= terminal (true (s ?n))) (<= (goal ?r 50) (role ?r))
+"""
+    with pytest.raises(EquilibriumError, match="the match is over when it begins"):
+        MergedSolver(make_pair(parse_rulesheet(rules)).circuit)
 
 
 def test_no_end_counts_as_a_way_to_an_information_set() -> None:

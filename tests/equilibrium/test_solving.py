@@ -7,13 +7,14 @@ import numpy as np
 import pytest
 
 import ggp
+from ggp.equilibrium.backward_induction import BackwardInduction
 from ggp.equilibrium.game_tree import GameTree, Roots, Values
 from ggp.equilibrium.policy import Follower, Policy
 from ggp.equilibrium.regret import iterate, make_regrets, uniform
 from ggp.equilibrium.settings import SolveSettings
 from ggp.equilibrium.solving import EquilibriumSolver, best_response, values_of
 from ggp.equilibrium.tree_size import estimate_histories
-from ggp.errors import EquilibriumError
+from ggp.errors import EquilibriumError, NoGoalError
 from ggp.gdl.rulesheet import parse_rulesheet
 from ggp.gdl.state_machine import Facts, StateMachine
 from ggp.gdl.terms import to_text
@@ -249,11 +250,24 @@ def test_random_matches_show_how_many_histories_there_are() -> None:
     assert abs(mean - 9_451) < 4 * error
 
 
-def test_ends_without_a_single_goal_value_are_refused() -> None:
-    rules = """
+GOALLESS = """
 (role a) (role b) (init (s 0)) (legal a x) (legal a y) (legal b x) (<= (next (w ?m)) (does a ?m))
-(<= terminal (true (w ?m))) (<= (goal a 60) (true (w x))) (<= (goal b 100) (true (w ?m)))
+(<= terminal (true (w ?m))) (<= (goal a 60) (true (w x))) (<= (goal b 40) (true (w ?m)))
 """
+STUCK = """
+(role a) (role b) (init (s 0)) (<= (legal a x) (true (s 0))) (<= (legal a y) (true (s 0))) (legal b x)
+(<= (next (w ?m)) (does a ?m)) (<= terminal (true (w x))) (<= (goal a 60) (true (w x))) (<= (goal b 40) (true (w x)))
+(<= (goal a 100) (true (w y))) (<= (goal b 0) (true (w y)))
+"""
+
+
+@pytest.mark.parametrize("rules", [GOALLESS, STUCK])
+def test_ends_without_a_single_goal_value_or_without_a_legal_move_are_refused(rules: str) -> None:
     machine = make_pair(parse_rulesheet(rules, "odd")).circuit
-    with pytest.raises(EquilibriumError, match="odd: at an end that can be reached the rules give a no single goal"):
+    with pytest.raises(NoGoalError, match=r"^odd: at an end that can be reached the rules give [ab] no single goal"):
         EquilibriumSolver(machine).run(lambda: False, 1)
+    states = BackwardInduction(machine)
+    while not states.why_failed:
+        states.advance()
+    assert states.why_failed.startswith("at an end the rules give ")
+    assert not states.is_solved

@@ -121,8 +121,10 @@ def explore(machine: StateMachine, circuit: CircuitMachine, most: int = 400) -> 
         if len(positions) >= most:
             return None
         legal = tuple(machine.legal_moves(state, role) for role in machine.roles)
-        if machine.is_terminal(state) or not all(legal):
-            positions[state] = Position(legal, _values(machine, state, ranges), machine.is_terminal(state))
+        is_terminal = machine.is_terminal(state)
+        if is_terminal or not all(legal):
+            value = _values(machine, state, ranges) if is_terminal else (UNKNOWN,) * len(legal)
+            positions[state] = Position(legal, value, is_terminal)
             continue
         if prod(map(len, legal)) > most:
             return None

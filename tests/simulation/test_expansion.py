@@ -53,7 +53,7 @@ def test_all_states_of_a_game(name: str) -> None:
             seen.add("end" if chooser == OVER else "several" if chooser == SEVERAL else "step")
             if position.value is not None:
                 assert expansion.value[row].tolist() == pytest.approx(position.value)
-                goals = [pair.interpreter.goal(state, role) for role in machine.roles]
+                goals = [pair.interpreter.goal(state, role) if position.terminal else None for role in machine.roles]
                 assert expansion.goal[row].tolist() == [-1 if goal is None else goal for goal in goals]
                 continue
             legal = []

@@ -536,12 +536,13 @@ def _set_root(tree: Tree, node: int) -> None:
 
 def _mark_end(machine: CircuitMachine, parameters: Parameters, tree: Tree, node: int, state: Facts) -> None:
     """A root that is an end, because it is terminal or a role has no move, has exact values."""
-    if not machine.is_terminal(state) and all(machine.legal_moves(state, role) for role in machine.roles):
+    is_terminal = machine.is_terminal(state)
+    if not is_terminal and all(machine.legal_moves(state, role) for role in machine.roles):
         return
     tree.nodes[node, KIND] = END
     tree.nodes[node, LENGTH] = 0
     for number, role in enumerate(machine.roles):
-        goal = machine.goal(state, role)
+        goal = machine.goal(state, role) if is_terminal else None
         value = UNKNOWN if goal is None else (goal - parameters.lowest[number]) / parameters.span[number]
         for column in (1, 2):
             tree.values[node, column * len(machine.roles) + number] = value
