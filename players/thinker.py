@@ -79,7 +79,7 @@ class Thinker:
 
         A move of the initial state is told before there is any strategy.
         """
-        rulesheet = parse_rulesheet(start.rules, start.match)
+        rulesheet = parse_rulesheet(start.rules, start.match, allow_control=True)
         self._machine = machine = make_machine(rulesheet)
         if start.role not in machine.roles:
             raise UnknownRoleError(f"no role is called {start.role!r}; the roles are {', '.join(machine.roles)}")

@@ -147,6 +147,14 @@ class Exchange:
         return read_answer(self.received, ended=True)
 
     @property
+    def no_head(self) -> str:
+        """Why what came has no head of HTTP; empty where it has one."""
+        if self.answer is not None and self.answer.status > 0:
+            return ""
+        is_cut_off = self.received.startswith(_START) and _END_OF_HEAD.search(self.received) is None
+        return "no end of the head" if is_cut_off else "not HTTP"
+
+    @property
     def words(self) -> str | Fault:
         """What was answered, or why nothing could be read, as in a match."""
         answer = self.answer

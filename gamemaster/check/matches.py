@@ -372,7 +372,9 @@ def _remember(session: CheckSession, dialect: Dialect, start: Exchange, asked: S
     elif session.hindrance:
         session.hindrance = "no PLAY was answered" if start.end == "answered" else "neither START nor PLAY was answered"
     if not session.has_spoken:
-        session.lost = "it accepts connections, but has answered nothing"
+        has_answered = any(exchange.received for exchange in session.exchanges)
+        said = "no answer was HTTP" if has_answered else "has answered nothing"
+        session.lost = f"it accepts connections, but {said}"
 
 
 def _after_silence(session: CheckSession) -> str:

@@ -424,11 +424,12 @@ def _faults(session: CheckSession, exchange: Exchange) -> Iterator[str]:
     what = exchange.request.what
     if exchange.end == "flooded":
         yield f"{what}: a very long answer"
-    elif answer is None or answer.status == 0:
-        yield f"{what}: not HTTP"
+    elif answer is None or exchange.no_head:
+        yield f"{what}: {exchange.no_head}"
     elif answer.status != 200 and what in _NEEDED and exchange not in session.refusable:
         yield f"{what}: status {answer.status} {shown(answer.reason)}".rstrip()
     elif answer.missing and exchange.end == "closed":
-        yield f"{what}: the connection ended {answer.missing} bytes before the end that Content-Length announced"
+        announced = f"{answer.missing} bytes before the end that Content-Length announced"
+        yield f"{what}: the connection ended {announced if 'content-length' in answer.fields else 'within the chunks'}"
     elif answer.surplus:
         yield f"{what}: {answer.surplus} bytes more than Content-Length announced"

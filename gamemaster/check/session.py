@@ -157,8 +157,8 @@ class CheckSession:
 
     @property
     def has_spoken(self) -> bool:
-        """Whether anything at all has come from it."""
-        return any(exchange.received for exchange in self.exchanges)
+        """Whether any answer in HTTP has come from it."""
+        return any(not exchange.no_head for exchange in self.exchanges)
 
     def new_name(self) -> str:
         """Of a match that the player has never heard of."""

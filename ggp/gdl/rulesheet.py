@@ -112,15 +112,13 @@ class Rulesheet:
         return any(name_and_arity(rule.head) == ("sees", 2) for rule in self.rules)
 
 
-def parse_rulesheet(text: str, source: str = "<rulesheet>") -> Rulesheet:
-    """Text → rulesheet; ReadError or RulesheetError with the place of what has no meaning."""
-    return rulesheet_of(read(text, source), text, source)
+def parse_rulesheet(text: str, source: str = "<rulesheet>", *, allow_control: bool = False) -> Rulesheet:
+    """Text → rulesheet; ReadError or RulesheetError with the place of what has no meaning.
 
-
-def rulesheet_of(nodes: tuple[Node, ...], text: str, source: str) -> Rulesheet:
-    """The rulesheet that nodes make which were read from this text."""
-    builder = _Builder(text, source)
-    return Rulesheet(tuple(builder.rule(node) for node in nodes), text, source)
+    allow_control: take control characters in names, for those who print none.
+    """
+    builder = _Builder(text, source, allow_control=allow_control)
+    return Rulesheet(tuple(builder.rule(node) for node in read(text, source)), text, source)
 
 
 def build_rulesheet(nodes: tuple[Node, ...], text: str, source: str) -> tuple[Rulesheet, tuple[RulesheetError, ...]]:
@@ -189,9 +187,9 @@ def name_and_arity(atom: Term) -> tuple[str, int]:
 class _Builder:
     """Turns the nodes of one text into rules."""
 
-    def __init__(self, text: str, source: str) -> None:
+    def __init__(self, text: str, source: str, *, allow_control: bool = False) -> None:
         self._place = place_in(text, source)
-        self._has_control = _CONTROL.search(text) is not None  # where it has none, names are not searched
+        self._seeks_control = not allow_control and _CONTROL.search(text) is not None
 
     def rule(self, node: Node) -> Rule:
         if not (node.items and node.items[0].text == RULE):
@@ -253,7 +251,7 @@ class _Builder:
                 if len(part.items) > 1 and head.text is not None and head.text.startswith("?"):
                     raise self._error("a variable cannot name a function or relation", part, "term-form")
                 stack.extend((inner, level + 1) for inner in reversed(part.items))
-            elif self._has_control and part.text and (control := _CONTROL.search(part.text)):
+            elif self._seeks_control and part.text and (control := _CONTROL.search(part.text)):
                 reason = f"the character U+{ord(control.group()):04X} cannot stand in a name"
                 raise self._error(reason, part, "control-character")
         return node.term

@@ -225,6 +225,14 @@ def test_match_that_cannot_be_played_is_refused(rules: str, role: str, kind: typ
         Thinker(start(role=role, rules=rules), PlayerSettings("legal"), make_machine)
 
 
+def test_control_characters_in_names_keep_no_player_from_a_match() -> None:
+    """A game master that reads UTF-8 as Latin-1 sends them."""
+    move = "größe".encode().decode("latin-1")
+    rules = f"(role left) (legal left {move}) (goal left 100) (<= terminal (true done)) (init begun)"
+    told = Told(make_machine(parse_rulesheet(rules, allow_control=True)), "left", "legal", rules)
+    assert told.hear(play()) == move.lower()
+
+
 @pytest.mark.parametrize("strategy", ["legal", "random", "montecarlo"])
 def test_every_strategy_finds_the_only_move(strategy: str) -> None:
     assert Told(Nim(5), "right", strategy).hear(play()) == "wait"

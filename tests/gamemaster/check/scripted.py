@@ -10,8 +10,10 @@ import ggp
 from gamemaster.check.checks import CheckGroup, all_parts, examine
 from gamemaster.check.exchange import Address
 from gamemaster.check.session import CheckResult, CheckSession, CheckSettings
+from ggp.engines import make_machine
 from ggp.errors import GgpError
 from ggp.game import Game
+from ggp.gdl.rulesheet import parse_rulesheet
 from ggp.gdl.terms import to_text
 from ggp.protocol.messages import (
     Abort,
@@ -92,7 +94,8 @@ class SoundPlayer:
         if self.name:
             return "ready" if same_match(self.name, message.match) else "busy"
         try:
-            self.game = ggp.load_text(message.rules, "game", "interpreter")
+            rulesheet = parse_rulesheet(message.rules, allow_control=True)
+            self.game = Game("game", rulesheet, make_machine(rulesheet, "interpreter"))
         except GgpError:
             return "busy"
         if message.role not in self.game.roles:

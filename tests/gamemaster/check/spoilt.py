@@ -337,6 +337,7 @@ class KnowsThreeMessages(SoundPlayer):
         return await super().answer(text) if known else self.response("", "501 Not Implemented")
 
 
+CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
 NOT_HTTP = b"ready, always ready"
 REDIRECTION = b"HTTP/1.0 302 Found\r\nLocation: http://192.0.2.1/\r\nContent-Length: 0\r\n\r\n"
 HOSTILE = "ready\x1b]0;owned\x07\x1b[31m"
@@ -421,6 +422,11 @@ SPOILT = {
     "floods": Spoilt(Floods, "START, ggp-base", "bad", "an answer of more than 65536 bytes"),
     "stays connected": Spoilt(StaysConnected, "connection", "could be better", "stays open"),
     "no HTTP": Spoilt(lambda: Says(Start, NOT_HTTP), "answers", "bad", "START: not HTTP"),
+    "half a head": Spoilt(
+        lambda: Says(Start, b"HTTP/1.0 200 OK\r\nContent-"), "answers", "bad", "START: no end of the"
+    ),
+    "half a chunk": Spoilt(lambda: Says(Start, CHUNKED + b"f\r\nready"), "answers", "bad", "ended within the chunks"),
+    "half a size": Spoilt(lambda: Says(Start, CHUNKED + b"5"), "answers", "bad", "ended within the chunks"),
     "redirects": Spoilt(lambda: Says(Play, REDIRECTION), "moves, ggp-base", "bad", "HTTP status 302 Found"),
     "hostile": Spoilt(
         lambda: Says(Start, HOSTILE), "START, ggp-base", "could be better", r"'ready\x1b]0;owned\x07\x1b["

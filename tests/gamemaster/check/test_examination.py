@@ -132,6 +132,19 @@ def test_a_player_that_never_says_anything_is_soon_left_alone() -> None:
     assert sum(exchange.seconds for exchange in session.exchanges) == 2 + 6 + 6
 
 
+def test_a_player_that_answers_in_no_http_is_soon_left_alone() -> None:
+    class Plain(SoundPlayer):
+        async def answer(self, text: str) -> str | bytes:
+            answer = await super().answer(text)
+            return answer.encode() if isinstance(answer, str) else answer
+
+    session, found = findings_of(Plain(), all_parts(), SETTINGS)
+    assert session.lost == "it accepts connections, but no answer was HTTP"
+    assert names(found, "bad") == {"moves, ggp-base"}
+    assert found["answers"].judgement.verdict == "not tried"
+    assert found["after all that"].judgement.seen == session.lost
+
+
 def test_a_player_that_plays_no_match_is_not_asked_for_more_of_them() -> None:
     _, found = findings_of(Says(Start, "busy"), all_parts())
     assert names(found, "bad") == {"START, ggp-base", "START, dresden"}
