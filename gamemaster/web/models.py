@@ -7,7 +7,7 @@ from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field
 from gamemaster.faults import Cause, FaultKind
 from gamemaster.player import LONGEST_NAME
 from gamemaster.settings import LONGEST_CLOCK
-from gamemaster.web.settings import checked_name
+from gamemaster.web.settings import MOST_PLAYERS, checked_name
 from ggp.protocol import evaluation as protocol
 
 Status = Literal[
@@ -319,7 +319,7 @@ NewPlayer: TypeAlias = Annotated[Human | Bot | External, Field(discriminator="ki
 class MatchWanted(Part):
     """Who plays a match, and by which clocks, in seconds."""
 
-    players: dict[str, NewPlayer] = Field(description="Role → who takes it; nobody for `random`.", max_length=64)
+    players: dict[str, NewPlayer] = Field(description="Role → who takes it; not `random`.", max_length=MOST_PLAYERS)
     startclock: Clock = 30
     playclock: Clock = 60
     increment: Annotated[int, Field(ge=0, le=3600)] | None = Field(

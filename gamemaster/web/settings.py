@@ -25,6 +25,7 @@ Rate: TypeAlias = Annotated[float, Gt(0)]
 Network: TypeAlias = IPv4Network | IPv6Network
 
 BOTS = ("mcts", "montecarlo", "random", "legal")  # that users may always choose
+MOST_PLAYERS = 64  # of a match
 LOOPBACK_NAMES = frozenset({"localhost", "ip6-localhost"})
 
 

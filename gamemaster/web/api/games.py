@@ -9,7 +9,7 @@ from gamemaster.web import models
 from gamemaster.web.api.operations import Operation, Services, answer, read_body, read_query, services_of, visitor_of
 from gamemaster.web.catalogue import CatalogueEntry
 from gamemaster.web.evaluators.pool import START, check_of, state_of
-from gamemaster.web.settings import Problem, not_found, refused
+from gamemaster.web.settings import MOST_PLAYERS, Problem, not_found, refused
 from ggp.errors import GgpError
 
 
@@ -85,6 +85,8 @@ async def add_game(request: web.Request, paste: models.Paste) -> CatalogueEntry:
     entry = await asyncio.to_thread(services.catalogue.make_entry, paste.name, paste.rulesheet)
     if entry.roles != check.roles:  # forms and orders have those of the facts
         raise _unplayable(check, "its roles have to be facts, such as (role white), and no rules")
+    if len(entry.players) > MOST_PLAYERS:
+        raise _unplayable(check, f"it has {len(entry.players):,} roles, and a match here at most {MOST_PLAYERS}")
     return await asyncio.to_thread(services.catalogue.add, entry, visitor_of(request))
 
 

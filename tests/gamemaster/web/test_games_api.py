@@ -110,6 +110,10 @@ async def test_what_cannot_be_played_is_not_kept(client: ApiClient) -> None:
     problem = await client.post("/games", {"name": "x", "rulesheet": ruled}, 422)
     assert "its roles have to be facts" in problem["detail"]
     assert problem["findings"][0]["line"] == 2
+    many = "".join(f"(role r{number})" for number in range(65)) + "(<= (legal ?r go) (role ?r)) (init x)"
+    many += "(<= terminal (not (true x))) (<= (goal ?r 50) (role ?r))"
+    problem = await client.post("/games", {"name": "x", "rulesheet": many}, 422)
+    assert "it has 65 roles, and a match here at most 64" in problem["detail"]
     assert (await client.get("/games"))["total"] == len(ggp.games())
 
 
