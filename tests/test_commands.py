@@ -144,6 +144,15 @@ def test_validate_says_why_no_match_can_be_played() -> None:
         assert "cannot be played" not in done.stdout
 
 
+def test_validate_fails_where_a_match_cannot_be_evaluated() -> None:
+    rules = "(role r) (init (n z)) (legal r go) (<= (next (n (s ?x))) (true (n ?x))) (goal r 0) (<= terminal (true z))"
+    done = run("validate", "-", stdin=rules)
+    assert "0 errors" in done.stdout
+    assert "evaluation failed: a term grows beyond" in done.stdout
+    assert done.returncode == 1
+    assert run("validate", "-", "--matches", "0", stdin=rules).returncode == 0
+
+
 def test_validate_goes_on_after_a_file_that_is_not_there() -> None:
     done = run("validate", "missing.kif", "tictactoe", "--matches", "0")
     assert done.returncode == 2

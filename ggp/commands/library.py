@@ -104,8 +104,8 @@ def show_validation(
 
     Errors break a rule of GDL, warnings are suspicious; both have a line, a column and the name of the check. Random
     matches show what the text cannot: whether every match ends, every role always has a move and at the end exactly one
-    goal value, and every role can win. The exit code is 1 if there are errors (or a file is not UTF-8 text),
-    and 2 if a file does not exist or cannot be read.
+    goal value, and every role can win. The exit code is 1 if there are errors, a file is not UTF-8 text or its rules
+    cannot be evaluated, and 2 if a file does not exist or cannot be read.
     """
     reports: list[dict[str, Any]] = []
     exit_code = 0
@@ -120,11 +120,18 @@ def show_validation(
             continue
         if not as_json:
             _print_report(reports[-1])
-        if any(finding["severity"] == "error" for finding in reports[-1]["findings"]):
+        if _has_errors(reports[-1]):
             exit_code = max(exit_code, EXIT_FOUND_ERRORS)
     if as_json:
         print_json(reports)
     raise typer.Exit(exit_code)
+
+
+def _has_errors(report: dict[str, Any]) -> bool:
+    """Whether rules of GDL are broken, or no match can be played, or one could not be played to its end."""
+    evidence = report["evidence"]
+    is_broken = any(finding["severity"] == "error" for finding in report["findings"])
+    return is_broken or report["unplayable"] is not None or (evidence is not None and bool(evidence["error"]))
 
 
 def _report(file: str, matches: int, max_steps: int, seed: int, seconds: float, status: Status) -> dict[str, Any]:
