@@ -104,8 +104,8 @@ def show_validation(
 
     Errors break a rule of GDL, warnings are suspicious; both have a line, a column and the name of the check. Random
     matches show what the text cannot: whether every match ends, every role always has a move and at the end exactly one
-    goal value, and every role can win. The exit code is 1 if there are errors, a file is not UTF-8 text or its rules
-    cannot be evaluated, and 2 if a file does not exist or cannot be read.
+    goal value, and every role can win. The exit code is 1 if there are errors (or a file is not UTF-8 text), also where
+    its rules cannot be evaluated, and 2 if a file does not exist or cannot be read.
     """
     reports: list[dict[str, Any]] = []
     exit_code = 0

@@ -157,7 +157,7 @@ async def test_ready_leaves_in_time_while_long_rules_are_read(
 ) -> None:
     is_read, released = Event(), Event()
 
-    def read_slowly(*_: object) -> NoReturn:
+    def read_slowly(*_: object, **_options: object) -> NoReturn:
         is_read.set()
         released.wait(PATIENCE)
         raise MessageError
