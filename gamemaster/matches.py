@@ -74,7 +74,7 @@ class Match:
     def record(self) -> Record:
         """As far as the match has come; SettingsError before it begins."""
         if self._record is None:
-            reason = "its players are being started" if self._is_begun else "`run()` plays it"
+            reason = "its players have not all started" if self._is_begun else "`run()` plays it"
             raise SettingsError(f"the match has not begun; {reason}")
         return Record(self._record)
 

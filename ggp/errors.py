@@ -103,8 +103,8 @@ class NoGoalError(EquilibriumError):
     """A state can be reached in which the match ends without a single goal value for a role."""
 
     def __init__(self, game: str, role: str) -> None:
-        reason = f"the rules give {role} no single goal value, or there a role has no legal move"
-        super().__init__(f"{game}: at an end that can be reached {reason}")
+        self.reason = f"the rules give {role} no single goal value, or there a role has no legal move"
+        super().__init__(f"{game}: at an end that can be reached {self.reason}")
 
 
 class HiddenStateError(GgpError):

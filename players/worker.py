@@ -316,6 +316,8 @@ class ProcessWorker(asyncio.Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002
         """The process has ended, or is about to: its parent says how."""
+        if self._is_killed:
+            return
         self._is_killed = True  # also where its number is not known yet
         if self._number:
             self._server.kill(self._number)

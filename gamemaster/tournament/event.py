@@ -161,16 +161,19 @@ class Tournament:
         """The store, and whether it has this tournament."""
         with open_store(self.spec.results.store) as store:
             begun = next((each.spec for each in store.tournaments() if each.spec.name == self.spec.name), None)
-            if begun is not None and self._is_seed_drawn:
-                self.spec = self.spec.model_copy(update={"seed": begun.seed})
             if begun is not None:
+                if self._is_seed_drawn:
+                    self.spec = self.spec.model_copy(update={"seed": begun.seed})
                 _check_same(self.spec, begun, store.place)
             yield store, begun is not None
 
 
 def _check_same(spec: TournamentSpec, begun: TournamentSpec, store: str) -> None:
+    """SettingsError with the first field that differs."""
     given, stored = (each.model_dump(mode="json", exclude=_MAY_CHANGE) for each in (spec, begun))
-    for place, value, before in _differences(given, stored):
+    difference = next(_differences(given, stored), None)
+    if difference is not None:
+        place, value, before = difference
         was = f"{shown(value)}, but {store} has this tournament with {shown(before)}"
         raise SettingsError(f"{_parameter(place)}: {was}; another folder or name begins another one")
 

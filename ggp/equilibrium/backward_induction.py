@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from ggp.circuit.network import Ids
 from ggp.equilibrium.game_tree import Values
-from ggp.errors import EquilibriumError
+from ggp.errors import EquilibriumError, NoGoalError
 from ggp.gdl.rulesheet import NATURE
 from ggp.gdl.state_machine import JointMove
 from ggp.gdl.terms import Term
@@ -97,8 +97,7 @@ class BackwardInduction(StateExplorer):
         if self.is_full:
             return f"there is no room for more than {self.states:,} states"
         if counters[NO_GOAL]:
-            role = self.roles[counters[NO_GOAL] - 1]
-            return f"at an end the rules give {role} no single goal value, or there a role has no legal move"
+            return f"at an end {NoGoalError('', self.roles[counters[NO_GOAL] - 1]).reason}"
         if counters[NOT_OPPOSED]:
             return "the goal values of the roles are not opposed"
         return "states can come again" if counters[REPEATS] else ""
