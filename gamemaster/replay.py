@@ -233,7 +233,7 @@ def _joint_move(record: MatchRecord, step: StepRecord, choice: MoveChoice, refer
 def _move(step: StepRecord, role: str, text: str, choice: MoveChoice, referee: Referee) -> Term:
     refused = refusal(referee.rulesheet, referee.machine, choice.state, role, text)
     if refused is not None:
-        raise _wrong(f"step {choice.step}: {shown(text)} is not legal for {role}: {refused.reason}")
+        raise _wrong(f"step {choice.step}: {shown(text)} is not legal for {role}: {shown(refused.reason)}")
     move = read_term(text)
     if role == NATURE or role in step.faults:
         policy: Replacement = "random" if role == NATURE else referee.settings.replacement

@@ -91,6 +91,10 @@ WRONG: dict[str, tuple[Change, str]] = {
     "a missing player": (lambda record: changed(record, players={}), "players should be of"),
     "an illegal move": (with_step(2, moves=("(mark 3 3)", "noop")), r"step 2: \(mark 3 3\) is not legal for xplayer: "),
     "a move that is none": (with_step(2, moves=("((", "noop")), r"step 2: \(\( is not legal for xplayer: "),
+    "a long move": (
+        with_step(2, moves=(f"(mark {'1' * 10_000} 1)", "noop")),
+        r"step 2: \(mark 1{194}… \(10009 characters\) is not legal for xplayer: .{1,240}$",
+    ),
     "a move too few": (with_step(2, moves=("noop",)), "step 2: 1 moves for 2 roles"),
     "a fault of a stranger": (with_step(1, faults={"zplayer": make_fault("timeout", "late")}), "which no player took"),
     "another seed": (
